@@ -1,0 +1,75 @@
+import type { Json } from "./json.ts";
+
+/** `unknown` is what a body that names no severity gets; it is shown as "no severity". */
+export const severities = ["critical", "warning", "info", "unknown"] as const;
+export type Severity = (typeof severities)[number];
+
+export const statuses = ["firing", "resolved", "unknown"] as const;
+export type AlertStatus = (typeof statuses)[number];
+
+/** How the body could be read. `unreadable`: neither JSON, nor a form, nor text (binary, or broken JSON is `broken-json`). */
+export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty"] as const;
+export type BodyFormat = (typeof bodyFormats)[number];
+
+/** Where an alert came from: the hook, `tocsin test`, or the relay itself (a notice about a dead destination). */
+export const alertOrigins = ["hook", "test", "notice"] as const;
+export type AlertOrigin = (typeof alertOrigins)[number];
+
+/** One line of the short field list: what the body offers beyond the named facts, as text. */
+export interface AlertField {
+  name: string;
+  value: string;
+}
+
+/**
+ * What could be read from a body. Pure data, stored beside the raw body, and made again from it at any time.
+ * Every text is plain text of the sender's: never markup, and to be escaped wherever it is shown.
+ */
+export interface AlertFacts {
+  /** Never empty: a body without any title gets one made of what it has, e.g. "Alert (empty body)". At most 300 characters. */
+  title: string;
+  severity: Severity;
+  status: AlertStatus;
+  format: BodyFormat;
+  /** The sender's longer text, if any. At most 20,000 characters. */
+  text?: string;
+  metric?: string;
+  token?: string;
+  chain?: string;
+  /** Digit for digit as sent. */
+  value?: string;
+  previousValue?: string;
+  threshold?: string;
+  unit?: string;
+  /** When it happened by the sender's word, epoch milliseconds. */
+  occurredAt?: number;
+  /** An http or https address. */
+  link?: string;
+  /** The sender's own id of this event. */
+  externalId?: string;
+  /** What the sender calls itself, if it does. */
+  source?: string;
+  /** Names the thing that fires and resolves, so that updates find their first message. Never empty. */
+  alertKey: string;
+  /** What remains of the body, in its order, at most 40 entries. */
+  fields: AlertField[];
+  /** Set when something had to be guessed or left out, in words for the page ("broken JSON at line 3: …"). */
+  notes: string[];
+}
+
+/** What a translator returns: the facts, and the parsed payload that matchers look into (absent when it is not JSON or a form). */
+export interface Translation {
+  facts: AlertFacts;
+  payload?: Json;
+}
+
+/** A stored alert on its way through routing, delivery and rendering. */
+export interface Alert {
+  /** UUIDv7. */
+  id: string;
+  /** Position in the log; newer is larger. */
+  seq: number;
+  origin: AlertOrigin;
+  receivedAt: number;
+  facts: AlertFacts;
+}

@@ -1,0 +1,111 @@
+/**
+ * One delivery is one alert for one recipient of one destination.
+ *
+ *     queued ──claim──▶ sending ──sent──────▶ sent │ digested
+ *        ▲                 │──rejected─────▶ failed
+ *        │                 │──ambiguous────▶ waiting (policy retry) │ held (policy hold)
+ *     waiting ◀──retry─────┘
+ *     held ──a person or the end of quiet hours──▶ queued
+ *     queued, waiting ──too old──▶ expired          muted is decided by routing and is final
+ *
+ * `queued` has never been tried, `waiting` has a time before which it is not tried again.
+ */
+export const deliveryStates = [
+  "queued",
+  "waiting",
+  "sending",
+  "sent",
+  "failed",
+  "held",
+  "muted",
+  "expired",
+  "digested",
+] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
+
+export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as const;
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+
+/** Why the delivery exists; everything but `alert` is said in the message. */
+export const deliveryPurposes = ["alert", "fallback", "resend", "test", "notice"] as const;
+export type DeliveryPurpose = (typeof deliveryPurposes)[number];
+
+export const channelTypes = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"] as const;
+export type ChannelType = (typeof channelTypes)[number];
+
+/**
+ * What a channel says about one call to the other side. Expected failures are values; a channel throws only for bugs.
+ * `detail` is for people, at most 300 characters, in our words or the vendor's, and holds no secret.
+ */
+export type Outcome =
+  | {
+      kind: "sent";
+      /** The vendor's id of the message, for edits and replies. */
+      ref?: string;
+      /** Something worth showing that did not stop the delivery, e.g. "topic gone, sent to the group". */
+      note?: string;
+    }
+  | {
+      kind: "retry";
+      reason: ReasonCode;
+      detail: string;
+      /** Milliseconds from now before which nothing may be tried; absent: the schedule decides. */
+      waitMs?: number;
+      /** `false` when the other side only asked to wait (429): it does not use up the schedule. Default true. */
+      countsAsAttempt?: boolean;
+      /** Who has to wait: this chat (default) or the whole account. */
+      scope?: "destination" | "account";
+      /** The destination has a new address from now on (a group became a supergroup); try again at once. */
+      movedTo?: string;
+    }
+  | {
+      kind: "rejected";
+      /**
+       * `message`: this rendering was refused, the plain one may pass. `recipient`: this address is refused.
+       * `destination`: nothing can be delivered there until a human acts. `account`: the bot or mail account is refused.
+       */
+      scope: "message" | "recipient" | "destination" | "account";
+      reason: ReasonCode;
+      detail: string;
+    }
+  | { kind: "ambiguous"; reason: ReasonCode; detail: string; /** Least wait before a repeat. */ waitMs?: number };
+
+/** Reasons in the field's terms; the page and the metrics group by them. */
+export const reasonCodes = [
+  "connect_failed",
+  "dns_failed",
+  "tls_failed",
+  "timeout_before_send",
+  "no_answer",
+  "connection_lost",
+  "bad_answer",
+  "server_error",
+  "rate_limited",
+  "address_moved",
+  "markup_refused",
+  "too_long",
+  "empty_text",
+  "message_refused",
+  "chat_not_found",
+  "kicked",
+  "no_rights",
+  "recipient_refused",
+  "address_invalid",
+  "auth_failed",
+  "no_starttls",
+  "gone",
+  "forbidden_address",
+  "reply_target_gone",
+  "topic_gone",
+  "edit_target_gone",
+  "temporary_refusal",
+  "process_stopped",
+  "breaker_open",
+  "paused",
+  "gave_up",
+  "too_old",
+  "destination_removed",
+  "render_failed",
+  "internal",
+] as const;
+export type ReasonCode = (typeof reasonCodes)[number];

@@ -1,0 +1,30 @@
+/**
+ * A message before any channel's syntax: what rendering makes of one alert, a digest or a notice, and what each
+ * channel's renderer turns into Telegram entities, HTML, or plain text. Text is always literal.
+ */
+export type Inline =
+  | { kind: "text"; text: string }
+  | { kind: "bold"; text: string }
+  | { kind: "italic"; text: string }
+  | { kind: "code"; text: string }
+  | { kind: "link"; text: string; href: string }
+  /** An instant; a channel shows it in the destination's zone, or in the reader's own where it can. */
+  | { kind: "time"; at: number };
+
+export type Block =
+  | { kind: "heading"; inlines: Inline[] }
+  | { kind: "paragraph"; inlines: Inline[] }
+  /** Small print that says something about the message itself: how late, a possible repeat, a resend, a test. */
+  | { kind: "note"; inlines: Inline[] }
+  | { kind: "fields"; rows: { label: string; value: Inline[] }[] }
+  | { kind: "list"; items: Inline[][] }
+  | { kind: "code"; text: string };
+
+export interface Document {
+  /** One line of plain text: the subject of a mail, the text of a push notification. No line breaks, at most 200 characters. */
+  subject: string;
+  /** For channels that colour or prioritise. */
+  severity: import("./alert.ts").Severity;
+  status: import("./alert.ts").AlertStatus;
+  blocks: Block[];
+}

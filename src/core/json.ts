@@ -1,0 +1,41 @@
+/**
+ * JSON as the relay keeps it: like the values of `JSON.parse`, except that a number stays the text it was sent as.
+ *
+ * A price of `1.10` or an amount of `123456789012345678901` must reach a reader digit for digit, and a
+ * JavaScript number cannot do that.
+ */
+export class JsonNumber {
+  /** The number's digits as they stood in the body, e.g. `"1.10"` or `"6.02e23"`. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The nearest JavaScript number, for comparisons. */
+  valueOf(): number {
+    return Number(this.text);
+  }
+
+  toString(): string {
+    return this.text;
+  }
+
+  /** Lets `JSON.stringify` show the value; the digits beyond a double's precision are lost there. */
+  toJSON(): number {
+    return Number(this.text);
+  }
+}
+
+/** Objects have a null prototype, so `__proto__` and `constructor` are plain keys. */
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export type Json = null | boolean | string | JsonNumber | Json[] | JsonObject;
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+  );
+}

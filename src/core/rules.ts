@@ -1,0 +1,218 @@
+import type { ChannelType } from "./delivery.ts";
+import type { Secret } from "./secret.ts";
+
+/** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
+export interface Pace {
+  perSecond?: number;
+  perMinute?: number;
+}
+
+/** Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they are told as a digest afterwards. */
+export interface QuietHours {
+  /** `HH:MM`, 24-hour. */
+  from: string;
+  /** `HH:MM`; earlier than `from` means the next day. */
+  to: string;
+  /** 0 is Sunday. Default: every day. The day is the one on which the window begins. */
+  days?: number[];
+  /** Severities that are delivered all the same. Default `["critical"]`. */
+  except: string[];
+}
+
+interface DestinationBase {
+  /** Unique; the name in routes, on the page and in the API. */
+  name: string;
+  timeZone: string;
+  /** What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default retry. */
+  onAmbiguous: "retry" | "hold";
+  /** More than this many waiting deliveries are told in one digest. Default 10. */
+  digestOver: number;
+  pace: Pace;
+  quietHours?: QuietHours;
+  /** Where it is defined, for messages to its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
+  definedAt: string;
+}
+
+export interface TelegramBot {
+  /** Tells bots apart without showing the token: the digits before its colon. */
+  id: string;
+  token: Secret;
+  /** Default `https://api.telegram.org`. */
+  apiRoot: string;
+}
+
+export interface TelegramDestination extends DestinationBase {
+  type: "telegram";
+  /** Starts with `-`: a group, supergroup or channel. */
+  chatId: string;
+  /** `message_thread_id` of a forum topic. */
+  topicId?: number;
+  /** Without a sound. Default false. */
+  silent: boolean;
+  bot: TelegramBot;
+}
+
+export interface EmailAccount {
+  /** Tells accounts apart: `user@host:port` without the password. */
+  id: string;
+  host: string;
+  port: number;
+  /** TLS from the first byte (`smtps://`). */
+  secure: boolean;
+  user?: string;
+  password?: Secret;
+  /** A password is sent only over TLS unless this is true (`?allowInsecureAuth=true`). Default false. */
+  allowInsecureAuth: boolean;
+  /** Certificates are verified unless this is false (`?rejectUnauthorized=false`). Default true. */
+  rejectUnauthorized: boolean;
+}
+
+export interface EmailDestination extends DestinationBase {
+  type: "email";
+  to: string[];
+  from: string;
+  account: EmailAccount;
+}
+
+export interface WebhookDestination extends DestinationBase {
+  type: "webhook";
+  url: string;
+  /** `whsec_…` of Standard Webhooks; absent: unsigned. */
+  secret?: Secret;
+  /** Sent with each request; values may be secret. */
+  headers: Record<string, Secret>;
+  /** Host names or CIDR ranges that may be internal addresses. Default none. */
+  allowInternal: string[];
+}
+
+/** Slack and Discord incoming webhooks: the whole address is the secret. */
+export interface SlackDestination extends DestinationBase {
+  type: "slack";
+  url: Secret;
+  allowInternal: string[];
+}
+export interface DiscordDestination extends DestinationBase {
+  type: "discord";
+  url: Secret;
+  allowInternal: string[];
+}
+export interface NtfyDestination extends DestinationBase {
+  type: "ntfy";
+  /** Default `https://ntfy.sh`. */
+  server: string;
+  topic: string;
+  token?: Secret;
+  allowInternal: string[];
+}
+export interface AppriseDestination extends DestinationBase {
+  type: "apprise";
+  /** The Apprise API server. */
+  server: string;
+  /** A stored configuration key of that server (`/notify/KEY`) or … */
+  key?: string;
+  /** … the Apprise addresses themselves; they hold secrets. */
+  urls: Secret[];
+  /** Apprise tag that selects among the stored addresses. */
+  tag?: string;
+  allowInternal: string[];
+}
+
+export type Destination =
+  | TelegramDestination
+  | EmailDestination
+  | WebhookDestination
+  | SlackDestination
+  | DiscordDestination
+  | NtfyDestination
+  | AppriseDestination;
+
+export type DestinationOf<T extends ChannelType> = Extract<Destination, { type: T }>;
+
+/** What a field must be. Every given condition must hold. A list of values means any of them. */
+export interface Condition {
+  equals?: string[];
+  not?: string[];
+  lt?: number;
+  lte?: number;
+  gt?: number;
+  gte?: number;
+  exists?: boolean;
+  /** A regular expression in RE2 syntax; it runs in linear time. */
+  matches?: string;
+}
+
+/**
+ * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId source
+ * alertKey text origin format`), or `payload` followed by a path: `payload.pool.address`, `payload.labels["a.b"]`,
+ * `payload.items[0].id`, `payload.items[*].id` (any element).
+ */
+export interface Matcher {
+  field: string;
+  condition: Condition;
+}
+
+/** How a later event of the same alert key is told. `auto` (default): resolution edits and answers, quick repeat edits, later repeat answers. */
+export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
+
+export interface Route {
+  name: string;
+  /** All must hold; none: matches everything. */
+  matchers: Matcher[];
+  to: string[];
+  /** Go on with later routes after this one has matched. Default false. */
+  continue: boolean;
+  /** Used only when no other route has matched. */
+  isDefault: boolean;
+  updates: UpdatePolicy;
+  fallback?: { to: string; /** Milliseconds without success after which it is used even though nothing has failed for good. */ afterMs: number };
+  /** Older than this at the time of sending, an alert is told in a digest and not as a ping of its own. Milliseconds. */
+  freshnessMs?: number;
+  definedAt: string;
+}
+
+/** Alerts that match are recorded and not sent, until `endsAt`. */
+export interface Mute {
+  id: string;
+  matchers: Matcher[];
+  reason: string;
+  /** Epoch milliseconds. */
+  startsAt: number;
+  endsAt: number;
+  createdAt: number;
+  /** `configuration`, `page`, `api` or `command`. */
+  createdBy: string;
+}
+
+export interface Rules {
+  destinations: Destination[];
+  routes: Route[];
+  /** Mutes of the configuration; those made at run time are in the store. */
+  mutes: Mute[];
+}
+
+/** One line of "what was decided and why" for one alert; stored, shown on the page and by `explain`. */
+export interface Decision {
+  route: string;
+  /** Absent when the route did not match. */
+  destination?: string;
+  result: "deliver" | "standby" | "muted" | "held" | "skipped" | "not_matched";
+  /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
+  reason: string;
+  muteId?: string;
+}
+
+/** A delivery that routing asks for. The store gives ids. */
+export interface PlannedDelivery {
+  destination: string;
+  channel: ChannelType;
+  /** Chat id, mailbox, or for webhooks the destination's name. Never a secret. */
+  recipient: string;
+  route: string;
+  state: "queued" | "muted" | "held";
+  reason: string;
+  /** For `held` by quiet hours: when it is released. */
+  dueAt: number;
+  updates: UpdatePolicy;
+  freshnessMs?: number;
+  fallback?: { to: string; at: number };
+}
