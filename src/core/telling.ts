@@ -1,0 +1,40 @@
+import type { Alert } from "./alert.ts";
+import type { DeliveryPurpose } from "./delivery.ts";
+import type { Document } from "./document.ts";
+import type { Message, RenderOptions } from "./message.ts";
+import type { ChannelType } from "./delivery.ts";
+
+/** What a message has to say besides the alert itself. */
+export interface Telling {
+  /** Epoch milliseconds of making the message. */
+  now: number;
+  purpose: DeliveryPurpose;
+  /** A former attempt ended ambiguous: the reader may see this a second time. Says "(possible repeat)" and the alert's id. */
+  possibleRepeat: boolean;
+  /** Said when the alert reaches the reader more than a minute after it was accepted; `why` is one clause for people. */
+  late?: { byMs: number; why: string };
+  /** Set for a `fallback`: the destination that could not take it. */
+  insteadOf?: string;
+  /** Set when an earlier message of the same alert key is edited or answered. */
+  history?: { count: number; firstAt: number; lastAt: number };
+  /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
+  resolvedBy?: Alert;
+}
+
+export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours";
+
+export interface DigestTelling {
+  now: number;
+  reason: DigestReason;
+  possibleRepeat: boolean;
+  late?: { byMs: number; why: string };
+}
+
+/** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */
+export interface Rendering {
+  composeAlert(alert: Alert, telling: Telling): Document;
+  /** At least one alert; any order. Tells how many, the worst first, and where to read the rest. */
+  composeDigest(alerts: Alert[], telling: DigestTelling): Document;
+  /** One message, or several parts of a long one for Telegram. Never empty. */
+  renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[];
+}
