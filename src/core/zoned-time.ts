@@ -1,0 +1,99 @@
+/** The date and time on a wall clock somewhere. `month` is 1 to 12, `weekday` 0 (Sunday) to 6. */
+export interface WallTime {
+  year: number;
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  weekday: number;
+}
+
+/** The wall clock of one time zone. Making one is slow (a tenth of a millisecond), using it is not. */
+export interface ZonedClock {
+  wallTimeAt(at: number): WallTime;
+  /**
+   * The first instant at which the wall clock shows this time or, when the clocks jump over it, the instant of the jump.
+   * `day` may lie outside of its month and is carried over. Epoch milliseconds.
+   */
+  instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** `timeZone`: an IANA name. Throws a RangeError for a name that the platform does not know; see `isTimeZone`. */
+export function createZonedClock(timeZone: string): ZonedClock {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    calendar: "gregory",
+    numberingSystem: "latn",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+
+  /** The wall clock's reading as if it were UTC: differences of such readings are differences of clocks. */
+  function readingAt(at: number): number {
+    const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    return Date.UTC(
+      part("year"),
+      part("month") - 1,
+      part("day"),
+      part("hour"),
+      part("minute"),
+      part("second"),
+    );
+  }
+
+  function wallTimeAt(at: number): WallTime {
+    const reading = new Date(readingAt(at));
+    return {
+      year: reading.getUTCFullYear(),
+      month: reading.getUTCMonth() + 1,
+      day: reading.getUTCDate(),
+      hour: reading.getUTCHours(),
+      minute: reading.getUTCMinutes(),
+      second: reading.getUTCSeconds(),
+      weekday: reading.getUTCDay(),
+    };
+  }
+
+  function instantOf(year: number, month: number, day: number, hour: number, minute: number): number {
+    const wanted = Date.UTC(year, month - 1, day, hour, minute);
+    // No zone is more than a day from UTC, so one of the offsets in force a day before and a day after applies.
+    const candidates = [wanted - dayMs, wanted + dayMs]
+      .map((near) => wanted - (readingAt(near) - near))
+      .filter((at) => readingAt(at) === wanted);
+    return candidates.length > 0 ? Math.min(...candidates) : firstInstantPast(wanted);
+  }
+
+  /** Halves the two days around a skipped reading until the jump is found. */
+  function firstInstantPast(wanted: number): number {
+    let before = wanted - dayMs;
+    let after = wanted + dayMs;
+    while (after - before > 1000) {
+      const middle = Math.floor((before + after) / 2000) * 1000;
+      if (readingAt(middle) < wanted) before = middle;
+      else after = middle;
+    }
+    return after;
+  }
+
+  return { wallTimeAt, instantOf };
+}
+
+/** Whether the platform knows this IANA name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { parseFieldPath } from "../../src/core/field-path.ts";
+
+test("reads the facts of an alert", () => {
+  expect(parseFieldPath("severity")).toEqual({ ok: true, path: { kind: "fact", fact: "severity" } });
+});
+
+test("reads every kind of step into a payload", () => {
+  expect(parseFieldPath('payload.pool["a.b"][0][*].id')).toEqual({
+    ok: true,
+    path: {
+      kind: "payload",
+      steps: [
+        { kind: "key", key: "pool" },
+        { kind: "key", key: "a.b" },
+        { kind: "index", index: 0 },
+        { kind: "each" },
+        { kind: "key", key: "id" },
+      ],
+    },
+  });
+  expect(parseFieldPath("payload")).toEqual({ ok: true, path: { kind: "payload", steps: [] } });
+  expect(parseFieldPath("payload.a-b_c:d")).toMatchObject({ ok: true });
+  expect(parseFieldPath('payload["a\\"]b"]')).toMatchObject({
+    path: { steps: [{ kind: "key", key: 'a"]b' }] },
+  });
+});
+
+test.each([
+  "",
+  "severty",
+  "payloads",
+  "payload.",
+  "payload..a",
+  "payload.a[",
+  "payload.a[x]",
+  "payload[-1]",
+  'payload["a]',
+  'payload["\\q"]',
+  "payload.a b",
+  "Severity",
+])("refuses %j", (field) => {
+  expect(parseFieldPath(field)).toMatchObject({ ok: false });
+});
