@@ -1,0 +1,138 @@
+import { styleText } from "node:util";
+import type { Command } from "commander";
+import type { AppError } from "../core/errors.ts";
+import type { CliContext, TextSink } from "./context.ts";
+import { formatFields, formatTable, type TableColumn } from "./table.ts";
+import { fitText, terminalText } from "./terminal-text.ts";
+
+/** Thrown when nobody reads stdout any more (`tocsin … | head`): the command ends quietly and counts as done. */
+export class OutputClosed extends Error {
+  constructor() {
+    super("nobody reads the output any more");
+    this.name = "OutputClosed";
+  }
+}
+
+export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type Style = (name: StyleName, text: string) => string;
+
+/** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
+export interface Progress {
+  update(text: string): Promise<void>;
+  /** Removes the line. Call it before anything else is printed, also after a failure. */
+  clear(): Promise<void>;
+}
+
+/** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
+export interface ListWriter {
+  item(value: unknown): Promise<void>;
+  /** Ends the document. `meta` stands beside `data`. */
+  close(meta?: Record<string, unknown>): Promise<void>;
+  /** Ends the document with an `error` beside the items that were written; the command must throw all the same. */
+  fail(error: AppError): Promise<void>;
+}
+
+/**
+ * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}` written by
+ * `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ */
+export interface Output {
+  readonly json: boolean;
+  /** Colours for stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` say otherwise. */
+  readonly style: Style;
+  /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
+  readonly width: number | undefined;
+  /** The command's result, once: `data` for machines, or the text that `forPeople` makes. */
+  result(data: unknown, forPeople: () => string, meta?: Record<string, unknown>): Promise<void>;
+  /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
+  openList(): Promise<ListWriter>;
+  /** Text for people on stdout, as it stands. Does nothing with `--json`. */
+  print(text: string): Promise<void>;
+  /** One line on stderr: something worth knowing besides the result. */
+  note(text: string): Promise<void>;
+  progress(): Progress;
+  table(columns: TableColumn[], rows: string[][]): string;
+  fields(fields: [string, string][]): string;
+}
+
+/** Makes the output of one run of a command; `command` is what commander hands to the action as its last argument. */
+export function openOutput(context: CliContext, command: Command): Output {
+  const json = command.optsWithGlobals<{ json?: boolean }>().json === true;
+  const style = createStyle(context.env, context.isTty.stdout);
+  const out = (text: string) => writeText(context.stdout, text);
+  const width = context.isTty.stdout ? context.columns : undefined;
+  const styleTitle = (text: string) => style("bold", text);
+  return {
+    json,
+    style,
+    width,
+    result: (data, forPeople, meta) =>
+      out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : forPeople()),
+    openList: () => openJsonList(out),
+    print: async (text) => {
+      if (!json) await out(text);
+    },
+    note: (text) => writeText(context.stderr, `${terminalText(text)}\n`),
+    progress: () => createProgress(context),
+    table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
+    fields: (fields) => formatFields(fields, { styleTitle }),
+  };
+}
+
+/** https://no-color.org: any non-empty `NO_COLOR` means none; `FORCE_COLOR` other than `0` means always. */
+export function createStyle(env: CliContext["env"], isTerminal: boolean): Style {
+  const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
+  const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
+  return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
+}
+
+/** Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader. */
+export function writeText(sink: TextSink, text: string): Promise<void> {
+  if (text === "") return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    sink.write(text, (error) => {
+      if (!error) resolve();
+      else reject(isClosedPipe(error) ? new OutputClosed() : error);
+    });
+  });
+}
+
+export function isClosedPipe(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || code === "ERR_STREAM_WRITE_AFTER_END";
+}
+
+async function openJsonList(out: (text: string) => Promise<void>): Promise<ListWriter> {
+  let separator = "";
+  await out('{"data":[');
+  return {
+    item: async (value) => {
+      await out(`${separator}\n${JSON.stringify(value)}`);
+      separator = ",";
+    },
+    close: (meta) => out(meta === undefined ? "\n]}\n" : `\n],"meta":${JSON.stringify(meta)}}\n`),
+    fail: (error) => out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`),
+  };
+}
+
+/** The content of `error` in the one JSON document. */
+export function errorDocument(error: AppError): { code: string; message: string; hint?: string } {
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  };
+}
+
+function createProgress(context: CliContext): Progress {
+  let shown = "";
+  const rewrite = async (text: string) => {
+    if (!context.isTty.stderr || text === shown) return;
+    shown = text;
+    await writeText(context.stderr, `\r\u001b[K${text}`);
+  };
+  return {
+    update: (text) => rewrite(fitText(terminalText(text), (context.columns ?? 80) - 1)),
+    clear: () => rewrite(""),
+  };
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { AppError } from "../core/errors.ts";
+import type { CliContext } from "./context.ts";
+import { reportFailure } from "./failure.ts";
+import { registerUpstream } from "./upstream/upstream.ts";
+
+/**
+ * One line a command. A command's file imports nothing heavy at its top: what does the work is imported inside the
+ * action, so that `tocsin --help` starts at once.
+ */
+const registrations: readonly ((program: Command, context: CliContext) => void)[] = [registerUpstream];
+
+/** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
+export function buildProgram(context: CliContext): Command {
+  const program = new Command("tocsin")
+    .description(
+      "Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.",
+    )
+    .version(readVersion(), "-V, --version", "print the version")
+    .option("--json", "print one JSON document on stdout, its content under `data`; all else goes to stderr")
+    .helpOption("-h, --help", "explain a command, with an example")
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text, ignoreWriteError),
+      writeErr: (text) => void context.stderr.write(text, ignoreWriteError),
+      // Told by `reportFailure`, in the same form as every other failure.
+      outputError: () => {},
+      getOutHelpWidth: () => context.columns ?? 100,
+      getErrHelpWidth: () => context.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ tocsin upstream account\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
+    );
+  for (const register of registrations) register(program, context);
+  return program;
+}
+
+/** Runs one command line (without `node` and the script's name) to its exit status. Never throws. */
+export async function runCli(argv: readonly string[], context: CliContext): Promise<0 | 1 | 2> {
+  let status: 0 | 1 | 2 = 0;
+  const program = buildProgram({
+    ...context,
+    setExitStatus: (next) => {
+      status = next;
+      context.setExitStatus(next);
+    },
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return status;
+  } catch (thrown) {
+    if (thrown instanceof CommanderError && isHelpOrVersion(thrown)) return 0;
+    const failure = thrown instanceof CommanderError ? usageError(thrown, argv, program) : thrown;
+    return reportFailure(failure, context, wantsJson(argv));
+  }
+}
+
+function isHelpOrVersion(error: CommanderError): boolean {
+  return error.exitCode === 0;
+}
+
+/** Commander's complaints in our form; the hint names the command whose help tells more. */
+function usageError(error: CommanderError, argv: readonly string[], program: Command): AppError {
+  const path = commandPath(argv, program);
+  const hint = `see: ${path} --help`;
+  if (error.code === "commander.help") return new AppError("usage", `${path} needs a command`, { hint });
+  return new AppError("usage", error.message.replace(/^error: /, ""), { hint });
+}
+
+function commandPath(argv: readonly string[], program: Command): string {
+  let command = program;
+  const names = [program.name()];
+  for (const word of argv) {
+    const next = command.commands.find((candidate) => candidate.name() === word);
+    if (next === undefined) continue;
+    command = next;
+    names.push(word);
+  }
+  return names.join(" ");
+}
+
+/** Read from the words themselves, since a command line that cannot be parsed is to be refused as JSON too. */
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return (end === -1 ? argv : argv.slice(0, end)).includes("--json");
+}
+
+/** The same relative place from `src/cli` and from `dist/cli`. */
+function readVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Help that nobody reads to its end is no failure; a real write error shows in the exit of the stream's owner. */
+function ignoreWriteError(): void {}

@@ -1,0 +1,178 @@
+import { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import type { CliContext } from "../../src/cli/context.ts";
+import { AlreadyTold, reportFailure } from "../../src/cli/failure.ts";
+import { createStyle, OutputClosed, openOutput } from "../../src/cli/output.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { createTestContext, runTocsin } from "../support/cli.ts";
+
+function open(options: { json: boolean }, overrides: Partial<CliContext> = {}) {
+  const test = createTestContext(overrides);
+  const command = new Command().option("--json");
+  command.setOptionValue("json", options.json);
+  return { ...test, output: openOutput(test.context, command) };
+}
+
+describe("a command's result", () => {
+  it("is one JSON document under data with --json", async () => {
+    const { output, stdout } = open({ json: true });
+    await output.print("for people\n");
+    await output.result({ a: 1 }, () => "people", { count: 1 });
+    expect(JSON.parse(stdout())).toEqual({ data: { a: 1 }, meta: { count: 1 } });
+  });
+
+  it("is text for people without it, and notes go to stderr", async () => {
+    const { output, stdout, stderr } = open({ json: false });
+    await output.note("by the way");
+    await output.result({ a: 1 }, () => "people\n");
+    expect(stdout()).toBe("people\n");
+    expect(stderr()).toBe("by the way\n");
+  });
+
+  it("stays one document when it is written item by item", async () => {
+    const { output, stdout } = open({ json: true });
+    const list = await output.openList();
+    await list.item({ n: 1 });
+    await list.item({ n: 2 });
+    await list.close({ pages: 1 });
+    expect(JSON.parse(stdout())).toEqual({ data: [{ n: 1 }, { n: 2 }], meta: { pages: 1 } });
+  });
+
+  it("stays one document when a list breaks off, and says why", async () => {
+    const { output, stdout, stderr, context } = open({ json: true });
+    const list = await output.openList();
+    await list.item(1);
+    const error = new AppError("upstream_unreachable", "gone", { hint: "wait" });
+    await list.fail(error);
+    expect(await reportFailure(new AlreadyTold(error), context, true)).toBe(1);
+    expect(JSON.parse(stdout())).toEqual({
+      data: [1],
+      error: { code: "upstream_unreachable", message: "gone", hint: "wait" },
+    });
+    expect(stderr()).toContain("gone");
+  });
+});
+
+describe("a failure", () => {
+  it("is one line and a hint, without a stack, and status 1", async () => {
+    const { context, stdout, stderr } = createTestContext();
+    const status = await reportFailure(
+      new AppError("not_found", "no such alert", { hint: "look at the list" }),
+      context,
+      false,
+    );
+    expect(status).toBe(1);
+    expect(stdout()).toBe("");
+    expect(stderr()).toBe("error: no such alert\nhint:  look at the list\n");
+  });
+
+  it("is an error document with --json", async () => {
+    const { context, stdout } = createTestContext();
+    await reportFailure(new AppError("config_invalid", "wrong", { hint: "mend" }), context, true);
+    expect(JSON.parse(stdout())).toEqual({
+      error: { code: "config_invalid", message: "wrong", hint: "mend" },
+    });
+  });
+
+  it.each([["usage"], ["config_invalid"]] as const)("has status 2 for %s", async (code) => {
+    expect(await reportFailure(new AppError(code, "x"), createTestContext().context, false)).toBe(2);
+  });
+
+  it("that nobody expected shows no stack", async () => {
+    const { context, stderr } = createTestContext();
+    expect(await reportFailure(new TypeError("x is undefined"), context, false)).toBe(1);
+    expect(stderr()).toContain("x is undefined");
+    expect(stderr()).not.toContain("    at ");
+  });
+
+  it("shows a stack with LOG_LEVEL=debug", async () => {
+    const { context, stderr } = createTestContext({ env: { LOG_LEVEL: "debug" } });
+    await reportFailure(new TypeError("x is undefined"), context, false);
+    expect(stderr()).toContain("    at ");
+  });
+
+  it("cannot play with the reader's terminal", async () => {
+    const { context, stderr } = createTestContext();
+    await reportFailure(new AppError("failed", "\u001b[2Jgone\rok\nsecond line"), context, false);
+    expect(stderr()).toBe("error: \\x1b[2Jgone ok\nsecond line\n");
+  });
+});
+
+describe("a reader that goes away", () => {
+  const closed: CliContext["stdout"] = {
+    write: (_text, callback) => callback(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+  };
+
+  it("ends the command quietly and well", async () => {
+    const { output, context, stderr } = open({ json: false }, { stdout: closed });
+    const thrown = await output.print("x").catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(OutputClosed);
+    expect(await reportFailure(thrown, context, false)).toBe(0);
+    expect(stderr()).toBe("");
+  });
+
+  it("does not hide the status of a failure", async () => {
+    const { context } = createTestContext({ stdout: closed, stderr: closed });
+    expect(await reportFailure(new AppError("failed", "x"), context, true)).toBe(1);
+  });
+});
+
+describe("colours", () => {
+  it.each([
+    ["on a terminal", {}, true, true],
+    ["not in a pipe", {}, false, false],
+    ["never with NO_COLOR", { NO_COLOR: "1", FORCE_COLOR: "1" }, true, false],
+    ["in a pipe with FORCE_COLOR", { FORCE_COLOR: "1" }, false, true],
+    ["not on a dumb terminal", { TERM: "dumb" }, true, false],
+  ])("%s", (_name, env, terminal, coloured) => {
+    expect(createStyle(env, terminal)("red", "x") !== "x").toBe(coloured);
+  });
+});
+
+describe("the progress line", () => {
+  it("is rewritten in place and removed on a terminal", async () => {
+    const { output, stderr } = open(
+      { json: true },
+      { isTty: { stdin: false, stdout: false, stderr: true }, columns: 20 },
+    );
+    const progress = output.progress();
+    await progress.update("a very long text that does not fit");
+    await progress.clear();
+    expect(stderr()).toBe("\r\u001b[Ka very long text t…\r\u001b[K");
+  });
+
+  it("is silent elsewhere", async () => {
+    const { output, stderr } = open({ json: false });
+    await output.progress().update("x");
+    expect(stderr()).toBe("");
+  });
+});
+
+describe("the command line", () => {
+  it("explains itself with an example", async () => {
+    const run = await runTocsin(["--help"]);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toContain("Example");
+  });
+
+  it.each([[["nonsense"]], [["--nonsense"]], [[]], [["upstream", "--nonsense"]]])(
+    "refuses %j as wrong usage",
+    async (argv) => {
+      const run = await runTocsin(argv);
+      expect(run.status).toBe(2);
+      expect(run.stdout).toBe("");
+      expect(run.stderr).toContain("error: ");
+      expect(run.stderr).toContain("--help");
+    },
+  );
+
+  it("refuses wrong usage as a document with --json", async () => {
+    const run = await runTocsin(["nonsense", "--json"]);
+    expect(run.status).toBe(2);
+    expect(run.json().error.code).toBe("usage");
+  });
+
+  it("tells its version", async () => {
+    expect((await runTocsin(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});

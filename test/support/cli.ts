@@ -1,0 +1,57 @@
+import { PassThrough } from "node:stream";
+import type { CliContext } from "../../src/cli/context.ts";
+import { runCli } from "../../src/cli/program.ts";
+
+export interface CliRun {
+  status: 0 | 1 | 2;
+  stdout: string;
+  stderr: string;
+  /** The one JSON document of stdout. Throws when stdout is not exactly one. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails by itself when that is not there
+  json(): any;
+}
+
+/** A context without a terminal whose time does not pass: `sleep` moves `now` on at once. */
+export function createTestContext(overrides: Partial<CliContext> = {}): {
+  context: CliContext;
+  stdout(): string;
+  stderr(): string;
+} {
+  const out: string[] = [];
+  const err: string[] = [];
+  let at = Date.UTC(2026, 10, 21, 12);
+  const context: CliContext = {
+    stdout: collector(out),
+    stderr: collector(err),
+    stdin: new PassThrough(),
+    env: {},
+    cwd: process.cwd(),
+    isTty: { stdin: false, stdout: false, stderr: false },
+    now: () => at,
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      at += ms;
+    },
+    signal: new AbortController().signal,
+    setExitStatus: () => {},
+    ...overrides,
+  };
+  return { context, stdout: () => out.join(""), stderr: () => err.join("") };
+}
+
+/** Runs one command line in this process: `await runTocsin(["upstream", "account"], { env })`. */
+export async function runTocsin(argv: string[], overrides: Partial<CliContext> = {}): Promise<CliRun> {
+  const { context, stdout, stderr } = createTestContext(overrides);
+  const status = await runCli(argv, context);
+  return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
+}
+
+function collector(chunks: string[]): CliContext["stdout"] {
+  return {
+    write: (text, callback) => {
+      chunks.push(text);
+      callback();
+    },
+  };
+}
