@@ -1,0 +1,150 @@
+import type { Condition } from "../core/rules.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
+import type { FieldValue } from "./field-values.ts";
+import { compilePattern } from "./pattern.ts";
+import { quoteValue } from "./quote-value.ts";
+
+/** Whether something holds, in words that go after the field's name: "12.5 is above 5", "is warning, not critical". */
+export interface Verdict {
+  holds: boolean;
+  words: string;
+}
+
+/** Tests all values of a field together. */
+export type CheckValues = (values: FieldValue[]) => Verdict;
+
+type CheckValue = (value: FieldValue) => Verdict;
+
+/**
+ * - Without a value (missing, or null) only `exists: false` and `not` hold.
+ * - `not` and `exists` speak about all values of the field; of the other conditions one same value must meet every one.
+ * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
+ *   without regard to case, since checksummed and lower-case spellings name the same contract.
+ * - `lt lte gt gte` hold for numbers only, also for numbers sent as text.
+ *
+ * Throws `invalid_request` for a pattern that cannot be read.
+ */
+export function compileCondition(condition: Condition): CheckValues {
+  const ofOne = compileValueChecks(condition);
+  return (values) => {
+    if (condition.exists === false) {
+      return values.length === 0
+        ? { holds: true, words: "is missing" }
+        : { holds: false, words: "is present" };
+    }
+    if (values.length === 0) return checkMissing(condition, ofOne.length > 0);
+    const held: string[] = [];
+    if (condition.not !== undefined) {
+      const verdict = checkNot(values, condition.not);
+      if (!verdict.holds) return verdict;
+      held.push(verdict.words);
+    }
+    if (ofOne.length > 0) {
+      const verdict = checkAny(values, ofOne);
+      if (!verdict.holds) return verdict;
+      held.unshift(verdict.words);
+    }
+    return { holds: true, words: held.length > 0 ? held.join(" and ") : "is present" };
+  };
+}
+
+function checkMissing(condition: Condition, needsValue: boolean): Verdict {
+  const holds = !needsValue && condition.exists === undefined;
+  return { holds, words: "is missing" };
+}
+
+function checkNot(values: FieldValue[], refused: string[]): Verdict {
+  const wanted = refused.map(prepareText);
+  for (const value of values) {
+    if (value.kind === "text" && wanted.some((text) => sameText(prepareText(value.text), text))) {
+      return { holds: false, words: `is ${quoteValue(value.text)}, which is excluded` };
+    }
+  }
+  return { holds: true, words: `is not ${inWords(refused)}` };
+}
+
+/** The first value that meets every check, or why the first value does not. */
+function checkAny(values: FieldValue[], checks: CheckValue[]): Verdict {
+  let firstFailure: string | undefined;
+  for (const value of values) {
+    const verdicts = checks.map((check) => check(value));
+    const failed = verdicts.find((verdict) => !verdict.holds);
+    if (failed === undefined) return { holds: true, words: verdicts.map((v) => v.words).join(" and ") };
+    firstFailure ??= failed.words;
+  }
+  const rest = values.length > 1 ? `, nor does any other of its ${values.length} values fit` : "";
+  return { holds: false, words: `${firstFailure ?? "is missing"}${rest}` };
+}
+
+function compileValueChecks(condition: Condition): CheckValue[] {
+  const checks: CheckValue[] = [];
+  if (condition.equals !== undefined) checks.push(compileEquals(condition.equals));
+  if (condition.gt !== undefined) checks.push(compileBound(condition.gt, "above", (order) => order > 0));
+  if (condition.gte !== undefined)
+    checks.push(compileBound(condition.gte, "at least", (order) => order >= 0));
+  if (condition.lt !== undefined) checks.push(compileBound(condition.lt, "below", (order) => order < 0));
+  if (condition.lte !== undefined) checks.push(compileBound(condition.lte, "at most", (order) => order <= 0));
+  if (condition.matches !== undefined) checks.push(compileMatches(condition.matches));
+  return checks;
+}
+
+function compileEquals(accepted: string[]): CheckValue {
+  const wanted = accepted.map(prepareText);
+  return (value) => {
+    if (value.kind !== "text") return { holds: false, words: notText(value) };
+    const given = prepareText(value.text);
+    const shown = quoteValue(value.text);
+    if (wanted.some((text) => sameText(given, text))) return { holds: true, words: `is ${shown}` };
+    return { holds: false, words: `is ${shown}, not ${inWords(accepted)}` };
+  };
+}
+
+function compileBound(bound: number, relation: string, test: (order: number) => boolean): CheckValue {
+  const limit = parseDecimal(String(bound));
+  return (value) => {
+    if (value.kind !== "text") return { holds: false, words: notText(value) };
+    const given = parseDecimal(value.text);
+    const shown = quoteValue(value.text);
+    if (given === undefined || limit === undefined) {
+      return { holds: false, words: `is ${shown}, which is not a number` };
+    }
+    const holds = test(compareDecimals(given, limit));
+    return { holds, words: `${shown} is ${holds ? "" : "not "}${relation} ${bound}` };
+  };
+}
+
+function compileMatches(pattern: string): CheckValue {
+  const found = compilePattern(pattern);
+  return (value) => {
+    if (value.kind !== "text") return { holds: false, words: notText(value) };
+    const holds = found(value.text);
+    return { holds, words: `${holds ? "matches" : "does not match"} /${pattern}/` };
+  };
+}
+
+interface PreparedText {
+  text: string;
+  decimal: Decimal | undefined;
+  address: string | undefined;
+}
+
+function prepareText(text: string): PreparedText {
+  const address = /^0x[0-9a-f]+$/i.test(text) ? text.toLowerCase() : undefined;
+  return { text, decimal: parseDecimal(text), address };
+}
+
+function sameText(a: PreparedText, b: PreparedText): boolean {
+  if (a.text === b.text) return true;
+  if (a.address !== undefined && a.address === b.address) return true;
+  return a.decimal !== undefined && b.decimal !== undefined && compareDecimals(a.decimal, b.decimal) === 0;
+}
+
+function notText(value: { kind: "list" | "object" }): string {
+  return value.kind === "list"
+    ? "is a list (its elements are reached with [*])"
+    : "is an object, not a value";
+}
+
+function inWords(values: string[]): string {
+  return values.map(quoteValue).join(" or ");
+}

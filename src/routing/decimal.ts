@@ -1,0 +1,51 @@
+/** A decimal number as text, taken apart: 0.d₁d₂d₃… × 10^`magnitude`, without zeros at either end of the digits. */
+export interface Decimal {
+  negative: boolean;
+  /** Empty for zero. */
+  digits: string;
+  magnitude: number;
+}
+
+const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing) is `undefined`.
+ * Exact, because amounts of tokens have more digits than a JavaScript number keeps.
+ */
+export function parseDecimal(text: string): Decimal | undefined {
+  const found = shape.exec(text.trim());
+  if (found === null) return undefined;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = found;
+  if (whole.length + fraction.length === 0) return undefined;
+
+  const all = whole + fraction;
+  const leadingZeros = all.length - all.replace(/^0+/, "").length;
+  const digits = withoutTrailingZeros(all.slice(leadingZeros));
+  if (digits === "") return { negative: false, digits: "", magnitude: 0 };
+  return { negative: sign === "-", digits, magnitude: whole.length - leadingZeros + Number(exponent) };
+}
+
+/** Negative when a < b, zero when they are the same number, positive when a > b. */
+export function compareDecimals(a: Decimal, b: Decimal): number {
+  const signs = signOf(a) - signOf(b);
+  if (signs !== 0) return signs;
+  return a.negative ? compareSizes(b, a) : compareSizes(a, b);
+}
+
+function signOf(decimal: Decimal): number {
+  if (decimal.digits === "") return 0;
+  return decimal.negative ? -1 : 1;
+}
+
+function compareSizes(a: Decimal, b: Decimal): number {
+  if (a.magnitude !== b.magnitude) return a.magnitude < b.magnitude ? -1 : 1;
+  if (a.digits === b.digits) return 0;
+  return a.digits < b.digits ? -1 : 1;
+}
+
+/** A loop, since /0+$/ takes quadratic time on a hostile row of zeros. */
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
+}

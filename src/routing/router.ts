@@ -1,0 +1,164 @@
+import type { Severity } from "../core/alert.ts";
+import { AppError } from "../core/errors.ts";
+import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
+import type { MatchInput } from "./field-values.ts";
+import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
+import { planDeliveries, type Start } from "./plan-deliveries.ts";
+import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
+import { compileRoutes, type RouteVerdict } from "./select-routes.ts";
+
+export interface RouteInput extends MatchInput {
+  /** When the alert was accepted, epoch milliseconds. */
+  receivedAt: number;
+}
+
+export interface RoutingResult {
+  /**
+   * In the order of the routes. A route that was not used has one line without a destination; a route that was used has
+   * one line for each of its destinations, and one for its fallback if it has any.
+   */
+  decisions: Decision[];
+  /** Empty when no route wanted the alert. */
+  deliveries: PlannedDelivery[];
+}
+
+export interface Router {
+  /**
+   * Pure: the same alert, mutes and instant give the same result.
+   *
+   * - A destination gets an alert once, however many routes name it: the first of them wins.
+   * - A muted alert keeps its deliveries, in state `muted`, so that the page shows what was silenced.
+   * - Alerts of origin `test` travel the same routes, and are neither muted nor held: somebody is waiting for them.
+   * - Notices (origin `notice`) are planned by the engine; rules do not apply to them and both lists are empty.
+   *
+   * @param mutes those made at run time; the configuration's apply as well
+   * @param now epoch milliseconds
+   */
+  route(input: RouteInput, mutes: Mute[], now: number): RoutingResult;
+}
+
+interface Target {
+  destination: Destination;
+  findQuietWindow?: FindQuietWindow;
+}
+
+/** Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that cannot be read. */
+export function createRouter(rules: Rules): Router {
+  const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
+  const selectRoutes = compileRoutes(rules.routes);
+  const findMute = createMuteFinder();
+
+  for (const route of rules.routes) {
+    for (const name of route.fallback === undefined ? route.to : [...route.to, route.fallback.to]) {
+      targetNamed(name, route);
+    }
+  }
+
+  function targetNamed(name: string, route: Route): Target {
+    const target = targets.get(name);
+    if (target !== undefined) return target;
+    throw new AppError("config_invalid", `Route ${route.name} names the unknown destination ${name}.`, {
+      hint: `Define it under destinations, or remove it from the route (${route.definedAt}).`,
+    });
+  }
+
+  function route(input: RouteInput, mutes: Mute[], now: number): RoutingResult {
+    if (input.origin === "notice") return { decisions: [], deliveries: [] };
+    const verdicts = selectRoutes(input);
+    const owners = findOwners(verdicts);
+    const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
+
+    const decisions: Decision[] = [];
+    const deliveries: PlannedDelivery[] = [];
+    for (const verdict of verdicts) {
+      if (verdict.result !== "matched") {
+        decisions.push({ route: verdict.route.name, result: verdict.result, reason: verdict.reason });
+        continue;
+      }
+      for (const name of new Set(verdict.route.to)) {
+        const owner = owners.get(name);
+        if (owner !== undefined && owner !== verdict.route) {
+          decisions.push(
+            skip(verdict.route, name, `${verdict.reason}; route ${owner.name} already delivers it there`),
+          );
+          continue;
+        }
+        const target = targetNamed(name, verdict.route);
+        const start = startOf(target, input, muted, now);
+        const reason = [verdict.reason, ...start.words].join("; ");
+        decisions.push(decide(verdict.route, name, start, reason));
+        deliveries.push(...planDeliveries(verdict.route, target.destination, start, reason, owners));
+      }
+      if (verdict.route.fallback !== undefined) {
+        decisions.push(decideFallback(verdict.route, verdict.route.fallback, owners, muted));
+      }
+    }
+    return { decisions, deliveries };
+  }
+
+  return { route };
+}
+
+function toTarget(destination: Destination): Target {
+  if (destination.quietHours === undefined) return { destination };
+  return {
+    destination,
+    findQuietWindow: compileQuietHours(destination.quietHours, destination.timeZone),
+  };
+}
+
+/** Which route delivers to each destination: the first that matched and names it, with default routes asked last. */
+function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
+  const owners = new Map<string, Route>();
+  for (const { route, result } of verdicts) {
+    if (result !== "matched") continue;
+    for (const name of route.to) if (!owners.has(name)) owners.set(name, route);
+  }
+  return owners;
+}
+
+function startOf(target: Target, input: RouteInput, muted: MuteVerdict, now: number): Start {
+  if (muted.mute !== undefined) {
+    return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
+  }
+  const window = input.origin === "test" ? undefined : target.findQuietWindow?.(now);
+  if (window === undefined || isExcepted(target.destination, input.facts.severity)) {
+    return { state: "queued", dueAt: now, words: muted.notes };
+  }
+  const words = `held until ${describeInstant(window.endsAt)} by ${window.description}`;
+  return { state: "held", dueAt: window.endsAt, words: [words, ...muted.notes] };
+}
+
+function isExcepted(destination: Destination, severity: Severity): boolean {
+  return destination.quietHours?.except.includes(severity) ?? false;
+}
+
+const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;
+
+function decide(route: Route, destination: string, start: Start, reason: string): Decision {
+  const decision: Decision = { route: route.name, destination, result: resultOfState[start.state], reason };
+  if (start.muteId !== undefined) decision.muteId = start.muteId;
+  return decision;
+}
+
+function skip(route: Route, destination: string, reason: string): Decision {
+  return { route: route.name, destination, result: "skipped", reason };
+}
+
+function decideFallback(
+  route: Route,
+  fallback: NonNullable<Route["fallback"]>,
+  owners: Map<string, Route>,
+  muted: MuteVerdict,
+): Decision {
+  const owner = owners.get(fallback.to);
+  if (owner !== undefined) {
+    return skip(route, fallback.to, `not needed as fallback: route ${owner.name} already delivers it there`);
+  }
+  if (muted.mute !== undefined) {
+    return skip(route, fallback.to, "not needed as fallback: what it stands in for is muted");
+  }
+  const minutes = Math.round(fallback.afterMs / 6_000) / 10;
+  const reason = `stands in when a delivery of this route fails, or has not succeeded after ${minutes} minutes`;
+  return { route: route.name, destination: fallback.to, result: "standby", reason };
+}

@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compareDecimals, parseDecimal } from "../../src/routing/decimal.ts";
+
+function compare(a: string, b: string): number {
+  const [left, right] = [parseDecimal(a), parseDecimal(b)];
+  if (left === undefined || right === undefined) throw new Error("not a decimal");
+  return Math.sign(compareDecimals(left, right));
+}
+
+test.each(["", ".", "-", "e5", "1e", "1,000", "12%", "NaN", "Infinity", "0x10", "1 2", "--1"])(
+  "%j is not a number",
+  (text) => {
+    expect(parseDecimal(text)).toBeUndefined();
+  },
+);
+
+test.each([
+  ["1", "1.0", 0],
+  ["-0", "0.000", 0],
+  ["1e3", "1000", 0],
+  [".5", "0.50", 0],
+  ["5.", "+5", 0],
+  ["0.001", "1e-3", 0],
+  ["-2", "-1", -1],
+  ["-2", "1", -1],
+  ["0", "-0.1", 1],
+  ["9.99", "10", -1],
+  ["100", "99.99999999999999999999", 1],
+  ["1e400", "1e399", 1],
+])("%s against %s is %i", (a, b, expected) => {
+  expect(compare(a, b)).toBe(expected);
+  expect(compare(b, a) + expected).toBe(0);
+});
+
+test("orders numbers as JavaScript does where JavaScript is exact", () => {
+  const number = fc.double({ noNaN: true, noDefaultInfinity: true });
+  fc.assert(
+    fc.property(number, number, (a, b) => {
+      expect(compare(String(a), String(b))).toBe(a === b ? 0 : a < b ? -1 : 1);
+    }),
+  );
+});
+
+test("reads a long row of zeros in linear time", () => {
+  const started = performance.now();
+  parseDecimal(`1${"0".repeat(20_000)}1${"0".repeat(20_000)}`);
+  expect(performance.now() - started).toBeLessThan(500);
+});

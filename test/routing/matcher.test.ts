@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import type { Condition } from "../../src/core/rules.ts";
+import { compileMatchers } from "../../src/routing/matcher.ts";
+import { alert, type facts, json } from "./sample.ts";
+
+const payload = json(`{
+  "pool": {"address": "0xAbCdEf01", "tvl": 1000.5, "hot": true, "note": null},
+  "x.y": "dotted", "tags": ["a", "b"], "items": [{"id": 1}, {"id": 22}, {"name": "no id"}], "__proto__": {"evil": "1"}
+}`);
+
+function ask(field: string, condition: Condition, over: Parameters<typeof facts>[0] = {}) {
+  return compileMatchers([{ field, condition }])(alert(over, { payload }));
+}
+
+describe("what holds, and the words for it", () => {
+  test.each<[string, Condition, string]>([
+    ["severity", { equals: ["critical"] }, "severity is critical"],
+    ["severity", { equals: ["warning", "critical"] }, "severity is critical"],
+    ["severity", { not: ["info"] }, "severity is not info"],
+    ["title", { matches: "^TVL .*drop" }, "title matches /^TVL .*drop/"],
+    ["title", { matches: "(?i)usdc" }, "title matches /(?i)usdc/"],
+    ["value", { gt: 5, lt: 20 }, "value 12.5 is above 5 and 12.5 is below 20"],
+    ["value", { gte: 12.5, lte: 12.5 }, "value 12.5 is at least 12.5 and 12.5 is at most 12.5"],
+    ["value", { equals: ["12.50"] }, "value is 12.5"],
+    ["metric", { exists: false }, "metric is missing"],
+    ["metric", { not: ["tvl"] }, "metric is missing"],
+    ["value", { exists: true }, "value is present"],
+    ["origin", { equals: ["hook"] }, "origin is hook"],
+    ["payload.pool.tvl", { gt: 1000 }, "payload.pool.tvl 1000.5 is above 1000"],
+    ["payload.pool.address", { equals: ["0xabcdef01"] }, "payload.pool.address is 0xAbCdEf01"],
+    ["payload.pool.hot", { equals: ["true"] }, "payload.pool.hot is true"],
+    ["payload.pool.note", { exists: false }, "payload.pool.note is missing"],
+    ['payload["x.y"]', { equals: ["dotted"] }, 'payload["x.y"] is dotted'],
+    ["payload.tags[1]", { equals: ["b"] }, "payload.tags[1] is b"],
+    ["payload.items[*].id", { equals: ["22.0"] }, "payload.items[*].id is 22"],
+    ["payload.items[*].id", { gt: 20, lt: 30 }, "payload.items[*].id 22 is above 20 and 22 is below 30"],
+    ["payload.items", { exists: true }, "payload.items is present"],
+  ])("%s %j", (field, condition, words) => {
+    expect(ask(field, condition, { value: "12.5" })).toEqual({ matched: true, reason: words });
+  });
+});
+
+describe("what does not hold, and the words for it", () => {
+  test.each<[string, Condition, string]>([
+    ["severity", { equals: ["info", "warning"] }, "severity is critical, not info or warning"],
+    ["severity", { not: ["critical"] }, "severity is critical, which is excluded"],
+    ["value", { gt: 12.5 }, "value 12.5 is not above 12.5"],
+    ["metric", { equals: ["tvl"] }, "metric is missing"],
+    ["metric", { exists: true }, "metric is missing"],
+    ["metric", { lt: 3 }, "metric is missing"],
+    ["metric", { not: ["tvl"], exists: true }, "metric is missing"],
+    ["value", { exists: false }, "value is present"],
+    ["title", { gt: 1 }, "title is “TVL of USDC dropped”, which is not a number"],
+    ["title", { matches: "^USDC" }, "title does not match /^USDC/"],
+    [
+      "title",
+      { equals: ["tvl of usdc dropped"] },
+      "title is “TVL of USDC dropped”, not “tvl of usdc dropped”",
+    ],
+    ["payload.tags", { equals: ["a"] }, "payload.tags is a list (its elements are reached with [*])"],
+    ["payload.pool", { matches: "." }, "payload.pool is an object, not a value"],
+    ["payload.nowhere.deep", { equals: ["a"] }, "payload.nowhere.deep is missing"],
+    ["payload.tags[7]", { equals: ["a"] }, "payload.tags[7] is missing"],
+    ["payload.pool.constructor", { exists: true }, "payload.pool.constructor is missing"],
+    // 1 is below 20 and 22 is above 5, but no single id is both.
+    [
+      "payload.items[*].id",
+      { gt: 5, lt: 20 },
+      "payload.items[*].id 1 is not above 5, nor does any other of its 2 values fit",
+    ],
+    ["payload.items[*].id", { not: ["22"] }, "payload.items[*].id is 22, which is excluded"],
+  ])("%s %j", (field, condition, words) => {
+    expect(ask(field, condition, { value: "12.5" })).toEqual({ matched: false, reason: words });
+  });
+});
+
+test("a key that only a prototype has is missing, an own key of that name is there", () => {
+  const own = json(`{"constructor": "mine", "toString": 1}`);
+  const read = compileMatchers([{ field: "payload.constructor", condition: { equals: ["mine"] } }]);
+  expect(read(alert({}, { payload: own })).matched).toBe(true);
+});
+
+test("compares amounts that a JavaScript number cannot tell apart", () => {
+  const wei = compileMatchers([{ field: "value", condition: { equals: ["123456789012345678901"] } }]);
+  expect(wei(alert({ value: "123456789012345678901.0" })).matched).toBe(true);
+  expect(wei(alert({ value: "123456789012345678902" })).matched).toBe(false);
+  const above = compileMatchers([{ field: "value", condition: { gt: 5 } }]);
+  expect(above(alert({ value: "5.00000000000000000001" })).matched).toBe(true);
+});
+
+test("names every condition that held, and the first that did not", () => {
+  const match = compileMatchers([
+    { field: "severity", condition: { equals: ["critical"] } },
+    { field: "value", condition: { gt: 5 } },
+    { field: "chain", condition: { equals: ["eth"] } },
+  ]);
+  expect(match(alert({ value: "9", chain: "eth" })).reason).toBe(
+    "severity is critical; value 9 is above 5; chain is eth",
+  );
+  expect(match(alert({ value: "3", chain: "bsc" }))).toEqual({
+    matched: false,
+    reason: "value 3 is not above 5",
+  });
+});
+
+test("a pattern that would stall JavaScript's engine takes no time, and a hostile value stays short in the reason", () => {
+  const match = compileMatchers([{ field: "text", condition: { matches: "^(a+)+$", exists: true } }]);
+  const started = performance.now();
+  expect(match(alert({ text: `${"a".repeat(19_000)}!` })).matched).toBe(false);
+  expect(performance.now() - started).toBeLessThan(2_000);
+
+  const equals = compileMatchers([{ field: "text", condition: { equals: ["x"] } }]);
+  const { reason } = equals(alert({ text: `line one\nline two ${"z".repeat(5_000)}` }));
+  expect(reason.length).toBeLessThan(150);
+  expect(reason).not.toContain("\n");
+});
+
+test.each(["(?=a)", "a(b", "[z-a]"])("refuses the pattern %s", (pattern) => {
+  expect(() => compileMatchers([{ field: "title", condition: { matches: pattern } }])).toThrow(/Pattern/);
+});
+
+test("refuses a field that no alert has", () => {
+  expect(() => compileMatchers([{ field: "severty", condition: {} }])).toThrow(/severty/);
+});

@@ -1,0 +1,120 @@
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { type Json, JsonNumber, type JsonObject } from "../../src/core/json.ts";
+import type {
+  EmailDestination,
+  Matcher,
+  Mute,
+  Route,
+  Rules,
+  TelegramDestination,
+} from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { RouteInput } from "../../src/routing/router.ts";
+
+/** Saturday, 21 November 2026, noon UTC. */
+export const noon = Date.UTC(2026, 10, 21, 12);
+
+export function facts(over: Partial<AlertFacts> = {}): AlertFacts {
+  return {
+    title: "TVL of USDC dropped",
+    severity: "critical",
+    status: "firing",
+    format: "json",
+    alertKey: "usdc-tvl",
+    fields: [],
+    notes: [],
+    ...over,
+  };
+}
+
+export function alert(over: Partial<AlertFacts> = {}, more: Partial<RouteInput> = {}): RouteInput {
+  return { facts: facts(over), origin: "hook", receivedAt: noon, ...more };
+}
+
+/** Like the reader of payloads: null prototypes, and numbers as their text. */
+export function json(text: string): Json {
+  return toJson(JSON.parse(text));
+}
+
+function toJson(value: unknown): Json {
+  if (typeof value === "number") return new JsonNumber(String(value));
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (Array.isArray(value)) return value.map(toJson);
+  const object: JsonObject = Object.create(null);
+  for (const [key, member] of Object.entries(value as object)) object[key] = toJson(member);
+  return object;
+}
+
+export function chat(name: string, over: Partial<TelegramDestination> = {}): TelegramDestination {
+  return {
+    type: "telegram",
+    name,
+    chatId: `-100${name.length}`,
+    silent: false,
+    bot: { id: "1", token: new Secret("1:x"), apiRoot: "https://api.telegram.org" },
+    timeZone: "UTC",
+    onAmbiguous: "retry",
+    digestOver: 10,
+    pace: {},
+    definedAt: "tocsin.yaml:1",
+    ...over,
+  };
+}
+
+export function mailbox(name: string, to: string[]): EmailDestination {
+  const account = {
+    id: "relay@mail:587",
+    host: "mail",
+    port: 587,
+    secure: false,
+    allowInsecureAuth: false,
+    rejectUnauthorized: true,
+  };
+  const { timeZone, onAmbiguous, digestOver, pace, definedAt } = chat(name);
+  return {
+    type: "email",
+    name,
+    to,
+    from: "a@b.example",
+    account,
+    timeZone,
+    onAmbiguous,
+    digestOver,
+    pace,
+    definedAt,
+  };
+}
+
+export function route(name: string, to: string[], over: Partial<Route> = {}): Route {
+  return {
+    name,
+    to,
+    matchers: [],
+    continue: false,
+    isDefault: false,
+    updates: "auto",
+    definedAt: "tocsin.yaml:9",
+    ...over,
+  };
+}
+
+export function is(field: string, ...equals: string[]): Matcher {
+  return { field, condition: { equals } };
+}
+
+export function mute(id: string, matchers: Matcher[], over: Partial<Mute> = {}): Mute {
+  return {
+    id,
+    matchers,
+    reason: "maintenance",
+    startsAt: 0,
+    endsAt: noon + 3_600_000,
+    createdAt: 0,
+    createdBy: "page",
+    ...over,
+  };
+}
+
+export function rules(over: Partial<Rules>): Rules {
+  return { destinations: [], routes: [], mutes: [], ...over };
+}
