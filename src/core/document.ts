@@ -9,11 +9,21 @@ export type Inline =
   | { kind: "code"; text: string }
   | { kind: "link"; text: string; href: string }
   /** An instant; a channel shows it in the destination's zone, or in the reader's own where it can. */
-  | { kind: "time"; at: number };
+  | {
+      kind: "time";
+      at: number;
+      /** `clock`: hours and minutes are enough, as the instant is less than twelve hours from the message. Default: all of it. */
+      shown?: "clock";
+    };
 
 export type Block =
   | { kind: "heading"; inlines: Inline[] }
-  | { kind: "paragraph"; inlines: Inline[] }
+  | {
+      kind: "paragraph";
+      inlines: Inline[];
+      /** The sender's own words, set apart so that they cannot pass for ours. Default false. */
+      quoted?: boolean;
+    }
   /** Small print that says something about the message itself: how late, a possible repeat, a resend, a test. */
   | { kind: "note"; inlines: Inline[] }
   | { kind: "fields"; rows: { label: string; value: Inline[] }[] }
