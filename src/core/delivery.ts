@@ -68,7 +68,12 @@ export type Outcome =
       reason: ReasonCode;
       detail: string;
     }
-  | { kind: "ambiguous"; reason: ReasonCode; detail: string; /** Least wait before a repeat. */ waitMs?: number };
+  | {
+      kind: "ambiguous";
+      reason: ReasonCode;
+      detail: string /** Least wait before a repeat. */;
+      waitMs?: number;
+    };
 
 /** Reasons in the field's terms; the page and the metrics group by them. */
 export const reasonCodes = [

@@ -164,7 +164,10 @@ export interface Route {
   /** Used only when no other route has matched. */
   isDefault: boolean;
   updates: UpdatePolicy;
-  fallback?: { to: string; /** Milliseconds without success after which it is used even though nothing has failed for good. */ afterMs: number };
+  fallback?: {
+    to: string /** Milliseconds without success after which it is used even though nothing has failed for good. */;
+    afterMs: number;
+  };
   /** Older than this at the time of sending, an alert is told in a digest and not as a ping of its own. Milliseconds. */
   freshnessMs?: number;
   definedAt: string;

@@ -1,8 +1,7 @@
 import type { Alert } from "./alert.ts";
-import type { DeliveryPurpose } from "./delivery.ts";
+import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
-import type { ChannelType } from "./delivery.ts";
 
 /** What a message has to say besides the alert itself. */
 export interface Telling {

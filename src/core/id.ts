@@ -1,0 +1,51 @@
+import { randomFillSync } from "node:crypto";
+import type { Now } from "./ports.ts";
+
+/** Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source. */
+export type NewId = () => string;
+
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/**
+ * The 12 bits behind the millisecond count up within it (RFC 9562, method 1), so that ids made in one
+ * millisecond sort in the order they were made; the last 62 bits are random.
+ */
+export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = randomFillSync): NewId {
+  const pool = new Uint8Array(8 * 128);
+  let used = pool.length;
+  let lastMs = 0;
+  let counter = 0;
+  return () => {
+    const ms = Math.max(now(), lastMs);
+    counter = ms === lastMs ? counter + 1 : 0;
+    lastMs = ms;
+    if (counter > 0xfff) {
+      lastMs += 1;
+      counter = 0;
+    }
+    if (used === pool.length) {
+      fill(pool);
+      used = 0;
+    }
+    const random = pool.subarray(used, used + 8);
+    used += 8;
+    return formatId(lastMs, counter, random);
+  };
+}
+
+function formatId(ms: number, counter: number, random: Uint8Array): string {
+  const time = ms.toString(16).padStart(12, "0");
+  const byte = (index: number) => hex[random[index] as number] as string;
+  const variant = hex[((random[0] as number) & 0x3f) | 0x80] as string;
+  return (
+    `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte(1)}-` +
+    byte(2) +
+    byte(3) +
+    byte(4) +
+    byte(5) +
+    byte(6) +
+    byte(7)
+  );
+}
+
+export const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

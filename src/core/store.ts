@@ -1,0 +1,391 @@
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
+import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
+import type { MessageForm } from "./message.ts";
+import type { Decision, Mute, PlannedDelivery, UpdatePolicy } from "./rules.ts";
+
+/**
+ * The store port. Every method is one whole transaction: it has happened, on disk and fsynced, when its promise
+ * resolves, or not at all when it rejects. Rejects with `AppError("store_unavailable")` when nothing can be written
+ * (disk full) and with plain errors only for bugs.
+ */
+export interface Store extends IntakeStore, RoutingStore, DeliveryStore, LogStore, MuteStore {
+  /** Says what committed transactions changed; called after commit, never awaited. */
+  onChange(listener: (change: StoreChange) => void): () => void;
+  health(): Promise<StoreHealth>;
+  /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. */
+  backup(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Alerts have changed up to this version; what an event stream resumes by. */
+export interface StoreChange {
+  version: number;
+}
+
+export interface StoreHealth {
+  /** A write was committed just now. */
+  writable: boolean;
+  /** Full disk: new alerts are answered 503 until there is room. */
+  diskFull: boolean;
+  unrouted: number;
+  oldestUnroutedAt?: number;
+  databaseBytes: number;
+}
+
+// ---------------------------------------------------------------- T1: accepting
+
+export interface IncomingRequest {
+  receivedAt: number;
+  contentType?: string;
+  /** `[name, value]` pairs in their order as JSON, credentials masked. */
+  headers: string;
+  body: Uint8Array;
+  /** First 48 bits of the body's SHA-256, to find byte-identical bodies. */
+  fingerprint: number;
+  /** UUIDv7, one for each alert of the body, in its order. */
+  ids: string[];
+  origin: AlertOrigin;
+  /** The sender's explicit idempotency key, if any. */
+  dedupeKey?: string;
+  /** What to do when a byte-identical body is found and there is no key: `ask` stores nothing and answers `identical`. */
+  identical: "duplicate" | "store" | "ask";
+  /** How long keys and bodies are remembered, milliseconds. */
+  dedupeWindowMs: number;
+}
+
+/** `identical` is answered only to `ask`; the other two mean that the alerts with these ids are on disk. */
+export type Acceptance =
+  | {
+      kind: "accepted";
+      ids: string[] /** An earlier request had the same key and another body. */;
+      conflict: boolean;
+    }
+  | { kind: "duplicate"; ids: string[] }
+  | { kind: "identical"; ids: string[] };
+
+export interface IntakeStore {
+  acceptRequest(request: IncomingRequest): Promise<Acceptance>;
+}
+
+// ---------------------------------------------------------------- T2: routing
+
+export interface UnroutedRequest {
+  requestSeq: number;
+  contentType?: string;
+  body: Uint8Array;
+  alerts: {
+    seq: number;
+    id: string;
+    item: number;
+    origin: AlertOrigin;
+    receivedAt: number;
+    failures: number;
+  }[];
+}
+
+export interface RoutingRecord {
+  alertSeq: number;
+  facts: AlertFacts;
+  decisions: Decision[];
+  deliveries: PlannedDelivery[];
+  purpose: DeliveryPurpose;
+  routedAt: number;
+}
+
+/** A notice of the relay itself: an alert without a request, routed by whoever makes it. */
+export interface NoticeRecord {
+  id: string;
+  at: number;
+  facts: AlertFacts;
+  decisions: Decision[];
+  deliveries: PlannedDelivery[];
+}
+
+export interface RoutingStore {
+  /** Oldest first; alerts of one request together. Those whose routing failed come back only after their wait. */
+  listUnrouted(limit: number, now: number): Promise<UnroutedRequest[]>;
+  recordRouting(records: RoutingRecord[]): Promise<void>;
+  /** The alert stays unrouted and flagged, and is tried again at `retryAt`. */
+  recordRoutingFailure(alertSeq: number, error: string, retryAt: number): Promise<void>;
+  recordNotice(notice: NoticeRecord): Promise<void>;
+}
+
+// ---------------------------------------------------------------- T3, T4: delivering
+
+/** A delivery as the engine plans with it. */
+export interface DueDelivery {
+  seq: number;
+  id: string;
+  alertSeq: number;
+  alertId: string;
+  origin: AlertOrigin;
+  destination: string;
+  recipient: string;
+  purpose: DeliveryPurpose;
+  state: DeliveryState;
+  reason: string;
+  dueAt: number;
+  createdAt: number;
+  receivedAt: number;
+  alertKey: string;
+  severity: Severity;
+  status: AlertStatus;
+  /** Counting attempts so far. */
+  attempts: number;
+  /** How many of them ended ambiguous. */
+  ambiguous: number;
+  form: MessageForm;
+  /** Parts of the message that are known to be delivered, and the vendor's ids of them. */
+  progress: DeliveryProgress;
+  digestId?: string;
+  updates: UpdatePolicy;
+  freshnessMs?: number;
+  insteadOf?: string;
+  /** Why the last attempt did not succeed, for "late because". */
+  lastDetail?: string;
+}
+
+export interface DeliveryProgress {
+  /** Identifies the rendering that the parts belong to; another rendering starts over. */
+  fingerprint?: string;
+  refs: (string | null)[];
+}
+
+export interface ClaimInput {
+  token: string;
+  deliverySeqs: number[];
+  now: number;
+  leaseUntil: number;
+  /** Set when they are told together. */
+  digestId?: string;
+}
+
+export interface ClaimedDelivery extends DueDelivery {
+  facts: AlertFacts;
+}
+
+/** What happens to the deliveries of a claim after an attempt; decided purely by the delivery policy. */
+export type NextStep =
+  | { state: "sent" | "digested"; reason: string }
+  | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm; recipient?: string }
+  | { state: "failed" | "held" | "expired"; reason: string };
+
+export interface AttemptRecord {
+  token: string;
+  deliverySeqs: number[];
+  at: number;
+  durationMs: number;
+  action: "send" | "edit" | "reply";
+  /** 1-based; 1 of 1 for most. */
+  part: number;
+  parts: number;
+  outcome: AttemptOutcome;
+  reason?: ReasonCode;
+  detail?: string;
+  countsAsAttempt: boolean;
+  progress: DeliveryProgress;
+  /** Absent: more calls of this claim follow. */
+  next?: NextStep;
+  leaseUntil?: number;
+  thread?: ThreadUpdate;
+  /** Deliveries to make for the fallback destination when `next` is final and not sent. */
+  fallback?: PlannedDelivery;
+}
+
+/** The messages of one alert key in one chat, to edit or answer them. */
+export interface Thread {
+  destination: string;
+  recipient: string;
+  alertKey: string;
+  /** The first message of the current occurrence. */
+  rootRef: string;
+  rootAlertSeq: number;
+  firstAt: number;
+  /** When the last message that pinged was sent. */
+  lastNewAt: number;
+  lastAt: number;
+  count: number;
+  severity: Severity;
+  status: AlertStatus;
+}
+
+export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey">;
+
+export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
+
+/** What is known of one destination (or account) beyond its configuration; survives restarts. */
+export interface DestinationStatus {
+  name: string;
+  health: DestinationHealth;
+  reason: string;
+  since: number;
+  /** Failures in a row. */
+  failures: number;
+  /** The breaker is open until then. */
+  openUntil?: number;
+  probeAt?: number;
+  lastSentAt?: number;
+  /** Where a group went when it was upgraded. */
+  movedTo?: string;
+  announcedAt?: number;
+}
+
+/** Times of recent calls under one pace key, and until when the other side asked us to be silent. */
+export interface PaceRecord {
+  key: string;
+  sentAt: number[];
+  parkedUntil: number;
+  parkedWhy?: string;
+}
+
+export interface DestinationCounts {
+  destination: string;
+  counts: Partial<Record<DeliveryState, number>>;
+  oldestWaitingAt?: number;
+}
+
+export interface DeliveryStore {
+  /** Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. */
+  listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
+  /** The next time at which one of them becomes due, if any waits. */
+  nextDueAt(destination: string): Promise<number | undefined>;
+  /** Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked. */
+  claimDeliveries(input: ClaimInput, pace: PaceRecord[]): Promise<ClaimedDelivery[]>;
+  /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else. */
+  recordAttempt(record: AttemptRecord, pace: PaceRecord[]): Promise<"recorded" | "late">;
+  /** Ends waiting deliveries without an attempt: too old, destination dead. */
+  finishDeliveries(
+    deliverySeqs: number[],
+    next: { state: "failed" | "expired" | "held"; reason: string },
+    at: number,
+    fallbacks: { deliverySeq: number; planned: PlannedDelivery }[],
+  ): Promise<void>;
+  /** Gives claimed deliveries back untried (shutdown before the call). */
+  releaseClaim(token: string, dueAt: number): Promise<void>;
+  /** Claims of a process that is gone, or whose lease has ended. */
+  listAbandoned(now: number, all: boolean): Promise<(DueDelivery & { token: string })[]>;
+  /** Waiting deliveries whose fallback time has come; each is returned once. */
+  takeFallbacksDue(now: number): Promise<(DueDelivery & { fallbackTo: string })[]>;
+  addDeliveries(
+    alertSeq: number,
+    deliveries: PlannedDelivery[],
+    purpose: DeliveryPurpose,
+    at: number,
+    insteadOf?: string,
+  ): Promise<void>;
+  /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
+  failOrphans(known: string[], at: number): Promise<number>;
+  findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
+  /** The alert that a thread's first message told, to edit it. */
+  findAlertFacts(
+    alertSeq: number,
+  ): Promise<{ id: string; receivedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
+  loadPaces(): Promise<PaceRecord[]>;
+  savePaces(paces: PaceRecord[]): Promise<void>;
+  loadStatuses(): Promise<DestinationStatus[]>;
+  saveStatus(status: DestinationStatus): Promise<void>;
+  countByDestination(): Promise<DestinationCounts[]>;
+}
+
+// ---------------------------------------------------------------- the log
+
+export interface AlertQuery {
+  limit: number;
+  /** Alerts older than this position. */
+  beforeSeq?: number;
+  /** Words that all must occur in title, text, facts or fields. */
+  q?: string;
+  severity?: Severity;
+  /** A delivery state that at least one delivery of the alert has, or `unmatched`, or `unrouted`. */
+  state?: DeliveryState | "unmatched" | "unrouted";
+  destination?: string;
+  fromAt?: number;
+  toAt?: number;
+}
+
+export interface AlertSummary {
+  seq: number;
+  id: string;
+  version: number;
+  origin: AlertOrigin;
+  receivedAt: number;
+  routedAt?: number;
+  /** Absent until it is routed. */
+  facts?: AlertFacts;
+  routingError?: string;
+  /** No route wanted it. */
+  unmatched: boolean;
+  deliveries: DeliverySummary[];
+}
+
+export interface DeliverySummary {
+  id: string;
+  destination: string;
+  channel: ChannelType;
+  recipient: string;
+  route: string;
+  purpose: DeliveryPurpose;
+  state: DeliveryState;
+  reason: string;
+  createdAt: number;
+  dueAt?: number;
+  finishedAt?: number;
+  digestId?: string;
+  insteadOf?: string;
+}
+
+export interface AttemptEntry {
+  at: number;
+  durationMs: number;
+  action: "send" | "edit" | "reply";
+  part: number;
+  parts: number;
+  outcome: AttemptOutcome;
+  reason?: string;
+  detail?: string;
+}
+
+export interface AlertDetail extends AlertSummary {
+  decisions: Decision[];
+  deliveries: (DeliverySummary & { attempts: AttemptEntry[] })[];
+  /** Absent for notices. */
+  request?: {
+    receivedAt: number;
+    contentType?: string;
+    headers: [string, string][];
+    body: Uint8Array;
+    item: number;
+    items: number;
+    dedupeKey?: string;
+    /** Another request carried the same key with another body. */
+    conflict: boolean;
+    /** Later requests that were answered as duplicates of this one. */
+    duplicates: number;
+  };
+}
+
+export interface AlertCounts {
+  total: number;
+  lastReceivedAt?: number;
+  duplicates: number;
+}
+
+export interface LogStore {
+  listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
+  getAlert(id: string): Promise<AlertDetail | undefined>;
+  /** Alerts that changed after `version`, oldest change first. */
+  listChanges(version: number, limit: number): Promise<AlertSummary[]>;
+  latestVersion(): Promise<number>;
+  countAlerts(): Promise<AlertCounts>;
+  /** Brings the search index forward by at most `limit` alerts; how many it took. */
+  indexAlerts(limit: number): Promise<number>;
+}
+
+// ---------------------------------------------------------------- mutes
+
+export interface MuteStore {
+  listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;
+  addMute(mute: Mute): Promise<void>;
+  /** Ends it now; false when there is none that is active. */
+  endMute(id: string, at: number): Promise<boolean>;
+}

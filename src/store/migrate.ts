@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { Database } from "better-sqlite3";
+import { AppError } from "../core/errors.ts";
+
+const folder = new URL("./migrations/", import.meta.url);
+
+export interface Migration {
+  /** The number before the name: 1 for `0001_….sql`. */
+  number: number;
+  name: string;
+  sql: string;
+}
+
+/** The numbered SQL files beside this one, in their order. A missing number is a broken installation. */
+export function readMigrations(from: URL = folder): Migration[] {
+  const migrations = readdirSync(from)
+    .filter((file) => /^\d{4}_.+\.sql$/.test(file))
+    .sort()
+    .map((file) => ({
+      number: Number(file.slice(0, 4)),
+      name: file,
+      sql: readFileSync(new URL(file, from), "utf8"),
+    }));
+  migrations.forEach((migration, index) => {
+    if (migration.number !== index + 1)
+      throw new Error(`migration ${index + 1} is missing before ${migration.name}`);
+  });
+  return migrations;
+}
+
+/**
+ * Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps.
+ * A database that a newer Tocsin has written is refused and left as it is.
+ */
+export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
+  const current = db.pragma("user_version", { simple: true }) as number;
+  if (current > migrations.length) {
+    throw new AppError(
+      "store_too_new",
+      `The database is of version ${current}; this Tocsin knows versions up to ${migrations.length}.`,
+      { hint: "Start the newer Tocsin that wrote it, or restore a backup made before the upgrade." },
+    );
+  }
+  for (const migration of migrations.slice(current)) {
+    db.transaction(() => {
+      db.exec(migration.sql);
+      db.pragma(`user_version = ${migration.number}`);
+    }).immediate();
+  }
+}

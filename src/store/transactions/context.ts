@@ -1,0 +1,10 @@
+import type { Database } from "better-sqlite3";
+import type { NewId } from "../../core/id.ts";
+
+/** What every transaction function is made from. */
+export interface TransactionContext {
+  db: Database;
+  newId: NewId;
+  /** Alerts whose version has to rise with this commit. */
+  changed: Set<number>;
+}

@@ -1,0 +1,196 @@
+import type { DeliveryPurpose } from "../../core/delivery.ts";
+import type { PlannedDelivery } from "../../core/rules.ts";
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  ClaimInput,
+  DueDelivery,
+  NextStep,
+  PaceRecord,
+} from "../../core/store.ts";
+import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
+import type { TransactionContext } from "./context.ts";
+import { createDeliveryInsertion } from "./routing.ts";
+import { createStateKeeping } from "./state-keeping.ts";
+
+/** T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. */
+export function createDelivering(context: TransactionContext) {
+  const { db, changed } = context;
+  const insertDelivery = createDeliveryInsertion(context);
+  const { savePace, saveThread } = createStateKeeping(context);
+
+  const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
+  const due = db.prepare<[string, number, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ? ORDER BY d.due_at, d.seq LIMIT ?`,
+  );
+  const nextDue = db
+    .prepare<[string], number | null>(
+      "SELECT min(due_at) FROM deliveries WHERE destination = ? AND due_at IS NOT NULL",
+    )
+    .pluck();
+  const claim = db.prepare(
+    `UPDATE deliveries SET state = 'sending', claim_token = ?, lease_until = ?, due_at = NULL,
+       digest_id = coalesce(?, digest_id)
+     WHERE seq = ? AND due_at IS NOT NULL`,
+  );
+  const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
+    `SELECT ${deliveryColumns}, a.facts ${join} WHERE d.seq = ?`,
+  );
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const holds = db
+    .prepare<[number, string], number>("SELECT alert_seq FROM deliveries WHERE seq = ? AND claim_token = ?")
+    .pluck();
+  const keepGoing = db.prepare(
+    `UPDATE deliveries SET progress = ?, lease_until = ?, attempts = attempts + ?, ambiguous = ambiguous + ?,
+       last_detail = coalesce(?, last_detail) WHERE seq = ?`,
+  );
+  const step = db.prepare(
+    `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
+       recipient = coalesce(?, recipient), attempts = attempts + ?, ambiguous = ambiguous + ?,
+       last_detail = coalesce(?, last_detail), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
+       claim_token = NULL, lease_until = NULL
+     WHERE seq = ?`,
+  );
+  const finish = db.prepare<unknown[], number>(
+    `UPDATE deliveries SET state = ?, reason = ?, due_at = NULL, finished_at = ?, fallback_at = NULL
+     WHERE seq = ? AND due_at IS NOT NULL RETURNING alert_seq`,
+  );
+  const release = db.prepare<unknown[], { alert_seq: number }>(
+    `UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = ?,
+       claim_token = NULL, lease_until = NULL WHERE claim_token = ? RETURNING alert_seq`,
+  );
+  const abandoned = db.prepare<[number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.claim_token IS NOT NULL AND d.lease_until <= ? ORDER BY d.seq LIMIT 2000`,
+  );
+  const fallbacksDue = db.prepare<[number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
+  );
+  const clearFallback = db.prepare("UPDATE deliveries SET fallback_at = NULL WHERE seq = ?");
+  const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
+
+  function apply(seq: number, next: NextStep, record: AttemptRecord): void {
+    const final = next.state !== "waiting" && next.state !== "held";
+    step.run(
+      next.state,
+      next.reason,
+      next.state === "waiting" ? next.dueAt : null,
+      final ? record.at + record.durationMs : null,
+      JSON.stringify(record.progress),
+      next.state === "waiting" ? (next.form ?? null) : null,
+      next.state === "waiting" ? (next.recipient ?? null) : null,
+      record.countsAsAttempt ? 1 : 0,
+      record.outcome === "ambiguous" ? 1 : 0,
+      record.detail ?? null,
+      final ? 1 : 0,
+      seq,
+    );
+  }
+
+  return {
+    listDue: (destination: string, now: number, limit: number): DueDelivery[] =>
+      due.all(destination, now, limit).map(toDueDelivery),
+
+    nextDueAt: (destination: string): number | undefined => nextDue.get(destination) ?? undefined,
+
+    claimDeliveries(input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] {
+      const taken: ClaimedDelivery[] = [];
+      for (const seq of input.deliverySeqs) {
+        if (claim.run(input.token, input.leaseUntil, input.digestId ?? null, seq).changes === 0) continue;
+        const row = claimed.get(seq);
+        if (row === undefined) continue;
+        taken.push(toClaimedDelivery(row));
+        changed.add(row.alert_seq);
+      }
+      paces.forEach(savePace);
+      return taken;
+    },
+
+    recordAttempt(record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" {
+      let held = 0;
+      for (const seq of record.deliverySeqs) {
+        insertAttempt.run(
+          seq,
+          record.at,
+          record.durationMs,
+          record.action,
+          record.part,
+          record.parts,
+          record.outcome,
+          record.reason ?? null,
+          record.detail ?? null,
+        );
+        const alertSeq = holds.get(seq, record.token);
+        const changedAlert = alertSeq ?? alertSeqOf.get(seq);
+        if (changedAlert !== undefined) changed.add(changedAlert);
+        if (alertSeq === undefined) continue;
+        held += 1;
+        if (record.next === undefined) {
+          keepGoing.run(
+            JSON.stringify(record.progress),
+            record.leaseUntil ?? null,
+            record.countsAsAttempt && record.outcome !== "sent" ? 1 : 0,
+            record.outcome === "ambiguous" ? 1 : 0,
+            record.detail ?? null,
+            seq,
+          );
+        } else {
+          apply(seq, record.next, record);
+          if (record.fallback && (record.next.state === "failed" || record.next.state === "expired")) {
+            const destination = claimed.get(seq)?.destination;
+            insertDelivery(alertSeq, record.fallback, "fallback", record.at, destination);
+          }
+        }
+      }
+      if (held > 0 && record.thread) saveThread(record.deliverySeqs[0] as number, record.thread);
+      paces.forEach(savePace);
+      return held > 0 ? "recorded" : "late";
+    },
+
+    finishDeliveries(
+      deliverySeqs: number[],
+      next: { state: "failed" | "expired" | "held"; reason: string },
+      at: number,
+      fallbacks: { deliverySeq: number; planned: PlannedDelivery }[],
+    ): void {
+      const planned = new Map(fallbacks.map((fallback) => [fallback.deliverySeq, fallback.planned]));
+      for (const seq of deliverySeqs) {
+        const row = finish.get(next.state, next.reason, next.state === "held" ? null : at, seq) as
+          | { alert_seq: number }
+          | undefined;
+        if (row === undefined) continue;
+        changed.add(row.alert_seq);
+        const fallback = planned.get(seq);
+        if (fallback) insertDelivery(row.alert_seq, fallback, "fallback", at, claimed.get(seq)?.destination);
+      }
+    },
+
+    releaseClaim(token: string, dueAt: number): void {
+      for (const row of release.all(dueAt, token)) changed.add(row.alert_seq);
+    },
+
+    listAbandoned: (now: number, all: boolean): (DueDelivery & { token: string })[] =>
+      abandoned
+        .all(all ? Number.MAX_SAFE_INTEGER : now)
+        .map((row) => ({ ...toDueDelivery(row), token: row.claim_token ?? "" })),
+
+    takeFallbacksDue(now: number): (DueDelivery & { fallbackTo: string })[] {
+      return fallbacksDue.all(now).map((row) => {
+        clearFallback.run(row.seq);
+        return { ...toDueDelivery(row), fallbackTo: row.fallback_to ?? "" };
+      });
+    },
+
+    addDeliveries(
+      alertSeq: number,
+      deliveries: PlannedDelivery[],
+      purpose: DeliveryPurpose,
+      at: number,
+      insteadOf?: string,
+    ): void {
+      for (const planned of deliveries) insertDelivery(alertSeq, planned, purpose, at, insteadOf);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { createAccepting } from "./accepting.ts";
+import type { TransactionContext } from "./context.ts";
+import { createDelivering } from "./delivering.ts";
+import { createLog } from "./log.ts";
+import { createMutes } from "./mutes.ts";
+import { createRouting } from "./routing.ts";
+import { createSearching } from "./searching.ts";
+import { createStateKeeping } from "./state-keeping.ts";
+
+/** Every transaction function of the port, synchronous, against one connection that may write. */
+export function createTransactions(context: TransactionContext) {
+  return {
+    ...createAccepting(context),
+    ...createRouting(context),
+    ...createDelivering(context),
+    ...createStateKeeping(context),
+    ...createLog(context),
+    ...createSearching(context),
+    ...createMutes(context),
+  };
+}
+
+export type Transactions = ReturnType<typeof createTransactions>;
+export type TransactionName = keyof Transactions;

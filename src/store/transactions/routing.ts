@@ -1,0 +1,147 @@
+import type { AlertOrigin } from "../../core/alert.ts";
+import type { DeliveryPurpose } from "../../core/delivery.ts";
+import type { PlannedDelivery } from "../../core/rules.ts";
+import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../core/store.ts";
+import type { TransactionContext } from "./context.ts";
+
+interface UnroutedRow {
+  seq: number;
+  id: string;
+  request_seq: number;
+  item: number;
+  origin: AlertOrigin;
+  received_at: number;
+  route_failures: number;
+}
+
+export type InsertDelivery = (
+  alertSeq: number,
+  planned: PlannedDelivery,
+  purpose: DeliveryPurpose,
+  at: number,
+  insteadOf?: string,
+) => void;
+
+export function createDeliveryInsertion({ db, newId, changed }: TransactionContext): InsertDelivery {
+  const insert = db.prepare(
+    `INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, instead_of, state, reason,
+       created_at, due_at, finished_at, updates, freshness_ms, fallback_to, fallback_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (alertSeq, planned, purpose, at, insteadOf) => {
+    const muted = planned.state === "muted";
+    insert.run(
+      newId(),
+      alertSeq,
+      planned.destination,
+      planned.channel,
+      planned.recipient,
+      planned.route,
+      purpose,
+      insteadOf ?? null,
+      planned.state,
+      planned.reason,
+      at,
+      muted ? null : planned.dueAt,
+      muted ? at : null,
+      planned.updates,
+      planned.freshnessMs ?? null,
+      planned.fallback?.to ?? null,
+      muted ? null : (planned.fallback?.at ?? null),
+    );
+    changed.add(alertSeq);
+  };
+}
+
+/** T2: what was decided for an alert, and the deliveries that follow from it. */
+export function createRouting(context: TransactionContext) {
+  const { db, changed } = context;
+  const insertDelivery = createDeliveryInsertion(context);
+  const listUnrouted = db.prepare<[number, number], UnroutedRow>(
+    `SELECT seq, id, request_seq, item, origin, received_at, route_failures FROM alerts
+     WHERE routed_at IS NULL AND route_after <= ? ORDER BY seq LIMIT ?`,
+  );
+  const findRequest = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
+    "SELECT content_type, body FROM requests WHERE seq = ?",
+  );
+  const markRouted = db.prepare(
+    `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, facts = ?, decisions = ?,
+       routing_error = NULL
+     WHERE seq = ? AND routed_at IS NULL`,
+  );
+  const markFailed = db.prepare(
+    "UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ? WHERE seq = ?",
+  );
+  const insertNotice = db.prepare(
+    `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions)
+     VALUES (?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ?)`,
+  );
+
+  return {
+    listUnrouted(limit: number, now: number): UnroutedRequest[] {
+      const requests = new Map<number, UnroutedRequest>();
+      for (const row of listUnrouted.all(now, limit)) {
+        let request = requests.get(row.request_seq);
+        if (request === undefined) {
+          const found = findRequest.get(row.request_seq);
+          request = {
+            requestSeq: row.request_seq,
+            contentType: found?.content_type ?? undefined,
+            body: found?.body ?? new Uint8Array(),
+            alerts: [],
+          };
+          requests.set(row.request_seq, request);
+        }
+        request.alerts.push({
+          seq: row.seq,
+          id: row.id,
+          item: row.item,
+          origin: row.origin,
+          receivedAt: row.received_at,
+          failures: row.route_failures,
+        });
+      }
+      return [...requests.values()];
+    },
+
+    recordRouting(records: RoutingRecord[]): void {
+      for (const record of records) {
+        const { changes } = markRouted.run(
+          record.routedAt,
+          record.facts.severity,
+          record.facts.alertKey,
+          record.deliveries.length === 0 ? 1 : 0,
+          JSON.stringify(record.facts),
+          JSON.stringify(record.decisions),
+          record.alertSeq,
+        );
+        if (changes === 0) continue;
+        changed.add(record.alertSeq);
+        for (const planned of record.deliveries) {
+          insertDelivery(record.alertSeq, planned, record.purpose, record.routedAt);
+        }
+      }
+    },
+
+    recordRoutingFailure(alertSeq: number, error: string, retryAt: number): void {
+      markFailed.run(error, retryAt, alertSeq);
+      changed.add(alertSeq);
+    },
+
+    recordNotice(notice: NoticeRecord): void {
+      const { lastInsertRowid } = insertNotice.run(
+        notice.id,
+        notice.at,
+        notice.at,
+        notice.facts.severity,
+        notice.facts.alertKey,
+        notice.deliveries.length === 0 ? 1 : 0,
+        JSON.stringify(notice.facts),
+        JSON.stringify(notice.decisions),
+      );
+      const alertSeq = Number(lastInsertRowid);
+      changed.add(alertSeq);
+      for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, "notice", notice.at);
+    },
+  };
+}
