@@ -1,0 +1,109 @@
+import { Api, GrammyError } from "grammy";
+import { Agent, DecoratorHandler, type Dispatcher, type RequestInit, fetch as undiciFetch } from "undici";
+import type { TelegramBot } from "../../core/rules.ts";
+import type { Answer } from "./answer.ts";
+import { networkCodeOf } from "./network-code.ts";
+
+export type BotApiMethod = "sendMessage" | "editMessageText" | "getMe" | "getChat" | "getChatMember";
+
+export interface BotApi {
+  /** Makes one request. Never throws, never repeats, never waits longer than the signal. */
+  call(method: BotApiMethod, payload: Record<string, unknown>, signal: AbortSignal): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** What is known about one request while it runs. */
+interface Trace {
+  left: boolean;
+  httpStatus?: number;
+}
+
+type GrammyFetch = NonNullable<NonNullable<ConstructorParameters<typeof Api>[1]>["fetch"]>;
+
+const connectTimeoutMs = 10_000;
+/** grammY's own time-out has to be longer than any signal, which is the one that decides. */
+const neverSeconds = 2_000_000;
+
+/**
+ * grammY's client over the pinned undici, so that "did it leave?" has one answer on every Node: undici calls
+ * `onRequestStart` when a connected socket is about to take the request, and not before. (The diagnostics channels
+ * of the built-in fetch tell the same, process-wide and in whatever undici that Node carries.)
+ */
+export function createBotApi(bot: TelegramBot): BotApi {
+  const agent = new Agent({ allowH2: false, pipelining: 1, connect: { timeout: connectTimeoutMs } });
+  const apiRoot = bot.apiRoot.replace(/\/+$/, "");
+
+  function fetchTraced(trace: Trace, signal: AbortSignal): GrammyFetch {
+    const dispatcher = agent.compose(noteStart(trace));
+    const tracedFetch = async (url: string, init: RequestInit) => {
+      const response = await undiciFetch(url, {
+        method: init.method,
+        headers: init.headers,
+        body: init.body,
+        signal,
+        dispatcher,
+        // The address holds the token: it goes to nobody else.
+        redirect: "manual",
+      });
+      trace.httpStatus = response.status;
+      return response;
+    };
+    return tracedFetch as unknown as GrammyFetch;
+  }
+
+  return {
+    async call(method, payload, signal) {
+      const trace: Trace = { left: false };
+      if (signal.aborted) return { kind: "no_answer", left: false, ...causeOf(signal) };
+      const api = new Api(bot.token.reveal(), {
+        apiRoot,
+        timeoutSeconds: neverSeconds,
+        fetch: fetchTraced(trace, signal),
+      });
+      try {
+        // One shape for all methods: the payloads are built and tested beside their use.
+        const raw = api.raw as unknown as Record<string, (payload: unknown) => Promise<unknown>>;
+        const send = raw[method];
+        if (send === undefined) throw new Error(`grammY has no method ${method}`);
+        return { kind: "ok", result: await send(payload) };
+      } catch (error) {
+        return judge(error, trace, signal);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function noteStart(trace: Trace): Dispatcher.DispatcherComposeInterceptor {
+  class StartNoted extends DecoratorHandler {
+    onRequestStart(...args: Parameters<NonNullable<Dispatcher.DispatchHandler["onRequestStart"]>>): void {
+      trace.left = true;
+      (DecoratorHandler.prototype as Dispatcher.DispatchHandler).onRequestStart?.apply(this, args);
+    }
+  }
+  return (dispatch) => (options, handler) => dispatch(options, new StartNoted(handler));
+}
+
+function judge(error: unknown, trace: Trace, signal: AbortSignal): Answer {
+  if (error instanceof GrammyError && typeof error.error_code === "number") {
+    return {
+      kind: "refused",
+      errorCode: error.error_code,
+      description: String(error.description ?? ""),
+      retryAfter: error.parameters.retry_after,
+      migrateToChatId: error.parameters.migrate_to_chat_id,
+    };
+  }
+  if (signal.aborted) return { kind: "no_answer", left: trace.left, ...causeOf(signal) };
+  const code = networkCodeOf(error);
+  // A status without a body worth reading: either not JSON, or the connection broke half-way through it.
+  if (trace.httpStatus !== undefined && code === undefined) {
+    return { kind: "unreadable", httpStatus: trace.httpStatus };
+  }
+  return { kind: "no_answer", left: trace.left, why: "network", code };
+}
+
+function causeOf(signal: AbortSignal): { why: "timed_out" | "stopped" } {
+  const timedOut = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
+  return { why: timedOut ? "timed_out" : "stopped" };
+}

@@ -1,0 +1,266 @@
+import type { Outcome, ReasonCode } from "../../core/delivery.ts";
+import type { Answer, Refusal } from "./answer.ts";
+
+/** A part of the request that no longer exists at the other side; the message itself can go without it. */
+export type Optional = "reply" | "topic";
+
+/** What an answer means: an outcome to report, or a request to try once more without an optional part. */
+export type Verdict =
+  | Exclude<Outcome, { kind: "sent" }>
+  | { kind: "done" }
+  | { kind: "without"; part: Optional };
+
+interface Row {
+  /** Lower-case pieces of the description, any of which is enough; the vendor rewords and capitalises at will. */
+  says: readonly string[];
+  verdict:
+    | { kind: "done" }
+    | { kind: "without"; part: Optional }
+    | { kind: "rejected"; scope: "message" | "destination"; reason: ReasonCode };
+}
+
+const destinationRows: readonly Row[] = [
+  {
+    says: ["was kicked", "was blocked", "not a member", "bot was removed", "user_is_blocked"],
+    verdict: { kind: "rejected", scope: "destination", reason: "kicked" },
+  },
+  {
+    says: [
+      "chat not found",
+      "chat_id is empty",
+      "chat_id_invalid",
+      "peer_id_invalid",
+      "channel_private",
+      "channel_invalid",
+      "group chat was deactivated",
+      "group chat was upgraded",
+      "chat was deleted",
+      "user is deactivated",
+      "user not found",
+    ],
+    verdict: { kind: "rejected", scope: "destination", reason: "chat_not_found" },
+  },
+  {
+    says: [
+      "not enough rights",
+      "no rights",
+      "need administrator rights",
+      "administrator rights",
+      "chat_write_forbidden",
+      "chat_admin_required",
+      "chat_restricted",
+      "send_plain_forbidden",
+      "right_forbidden",
+      "user_banned_in_channel",
+    ],
+    verdict: { kind: "rejected", scope: "destination", reason: "no_rights" },
+  },
+];
+
+/** Order matters: the first row that speaks wins. */
+const badRequestRows: readonly Row[] = [
+  { says: ["message is not modified", "message_not_modified"], verdict: { kind: "done" } },
+  {
+    says: ["message to edit not found", "message can't be edited", "message_id_invalid", "message_edit_time"],
+    verdict: { kind: "rejected", scope: "message", reason: "edit_target_gone" },
+  },
+  {
+    says: [
+      "message to be replied not found",
+      "message to reply not found",
+      "replied message not found",
+      "reply_message_id_invalid",
+      "reply_to_invalid",
+    ],
+    verdict: { kind: "without", part: "reply" },
+  },
+  {
+    says: [
+      "message thread not found",
+      "topic_closed",
+      "topic_deleted",
+      "topic_id_invalid",
+      "topic not found",
+    ],
+    verdict: { kind: "without", part: "topic" },
+  },
+  {
+    says: [
+      "can't parse",
+      "entity",
+      "entities",
+      "start tag",
+      "end tag",
+      "is reserved and must be escaped",
+      "wrong http url",
+    ],
+    verdict: { kind: "rejected", scope: "message", reason: "markup_refused" },
+  },
+  {
+    says: ["too long", "message_too_long", "too_long"],
+    verdict: { kind: "rejected", scope: "message", reason: "too_long" },
+  },
+  {
+    says: ["text is empty", "must be non-empty", "message_empty", "text must be"],
+    verdict: { kind: "rejected", scope: "message", reason: "empty_text" },
+  },
+  ...destinationRows,
+];
+
+const floodMarginMs = 500;
+const oddFloodWaitMs = 5_000;
+
+/** Judges everything but success. Pure. `detail` is ours or the vendor's and still has to pass the redactor. */
+export function classify(answer: Exclude<Answer, { kind: "ok" }>): Verdict {
+  switch (answer.kind) {
+    case "refused":
+      return classifyRefusal(answer);
+    case "unreadable":
+      if (answer.httpStatus === 429)
+        return floodVerdict("HTTP 429 from something in between", oddFloodWaitMs);
+      return {
+        kind: "ambiguous",
+        reason: answer.httpStatus >= 500 ? "server_error" : "bad_answer",
+        detail: `answered with HTTP ${answer.httpStatus} and something that is not the Bot API's JSON`,
+      };
+    case "no_answer":
+      return answer.left ? classifyLost(answer) : classifyUnsent(answer);
+  }
+}
+
+function classifyRefusal(refusal: Refusal): Verdict {
+  const detail = `Telegram: ${refusal.errorCode} ${refusal.description}`.trimEnd();
+  const movedTo = chatIdOf(refusal.migrateToChatId);
+  if (movedTo !== undefined) {
+    return {
+      kind: "retry",
+      reason: "address_moved",
+      detail: `the group is now ${movedTo}`,
+      movedTo,
+      waitMs: 0,
+    };
+  }
+  const { errorCode } = refusal;
+  if (errorCode === 429) {
+    return floodVerdict(detail, floodWaitMs(refusal));
+  }
+  if (errorCode === 401 || errorCode === 404) {
+    return {
+      kind: "rejected",
+      scope: "account",
+      reason: "auth_failed",
+      detail: `${detail} (is the bot token valid?)`,
+    };
+  }
+  if (errorCode === 403) {
+    return (
+      lookUp(destinationRows, refusal, detail) ?? {
+        kind: "rejected",
+        scope: "destination",
+        reason: "no_rights",
+        detail,
+      }
+    );
+  }
+  // Somebody else polls this bot, or its webhook is being changed; the message was not taken, and sending goes on.
+  if (errorCode === 409) return { kind: "retry", reason: "temporary_refusal", detail };
+  if (errorCode === 413) return { kind: "rejected", scope: "message", reason: "too_long", detail };
+  if (errorCode >= 500) return { kind: "ambiguous", reason: "server_error", detail };
+  return (
+    lookUp(badRequestRows, refusal, detail) ?? {
+      kind: "rejected",
+      scope: "message",
+      reason: "message_refused",
+      detail,
+    }
+  );
+}
+
+function lookUp(rows: readonly Row[], refusal: Refusal, detail: string): Verdict | undefined {
+  const description = refusal.description.toLowerCase();
+  const row = rows.find(({ says }) => says.some((piece) => description.includes(piece)));
+  if (row === undefined) return undefined;
+  return row.verdict.kind === "rejected" ? { ...row.verdict, detail } : row.verdict;
+}
+
+function floodVerdict(detail: string, waitMs: number): Verdict {
+  return {
+    kind: "retry",
+    reason: "rate_limited",
+    detail,
+    waitMs,
+    countsAsAttempt: false,
+    scope: "destination",
+  };
+}
+
+/** The vendor's word in full and half a second more; what it left out of the parameters may stand in the description. */
+function floodWaitMs(refusal: Refusal): number {
+  const said =
+    secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);
+  return said === undefined ? oddFloodWaitMs : Math.ceil(said * 1000) + floodMarginMs;
+}
+
+/** A billion seconds are thirty years: beyond it the value is not a wait. */
+function secondsOf(value: unknown): number | undefined {
+  const seconds = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof seconds === "number" && seconds > 0 && seconds < 1e9 ? seconds : undefined;
+}
+
+function chatIdOf(value: unknown): string | undefined {
+  const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
+  return typeof text === "string" && /^-\d{1,19}$/.test(text) ? text : undefined;
+}
+
+type NoAnswer = Extract<Answer, { kind: "no_answer" }>;
+
+function classifyUnsent(answer: NoAnswer): Verdict {
+  const code = answer.code ?? "";
+  const tail = code === "" ? "" : ` (${code})`;
+  if (answer.why === "timed_out" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
+    return {
+      kind: "retry",
+      reason: "timeout_before_send",
+      detail: `no connection in time; nothing was sent${tail}`,
+    };
+  }
+  if (answer.why === "stopped") {
+    return { kind: "retry", reason: "process_stopped", detail: "stopped before anything was sent" };
+  }
+  if (/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/.test(code)) {
+    return {
+      kind: "retry",
+      reason: "dns_failed",
+      detail: `the name could not be resolved; nothing was sent${tail}`,
+    };
+  }
+  if (/CERT|TLS|SSL|SIGNATURE|ISSUER|EPROTO/.test(code)) {
+    return { kind: "retry", reason: "tls_failed", detail: `no secure connection; nothing was sent${tail}` };
+  }
+  return { kind: "retry", reason: "connect_failed", detail: `could not connect; nothing was sent${tail}` };
+}
+
+function classifyLost(answer: NoAnswer): Verdict {
+  switch (answer.why) {
+    case "timed_out":
+      return {
+        kind: "ambiguous",
+        reason: "no_answer",
+        detail: "the request left, and no answer came in time",
+      };
+    case "stopped":
+      return {
+        kind: "ambiguous",
+        reason: "process_stopped",
+        detail: "stopped after the request had left, before an answer",
+      };
+    case "network": {
+      const tail = answer.code === undefined ? "" : ` (${answer.code})`;
+      return {
+        kind: "ambiguous",
+        reason: "connection_lost",
+        detail: `the connection broke after the request had left${tail}`,
+      };
+    }
+  }
+}
