@@ -221,9 +221,9 @@ class JsonReader {
         return this.fail("a string holds a raw line break or control character");
       }
       if (code === backslash) {
-        const escape = this.readEscape(index);
-        if (escape === undefined) return false;
-        result += text.slice(start, index) + escape;
+        const character = this.readEscape(index);
+        if (character === undefined) return false;
+        result += text.slice(start, index) + character;
         index += text.charCodeAt(index + 1) === 0x75 ? 5 : 1;
         start = index + 1;
       }

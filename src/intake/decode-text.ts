@@ -1,0 +1,106 @@
+/** Bytes as text, or what they are instead. */
+export type DecodedText =
+  | { kind: "text"; text: string /** What had to be guessed, in words. */; note?: string }
+  | { kind: "binary" /** E.g. "PNG image"; "data" when unknown. */; what: string };
+
+/**
+ * Finds the character set from the bytes, since headers are often wrong: a byte order mark decides, then bytes that are
+ * valid UTF-8, then UTF-16 without its mark (every second byte is zero), then the header's `charset`, then Latin-1
+ * (as Windows-1252). Bytes of a known binary format, and bytes that are no text in any of these, are `binary`.
+ */
+export function decodeText(bytes: Uint8Array, contentType: string | undefined): DecodedText {
+  const marked = charsetOfMark(bytes);
+  if (marked !== undefined) return { kind: "text", text: decode(bytes, marked) };
+  const what = knownBinary(bytes);
+  if (what !== undefined) return { kind: "binary", what };
+  const utf16 = unmarkedUtf16(bytes);
+  if (utf16 !== undefined) {
+    return {
+      kind: "text",
+      text: decode(bytes, utf16),
+      note: `read as ${utf16.toUpperCase()}, which nothing in the request says`,
+    };
+  }
+  const utf8 = decodeStrictly(bytes, "utf-8");
+  if (utf8 !== undefined)
+    return isMostlyControls(utf8) ? { kind: "binary", what: "data" } : { kind: "text", text: utf8 };
+  return decodeForeign(bytes, contentType);
+}
+
+function decodeForeign(bytes: Uint8Array, contentType: string | undefined): DecodedText {
+  const named = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? "")?.[1];
+  const text = named === undefined ? undefined : decodeStrictly(bytes, named);
+  if (text !== undefined && isReadable(text)) return { kind: "text", text };
+  const damaged = decode(bytes, "utf-8");
+  const faults = count(damaged, /\ufffd/g);
+  const beyondAscii = count(damaged, /[\u0080-\ufffc]/g);
+  // A cut or damaged UTF-8 text has many good characters and few bad ones; Latin-1 hardly ever forms a good one.
+  if (beyondAscii > faults) {
+    const what = faults === 1 ? "one byte sequence is" : `${faults} byte sequences are`;
+    return { kind: "text", text: damaged, note: `${what} not valid UTF-8 and shown as \ufffd` };
+  }
+  const latin1 = decode(bytes, "windows-1252");
+  if (!isReadable(latin1)) return { kind: "binary", what: "data" };
+  return { kind: "text", text: latin1, note: "not valid UTF-8: read as Latin-1" };
+}
+
+function isReadable(text: string): boolean {
+  return !text.includes("\u0000") && !isMostlyControls(text);
+}
+
+function charsetOfMark(bytes: Uint8Array): string | undefined {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
+  return undefined;
+}
+
+function unmarkedUtf16(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
+  if (bytes.length < 4 || bytes.length % 2 === 1) return undefined;
+  const head = bytes.subarray(0, 64);
+  const zerosAt = (parity: number) =>
+    head.reduce((sum, byte, at) => (at % 2 === parity && byte === 0 ? sum + 1 : sum), 0);
+  const pairs = head.length / 2;
+  if (zerosAt(1) > pairs * 0.8 && zerosAt(0) === 0) return "utf-16le";
+  if (zerosAt(0) > pairs * 0.8 && zerosAt(1) === 0) return "utf-16be";
+  return undefined;
+}
+
+const signatures: readonly (readonly [what: string, ...head: number[]])[] = [
+  ["gzip data", 0x1f, 0x8b],
+  ["PNG image", 0x89, 0x50, 0x4e, 0x47],
+  ["JPEG image", 0xff, 0xd8, 0xff],
+  ["GIF image", 0x47, 0x49, 0x46, 0x38],
+  ["ZIP archive", 0x50, 0x4b, 0x03, 0x04],
+  ["PDF document", 0x25, 0x50, 0x44, 0x46, 0x2d],
+  ["Zstandard data", 0x28, 0xb5, 0x2f, 0xfd],
+];
+
+function knownBinary(bytes: Uint8Array): string | undefined {
+  return signatures.find(([, ...head]) => head.every((byte, at) => bytes[at] === byte))?.[0];
+}
+
+function decode(bytes: Uint8Array, charset: string): string {
+  return new TextDecoder(charset).decode(bytes);
+}
+
+/** Undefined when the bytes are not valid in the character set, or the set is unknown here. */
+function decodeStrictly(bytes: Uint8Array, charset: string): string | undefined {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function isMostlyControls(text: string): boolean {
+  const head = text.slice(0, 4096);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  return count(head, /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f-\u009f]/g) * 5 > head.length;
+}
+
+function count(text: string, pattern: RegExp): number {
+  let found = 0;
+  for (const _ of text.matchAll(pattern)) found += 1;
+  return found;
+}

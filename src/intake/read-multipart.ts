@@ -1,0 +1,46 @@
+import type { JsonObject } from "../core/json.ts";
+import { decodeText } from "./decode-text.ts";
+import { formatBytes } from "./plain-text.ts";
+import { addField } from "./read-form.ts";
+
+const maxParts = 200;
+/** Header lines of a part beyond this are not looked at. */
+const maxHeadLength = 4096;
+
+/**
+ * A `multipart/form-data` body (RFC 7578) as an object of strings; undefined when it is none. The boundary is taken
+ * from the body itself, because relays lose the header's. A file is told by its name and size; a file of text by its text.
+ */
+export function readMultipart(bytes: Uint8Array): JsonObject | undefined {
+  if (bytes[0] !== 0x2d || bytes[1] !== 0x2d) return undefined;
+  // One character a byte, so that positions are bytes and a part's own character set is kept.
+  const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  const boundary = /^--[^\r\n]{1,70}(?=\r?\n)/.exec(raw)?.[0];
+  if (boundary === undefined || !/content-disposition:\s*form-data/i.test(raw.slice(0, maxHeadLength))) {
+    return undefined;
+  }
+  const fields = Object.create(null) as JsonObject;
+  for (const part of raw.split(boundary, maxParts + 1).slice(1)) readPart(part, fields);
+  return Object.keys(fields).length === 0 ? undefined : fields;
+}
+
+function readPart(part: string, fields: JsonObject): void {
+  const gap = /\r?\n\r?\n/.exec(part.slice(0, maxHeadLength));
+  if (gap === null) return;
+  const head = part.slice(0, gap.index);
+  const content = Buffer.from(part.slice(gap.index + gap[0].length).replace(/\r?\n$/, ""), "latin1");
+  const name = parameter(head, "name") ?? "part";
+  const file = parameter(head, "filename");
+  const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
+  const decoded = decodeText(content, type);
+  const size = formatBytes(content.length);
+  if (decoded.kind === "binary")
+    addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
+  else if (file === undefined) addField(fields, name, decoded.text);
+  else addField(fields, name, `file ${file} (${size}):\n${decoded.text}`);
+}
+
+function parameter(head: string, name: string): string | undefined {
+  const value = new RegExp(`[;\\s]${name}="([^"\\r\\n]{0,200})"`, "i").exec(head)?.[1];
+  return value === undefined ? undefined : Buffer.from(value, "latin1").toString("utf8");
+}
