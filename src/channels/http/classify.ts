@@ -1,0 +1,172 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { Answer, AnswerFault } from "./exchange.ts";
+import type { ConnectFault } from "./open-connection.ts";
+import { type Redact, toOneLine } from "./redact.ts";
+import { parseRetryAfter } from "./retry-after.ts";
+
+/**
+ * What answers mean, beside what each vendor says in its own words:
+ *
+ * | answer                     | outcome                                                                     |
+ * |----------------------------|-----------------------------------------------------------------------------|
+ * | 3xx                        | rejected, destination: redirects lead past the check of addresses            |
+ * | 400, 422, other 4xx        | rejected, message                                                           |
+ * | 401, 403, 407; 410         | rejected, destination                                                       |
+ * | 408, 425                   | retry: the server says that it has not taken the request up                  |
+ * | 429                        | retry after what it asks for; no attempt                                     |
+ * | 503                        | retry, after what it asks for                                                |
+ * | other 5xx                  | retry where repeating is safe, else ambiguous: it may have failed afterwards |
+ */
+export interface AnswerContext {
+  /** Shown in details; never the path. */
+  host: string;
+  nowMs: number;
+  redact: Redact;
+}
+
+/** Wait after a 429 that does not say how long. */
+const defaultRateLimitWaitMs = 30_000;
+
+/** Before these a proxy (Cloudflare's codes) never reached the server: refused, timed out, unroutable, TLS. */
+const neverReached = new Set([521, 522, 523, 525, 526]);
+
+/**
+ * @param repeatable whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe.
+ */
+export function classifyRefusal(
+  answer: Answer,
+  context: AnswerContext,
+  options: { repeatable: boolean },
+): Outcome {
+  const { status } = answer;
+  const detail = describeAnswer(answer, context);
+  const waitMs = parseRetryAfter(answer.headers["retry-after"], context.nowMs);
+  if (status >= 300 && status < 400) {
+    return {
+      kind: "rejected",
+      scope: "destination",
+      reason: "address_moved",
+      detail: describeRedirect(answer, context),
+    };
+  }
+  switch (status) {
+    case 401:
+    case 403:
+    case 407:
+      return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
+    case 408:
+    case 425:
+      return { kind: "retry", reason: "temporary_refusal", detail, waitMs };
+    case 410:
+      return { kind: "rejected", scope: "destination", reason: "gone", detail };
+    case 413:
+      return { kind: "rejected", scope: "message", reason: "too_long", detail };
+    case 429:
+      return rateLimited(detail, waitMs);
+    case 503:
+      return { kind: "retry", reason: "server_error", detail, waitMs };
+  }
+  if (status >= 400 && status < 500) {
+    return { kind: "rejected", scope: "message", reason: "message_refused", detail };
+  }
+  if (status >= 500 && status < 600) {
+    const kind = options.repeatable || neverReached.has(status) ? "retry" : "ambiguous";
+    return { kind, reason: "server_error", detail, waitMs };
+  }
+  return { kind: "ambiguous", reason: "bad_answer", detail };
+}
+
+export function rateLimited(
+  detail: string,
+  waitMs: number | undefined,
+  scope: "destination" | "account" = "destination",
+): Outcome {
+  return {
+    kind: "retry",
+    reason: "rate_limited",
+    detail,
+    waitMs: waitMs ?? defaultRateLimitWaitMs,
+    countsAsAttempt: false,
+    scope,
+  };
+}
+
+/** A 2xx whose body is not what this vendor says when it has taken a message: a captive portal, a wrong address. */
+export function unexpectedSuccess(answer: Answer, context: AnswerContext, expected: string): Outcome {
+  const detail = `${describeAnswer(answer, context)} (expected ${expected})`;
+  return { kind: "ambiguous", reason: "bad_answer", detail };
+}
+
+/** `hooks.example.com answered 404: no_service`. */
+export function describeAnswer(answer: Answer, context: AnswerContext): string {
+  const words = wordsOf(answer, context.redact);
+  return `${context.host} answered ${answer.status}${words === "" ? "" : `: ${words}`}`;
+}
+
+function describeRedirect(answer: Answer, context: AnswerContext): string {
+  const location = answer.headers.location;
+  const target = location !== undefined && URL.canParse(location) ? ` to ${new URL(location).origin}` : "";
+  return `${context.host} answered ${answer.status}, a redirect${target}. Redirects are not followed: configure the final address`;
+}
+
+/** The vendor's explanation in one line. */
+function wordsOf(answer: Answer, redact: Redact): string {
+  const body = jsonObjectOf(answer);
+  const named = [body?.message, body?.error, body?.detail, body?.title].find(
+    (word) => typeof word === "string",
+  );
+  const text = typeof named === "string" ? named : answer.body;
+  if (named === undefined && /^\s*</.test(text)) return "an HTML page";
+  return toOneLine(redact(text), 160);
+}
+
+/** The body as an object, whatever its content type says; undefined when it is none. */
+export function jsonObjectOf(answer: Answer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(answer.body);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing left this machine, so trying again is always safe. */
+export function outcomeOfConnectFault(fault: ConnectFault, host: string): Outcome {
+  const detail = `${host}: ${fault.detail}`;
+  switch (fault.kind) {
+    case "forbidden":
+      return {
+        kind: "rejected",
+        scope: "destination",
+        reason: "forbidden_address",
+        detail: `${detail}. If that is meant, name it in allowInternal`,
+      };
+    case "dns":
+      return { kind: "retry", reason: "dns_failed", detail };
+    case "refused":
+      return { kind: "retry", reason: "connect_failed", detail };
+    case "tls":
+      return { kind: "retry", reason: "tls_failed", detail };
+    case "timeout":
+      return { kind: "retry", reason: "timeout_before_send", detail };
+    case "aborted":
+      return { kind: "retry", reason: "process_stopped", detail, countsAsAttempt: false };
+  }
+}
+
+/** The request left and nobody knows what became of it. */
+export function outcomeOfAnswerFault(fault: AnswerFault, host: string): Outcome {
+  const detail = `${host}: ${fault.detail}`;
+  switch (fault.kind) {
+    case "timeout":
+      return { kind: "ambiguous", reason: "no_answer", detail };
+    case "aborted":
+      return { kind: "ambiguous", reason: "process_stopped", detail };
+    case "lost":
+      return { kind: "ambiguous", reason: "connection_lost", detail };
+    case "garbage":
+      return { kind: "ambiguous", reason: "bad_answer", detail };
+  }
+}

@@ -1,0 +1,124 @@
+import { type LookupAddress, type LookupOptions, lookup as resolveHost } from "node:dns";
+import { isIP, type LookupFunction, type Socket } from "node:net";
+import { buildConnector } from "undici";
+import { type AddressPolicy, bareHost } from "./address-policy.ts";
+
+/** Why there is no connection. In every case nothing of the request has left this machine. */
+export interface ConnectFault {
+  kind: "forbidden" | "dns" | "refused" | "tls" | "timeout" | "aborted";
+  /** A few words; no secret, for only the host and the network's own words are known here. */
+  detail: string;
+}
+
+export type Connection = { socket: Socket } | { fault: ConnectFault };
+
+/** Resolves a name to all its addresses, like `dns.lookup`. Injected, so that tests can play the name server. */
+export type ResolveHost = (
+  host: string,
+  options: LookupOptions & { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface ConnectOptions {
+  policy: AddressPolicy;
+  /** Milliseconds for name, TCP and TLS together. */
+  timeoutMs: number;
+  signal: AbortSignal;
+  resolve?: ResolveHost;
+}
+
+/**
+ * Opens TCP, and TLS for `https:`, to a permitted address of the URL's host. The address is checked where the socket
+ * asks for it, so that no second look-up can answer otherwise.
+ */
+export function openConnection(url: URL, options: ConnectOptions): Promise<Connection> {
+  const host = bareHost(url.hostname);
+  const { policy, signal, timeoutMs } = options;
+  if (signal.aborted) return Promise.resolve({ fault: abortedFault });
+  // A literal address is never looked up. The URL parser has already turned odd notations (0x7f.1) into the usual one.
+  const refusal = isIP(host) === 0 ? undefined : policy.refuse(host, host);
+  if (refusal !== undefined) {
+    return Promise.resolve({ fault: { kind: "forbidden", detail: `${host} is ${refusal}` } });
+  }
+
+  return new Promise((settle) => {
+    const connector = buildConnector({
+      lookup: guardedLookup(policy, options.resolve ?? resolveHost),
+      timeout: 0,
+      maxCachedSessions: 0,
+      // Node gives each address 250 ms by default, which a far continent misses.
+      autoSelectFamilyAttemptTimeout: 2_000,
+    });
+    let done = false;
+    const finish = (connection: Connection): void => {
+      if (done) return;
+      done = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      if ("fault" in connection) socket?.destroy();
+      settle(connection);
+    };
+    const onAbort = (): void => finish({ fault: abortedFault });
+    const timer = setTimeout(() => {
+      finish({ fault: { kind: "timeout", detail: `no connection within ${timeoutMs} ms` } });
+    }, timeoutMs);
+    signal.addEventListener("abort", onAbort, { once: true });
+
+    // The typings hide it, but the connector returns the socket that it is opening.
+    const opening: unknown = connector(
+      { hostname: host, host: url.host, protocol: url.protocol, port: url.port },
+      (error, opened) => {
+        if (error !== null) finish({ fault: faultOfError(error) });
+        else if (done) opened.destroy();
+        else finish({ socket: opened });
+      },
+    );
+    const socket = opening as Socket | undefined;
+  });
+}
+
+const abortedFault: ConnectFault = { kind: "aborted", detail: "stopped before anything was sent" };
+
+class ForbiddenAddressError extends Error {}
+
+function guardedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, "");
+      const refusals = new Set<string>();
+      const permitted = addresses.filter(({ address }) => {
+        const refusal = policy.refuse(host, address);
+        if (refusal !== undefined) refusals.add(refusal);
+        return refusal === undefined;
+      });
+      const [first] = permitted;
+      if (first === undefined) {
+        const kinds = [...refusals].join(", ") || "no";
+        return callback(new ForbiddenAddressError(`${host} resolves to a ${kinds} address`), "");
+      }
+      if (options.all) callback(null, permitted);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function faultOfError(error: Error): ConnectFault {
+  if (error instanceof ForbiddenAddressError) return { kind: "forbidden", detail: error.message };
+  const code = codeOf(error);
+  if (/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EDNS)/.test(code))
+    return { kind: "dns", detail: `name not resolved (${code})` };
+  // Certificate and handshake errors: OpenSSL's codes have no common prefix, those of the network are errno names.
+  if (
+    /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|EPROTO|INVALID_CA)/.test(code)
+  ) {
+    return { kind: "tls", detail: `TLS failed (${code})` };
+  }
+  return { kind: "refused", detail: `no connection (${code})` };
+}
+
+/** With several addresses Node reports one error of errors. */
+function codeOf(error: Error): string {
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const code = inner instanceof Error ? (inner as NodeJS.ErrnoException).code : undefined;
+  return code ?? "unknown error";
+}

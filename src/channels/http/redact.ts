@@ -1,0 +1,56 @@
+/** Replaces every known secret in a text, in the forms in which another side may echo it, by `***`. */
+export type Redact = (text: string) => string;
+
+/** Shorter ones would blank out common words, and are no secrets. */
+const minSecretLength = 4;
+
+export function createRedactor(secrets: readonly string[]): Redact {
+  const forms = new Set<string>();
+  for (const secret of secrets) {
+    if (secret.length < minSecretLength) continue;
+    const inJson = JSON.stringify(secret).slice(1, -1);
+    for (const form of [secret, encodeURIComponent(secret), inJson, inJson.replaceAll("/", "\\/")])
+      forms.add(form);
+  }
+  // The longest first: else a part is replaced and the rest of the whole remains.
+  const ordered = [...forms].sort((a, b) => b.length - a.length);
+  return (text) => ordered.reduce((clean, form) => clean.replaceAll(form, "***"), text);
+}
+
+/** The parts of an address that let their holder in: user and password, long path segments, the query's values. */
+export function secretsOfUrl(url: URL): string[] {
+  const segments = url.pathname.split("/").filter((segment) => segment.length >= 8);
+  const path = url.pathname + url.search;
+  return [
+    url.href,
+    ...(path.length >= 8 ? [path, url.pathname] : []),
+    ...segments,
+    ...segments.map(decode),
+    ...[...url.searchParams.values()].filter((value) => value.length >= 6),
+    decode(url.username),
+    decode(url.password),
+  ].filter((part) => part.length >= minSecretLength && part !== "/");
+}
+
+/** A header's value, and what follows its scheme (`Bearer …`). */
+export function secretsOfHeader(value: string): string[] {
+  const space = value.indexOf(" ");
+  return space < 0 ? [value] : [value, value.slice(space + 1)];
+}
+
+/** Another side's words in one line: no control or direction characters, at most `maxLength` characters. */
+export function toOneLine(text: string, maxLength: number): string {
+  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, " ").trim();
+  const whole = line.replace(/\p{Surrogate}/gu, "\ufffd");
+  return whole.length <= maxLength
+    ? whole
+    : `${whole.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

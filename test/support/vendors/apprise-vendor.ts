@@ -1,0 +1,40 @@
+import { createHttpVendor, type HttpVendor, json, parseObject, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+
+export interface AppriseMessage {
+  title: string;
+  body: string;
+  type: string;
+  tag?: string;
+  urls?: string;
+}
+
+export interface AppriseVendor extends HttpVendor {
+  key: string;
+  /** What each service was told. */
+  told: AppriseMessage[];
+}
+
+/** Refuses as the Apprise API does; a body above 32 KiB is more than its services take. */
+export async function createAppriseVendor(): Promise<AppriseVendor> {
+  const key = "canary-apprise-key-XXXXXXXX";
+  const told: AppriseMessage[] = [];
+  const vendor = await createHttpVendor((request) => handle(request, key, told));
+  return { ...vendor, key, told };
+}
+
+function handle(request: VendorRequest, key: string, told: AppriseMessage[]): VendorAnswer {
+  if (request.path === "/status") return text(200, "OK");
+  const path = /^\/notify\/([^/]*)$/.exec(request.path);
+  if (path === null) return text(404, "<h1>Not Found</h1>");
+  if (request.method !== "POST") return text(405, "");
+  const payload = parseObject(request.body);
+  if (payload === undefined) return json(400, { error: "Invalid JSON provided" });
+  const { title = "", body = "", type = "info", urls, tag } = payload as Record<string, string | undefined>;
+  if (body === "") return json(400, { error: "Payload lacks minimum requirements" });
+  if (!["info", "success", "warning", "failure"].includes(type)) return json(400, { error: "Invalid type" });
+  if (body.length > 32_768) return json(413, { error: "Payload too large" });
+  const known = path[1] === "" ? urls !== undefined && urls.includes("://") : path[1] === key;
+  if (!known) return { status: 204 };
+  told.push({ title, body, type, ...(tag === undefined ? {} : { tag }), ...(urls === undefined ? {} : { urls }) });
+  return json(200, { error: null, details: [] });
+}

@@ -1,0 +1,148 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+export interface VendorRequest {
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface VendorAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** How the other side behaves, until told otherwise. */
+export type Behaviour =
+  | { kind: "normal" }
+  /** Every request is answered so, and nothing is taken. */
+  | { kind: "answer"; answer: (request: VendorRequest) => VendorAnswer }
+  /** Takes the message, and then: says nothing, cuts the line, cuts it in the middle of the answer. */
+  | { kind: "take_then_hang" }
+  | { kind: "take_then_reset" }
+  | { kind: "take_then_half_answer" }
+  /** Reads the request and answers with bytes that are not HTTP. */
+  | { kind: "garbage" };
+
+export interface HttpVendor {
+  origin: string;
+  /** Every request that was read whole, oldest first. */
+  requests: VendorRequest[];
+  behave(behaviour: Behaviour): void;
+  /** Resolves when the next request has been read whole. */
+  nextRequest(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
+export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer): Promise<HttpVendor> {
+  const requests: VendorRequest[] = [];
+  const sockets = new Set<Socket>();
+  let behaviour: Behaviour = { kind: "normal" };
+  let waiting: (() => void)[] = [];
+
+  const server = createServer(async (incoming, response) => {
+    const request = await readRequest(incoming);
+    requests.push(request);
+    act(behaviour, request, response);
+    for (const resume of waiting.splice(0)) resume();
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => sockets.delete(socket));
+  });
+
+  function act(how: Behaviour, request: VendorRequest, response: ServerResponse): void {
+    switch (how.kind) {
+      case "normal":
+        return reply(response, handle(request));
+      case "answer":
+        return reply(response, how.answer(request));
+      case "take_then_hang":
+        handle(request);
+        return;
+      case "take_then_reset":
+        handle(request);
+        incomingSocket(response).resetAndDestroy();
+        return;
+      case "take_then_half_answer": {
+        const { status } = handle(request);
+        incomingSocket(response).end(`HTTP/1.1 ${status} OK\r\ncontent-length: 500\r\n\r\n{"half`);
+        return;
+      }
+      case "garbage":
+        incomingSocket(response).end("\u0000\u0001 220 this is not the protocol you are looking for\r\n");
+        return;
+    }
+  }
+
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    behave: (next) => {
+      behaviour = next;
+    },
+    nextRequest: () =>
+      new Promise((resume) => {
+        waiting = [...waiting, resume];
+      }),
+    close: () =>
+      new Promise((closed) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => closed());
+      }),
+  };
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): VendorAnswer {
+  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+export function text(status: number, body: string, headers: Record<string, string> = {}): VendorAnswer {
+  return { status, headers: { "content-type": "text/plain", ...headers }, body };
+}
+
+/** What a careless vendor says: everything that it was sent. */
+export function echo(status: number): (request: VendorRequest) => VendorAnswer {
+  return (request) => {
+    const lines = [request.path, ...Object.entries(request.headers).map((pair) => pair.join(": ")), request.body];
+    return json(status, { message: lines.join(" ") });
+  };
+}
+
+export function parseObject(body: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function incomingSocket(response: ServerResponse): Socket {
+  if (response.socket === null) throw new Error("the connection is gone");
+  return response.socket;
+}
+
+function reply(response: ServerResponse, answer: VendorAnswer): void {
+  response.writeHead(answer.status, answer.headers);
+  response.end(answer.body);
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
+  return {
+    method: incoming.method ?? "",
+    path: incoming.url ?? "",
+    headers,
+    body: Buffer.concat(chunks).toString("utf8"),
+  };
+}

@@ -1,0 +1,34 @@
+import { Webhook } from "standardwebhooks";
+import { createHttpVendor, type HttpVendor, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+
+export interface WebhookVendor extends HttpVendor {
+  secret: string;
+  path: string;
+  /** Bodies that were worked on: one per `webhook-id`. */
+  seen: { id: string; body: string }[];
+}
+
+/** A receiver that follows Standard Webhooks: verifies with the reference library and does its work once per id. */
+export async function createWebhookVendor(): Promise<WebhookVendor> {
+  const secret = "whsec_Y2FuYXJ5V2ViaG9va1NpZ25pbmdTZWNyZXRYWFg=";
+  const path = "/in/canaryWebhookPathXXXXXXXX?key=canaryQueryXXXXXXXX";
+  const seen: { id: string; body: string }[] = [];
+  const vendor = await createHttpVendor((request) => handle(request, { secret, path, seen }));
+  return { ...vendor, secret, path, seen };
+}
+
+function handle(
+  request: VendorRequest,
+  state: { secret: string; path: string; seen: { id: string; body: string }[] },
+): VendorAnswer {
+  if (request.path !== state.path) return text(404, "not found");
+  if (request.body.length > 1_048_576) return text(413, "too large");
+  try {
+    new Webhook(state.secret).verify(request.body, request.headers);
+  } catch {
+    return text(401, "bad signature");
+  }
+  const id = request.headers["webhook-id"] ?? "";
+  if (!state.seen.some((other) => other.id === id)) state.seen.push({ id, body: request.body });
+  return { status: 204 };
+}
