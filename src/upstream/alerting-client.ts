@@ -1,0 +1,201 @@
+import { AppError } from "../core/errors.ts";
+import {
+  type Account,
+  type AlertOutputs,
+  accountAnswerSchema,
+  historyAnswerSchema,
+  type Metric,
+  type MetricHistory,
+  metricsAnswerSchema,
+  type Subscription,
+  setOutputsAnswerSchema,
+  subscriptionsAnswerSchema,
+  type Token,
+  tokensAnswerSchema,
+  type User,
+  usersAnswerSchema,
+} from "./alerting-schemas.ts";
+import { UpstreamUnreachable } from "./network-failure.ts";
+import { type Page, type WalkEnd, type WalkOptions, walkPages } from "./page-walk.ts";
+import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
+
+/** What to change; an absent member stays as it is, `null` turns that output off. */
+export interface AlertOutputsChange {
+  webhookUrl?: string | null;
+  /** Starts with `-`. */
+  messengerChannelId?: string | null;
+}
+
+export interface SetOutputsAnswer {
+  alertOutputs: AlertOutputs;
+  message?: string;
+  /** `read-back`: no answer came to the change itself, and reading the account showed that it was made. */
+  confirmedBy: "answer" | "read-back";
+}
+
+/** A metric matches when it relates to any of the tokens or any of the pools or has one of the keys. */
+export interface MetricsQuery {
+  chainId: string;
+  tokenAddresses?: readonly string[];
+  poolAddresses?: readonly string[];
+  keys?: readonly string[];
+}
+
+export interface HistoryQuery {
+  key: string;
+  /** Epoch milliseconds; sent as whole Unix seconds, rounded outwards. */
+  fromAt?: number;
+  toAt?: number;
+  /** Sent as it is: the interface documents neither format nor values. */
+  granularity?: string;
+}
+
+/** The alerting interface (interface document 4.6 to 4.12). Every method may throw as `Requester.send` does. */
+export interface AlertingClient {
+  /** Verifies the key as well: an invalid one throws. */
+  readAccount(options?: CallOptions): Promise<{ message?: string; account: Account }>;
+  /**
+   * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that shows
+   * the change, or an error says that it was not made or that nobody can know.
+   */
+  setAlertOutputs(change: AlertOutputsChange, options?: CallOptions): Promise<SetOutputsAnswer>;
+  /** One page of at most 100. */
+  listMetrics(query: MetricsQuery & { page: number }, options?: CallOptions): Promise<Metric[]>;
+  /** All pages, one in memory at a time. */
+  walkMetrics(
+    query: MetricsQuery,
+    options?: CallOptions & WalkOptions,
+  ): AsyncGenerator<Page<Metric>, WalkEnd>;
+  readHistory(query: HistoryQuery, options?: CallOptions): Promise<MetricHistory>;
+  /** All of the chain without `addresses`. */
+  listTokens(
+    query: { chainId: string; addresses?: readonly string[] },
+    options?: CallOptions,
+  ): Promise<Token[]>;
+  /** All of the account without `ids`. */
+  listUsers(query?: { ids?: readonly string[] }, options?: CallOptions): Promise<User[]>;
+  /** Of all users without `userIds`. */
+  listSubscriptions(query?: { userIds?: readonly string[] }, options?: CallOptions): Promise<Subscription[]>;
+}
+
+export function createAlertingClient(options: UpstreamClientOptions): AlertingClient {
+  const requester = createRequester(
+    { name: "alerting", keyHeader: "Authorization", keyName: "ALERTING_API_KEY" },
+    options,
+  );
+
+  const readAccount: AlertingClient["readAccount"] = async ({ signal } = {}) => {
+    const answer = await requester.read({ method: "GET", path: "/account", signal }, accountAnswerSchema);
+    return { message: answer.message ?? undefined, account: answer.data };
+  };
+
+  const listMetrics: AlertingClient["listMetrics"] = async (query, { signal } = {}) => {
+    const { chainId, page, tokenAddresses, poolAddresses, keys } = query;
+    const answer = await requester.read(
+      {
+        method: "GET",
+        path: "/metrics",
+        query: {
+          chainId,
+          page,
+          tokenAddresses: lowerCase(tokenAddresses),
+          poolAddresses: lowerCase(poolAddresses),
+          keys,
+        },
+        signal,
+      },
+      metricsAnswerSchema,
+    );
+    return answer.data;
+  };
+
+  return {
+    readAccount,
+    listMetrics,
+    walkMetrics: (query, walk = {}) => walkPages((page) => listMetrics({ ...query, page }, walk), walk),
+
+    setAlertOutputs: async (change, { signal } = {}) => {
+      refuseWrongChannelId(change);
+      try {
+        const request = { method: "PUT", path: "/account", body: change, signal } as const;
+        const { data } = await requester.read(request, setOutputsAnswerSchema);
+        return { alertOutputs: data.alertOutputs, message: data.message ?? undefined, confirmedBy: "answer" };
+      } catch (error) {
+        if (!mayHaveBeenMade(error)) throw error;
+        const alertOutputs = await readBack(error, () => readAccount({ signal }));
+        if (!holds(alertOutputs, change)) throw notMade(error);
+        return { alertOutputs, confirmedBy: "read-back" };
+      }
+    },
+
+    readHistory: async ({ key, fromAt, toAt, granularity }, { signal } = {}) => {
+      const query = {
+        key,
+        fromTimestamp: fromAt === undefined ? undefined : Math.floor(fromAt / 1000),
+        toTimestamp: toAt === undefined ? undefined : Math.ceil(toAt / 1000),
+        granularity,
+      };
+      const request = { method: "GET", path: "/metrics/records/range", query, signal } as const;
+      return (await requester.read(request, historyAnswerSchema)).data;
+    },
+
+    listTokens: async ({ chainId, addresses }, { signal } = {}) => {
+      const query = { chainId, addresses: lowerCase(addresses) };
+      return (await requester.read({ method: "GET", path: "/tokens", query, signal }, tokensAnswerSchema))
+        .data;
+    },
+
+    listUsers: async ({ ids } = {}, { signal } = {}) =>
+      (await requester.read({ method: "GET", path: "/users", query: { ids }, signal }, usersAnswerSchema))
+        .data,
+
+    listSubscriptions: async ({ userIds } = {}, { signal } = {}) => {
+      const request = { method: "GET", path: "/subscriptions", query: { userIds }, signal } as const;
+      return (await requester.read(request, subscriptionsAnswerSchema)).data;
+    },
+  };
+}
+
+function lowerCase(addresses: readonly string[] | undefined): string[] | undefined {
+  return addresses?.map((address) => address.toLowerCase());
+}
+
+function refuseWrongChannelId({ messengerChannelId }: AlertOutputsChange): void {
+  if (messengerChannelId == null || messengerChannelId.startsWith("-")) return;
+  throw new AppError("usage", "the messenger channel's id must start with '-'", {
+    hint: "ids of groups and channels do, e.g. -1001234567890",
+  });
+}
+
+/** No answer, an answer of a broken service, or one that cannot be read: the change may stand or not. */
+function mayHaveBeenMade(error: unknown): error is AppError {
+  if (error instanceof UpstreamUnreachable) return error.sent === "maybe";
+  return error instanceof AppError && ["upstream_failed", "upstream_bad_answer"].includes(error.code);
+}
+
+async function readBack(
+  failure: AppError,
+  readAccount: () => Promise<{ account: Account }>,
+): Promise<AlertOutputs> {
+  try {
+    return (await readAccount()).account.alertOutputs;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "cancelled") throw error;
+    throw new AppError(failure.code, `${failure.message}; whether the outputs were changed is not known`, {
+      hint: "look with `tocsin upstream outputs` before you change them again",
+    });
+  }
+}
+
+function notMade(failure: AppError): AppError {
+  return new AppError(failure.code, `${failure.message}; read back, the outputs are not changed`, {
+    hint: failure.hint,
+  });
+}
+
+function holds(outputs: AlertOutputs, change: AlertOutputsChange): boolean {
+  return (
+    (change.webhookUrl === undefined || outputs.webhookUrl === change.webhookUrl) &&
+    (change.messengerChannelId === undefined || outputs.messengerChannelId === change.messengerChannelId)
+  );
+}

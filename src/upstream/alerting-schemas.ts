@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { toEpochMs } from "./instants.ts";
+
+/**
+ * The alerting interface's objects as documented. Every object is loose: members that the document does not name are kept,
+ * so that they reach `--json` and the tables.
+ */
+
+/** Absent and `null` both mean: this output is off. */
+const output = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? null);
+
+export const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelId: output });
+
+const noOutputs = { webhookUrl: null, messengerChannelId: null };
+
+/**
+ * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs
+ * must not take an answer that does not tell them for one that says there are none.
+ */
+export const accountSchema = z
+  .looseObject({
+    id: z.string(),
+    accountName: z.string().nullish(),
+    alertOutputs: alertOutputsSchema.nullable().transform((value) => value ?? noOutputs),
+    apiKeyHash: z.string().nullish(),
+    apiKeyExpirationTimestamp: z.union([z.number(), z.string()]).nullish(),
+    createdAt: z.string().nullish(),
+    updatedAt: z.string().nullish(),
+  })
+  .transform((account) => ({
+    ...account,
+    /** Epoch milliseconds; absent when the key has no expiry that can be read. */
+    apiKeyExpiresAt: toEpochMs(account.apiKeyExpirationTimestamp),
+  }));
+
+export const accountAnswerSchema = z.looseObject({ message: z.string().nullish(), data: accountSchema });
+
+export const setOutputsAnswerSchema = z.looseObject({
+  data: z.looseObject({ alertOutputs: alertOutputsSchema, message: z.string().nullish() }),
+});
+
+/** A point whose value is `null` is a bucket without records. */
+const pointSchema = z
+  .looseObject({ timestamp: z.union([z.number(), z.string()]), value: z.number().nullable() })
+  .transform((point, context) => {
+    const at = toEpochMs(point.timestamp);
+    if (at === undefined) {
+      context.addIssue({ code: "custom", path: ["timestamp"], message: "expected a Unix timestamp" });
+      return z.NEVER;
+    }
+    return { ...point, /** Epoch milliseconds. */ at };
+  });
+
+export const historyAnswerSchema = z.looseObject({
+  data: z.looseObject({ key: z.string(), points: z.array(pointSchema) }),
+});
+
+/** Fields are not documented. */
+export const metricSchema = z.looseObject({});
+export const tokenSchema = z.looseObject({});
+export const userSchema = z.looseObject({});
+export const subscriptionSchema = z.looseObject({
+  subscription: z.looseObject({}),
+  metric: z.looseObject({}).nullish(),
+});
+
+export const metricsAnswerSchema = z.looseObject({ data: z.array(metricSchema) });
+export const tokensAnswerSchema = z.looseObject({ data: z.array(tokenSchema) });
+export const usersAnswerSchema = z.looseObject({ data: z.array(userSchema) });
+export const subscriptionsAnswerSchema = z.looseObject({ data: z.array(subscriptionSchema) });
+
+export type AlertOutputs = z.output<typeof alertOutputsSchema>;
+export type Account = z.output<typeof accountSchema>;
+export type HistoryPoint = z.output<typeof pointSchema>;
+export type MetricHistory = z.output<typeof historyAnswerSchema>["data"];
+export type Metric = z.output<typeof metricSchema>;
+export type Token = z.output<typeof tokenSchema>;
+export type User = z.output<typeof userSchema>;
+export type Subscription = z.output<typeof subscriptionSchema>;

@@ -1,0 +1,22 @@
+/** Below this a Unix timestamp is in seconds, from it on in milliseconds: 1e11 s is the year 5138, 1e11 ms is March 1973. */
+const leastMilliseconds = 1e11;
+
+/**
+ * A "Unix timestamp" of the service as epoch milliseconds. The interface says number and shows a string, and names no
+ * unit: seconds, milliseconds, either as text, and ISO 8601 are read. `undefined` when it is none of them.
+ */
+export function toEpochMs(value: number | string | null | undefined): number | undefined {
+  if (value === null || value === undefined || value === "") return undefined;
+  const number = Number(value);
+  if (Number.isFinite(number)) {
+    const ms = Math.round(Math.abs(number) < leastMilliseconds ? number * 1000 : number);
+    return isInstant(ms) ? ms : undefined;
+  }
+  const ms = Date.parse(String(value));
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** Dates end 8.64e15 ms from 1970 (ECMA-262, time values). */
+function isInstant(ms: number): boolean {
+  return Math.abs(ms) <= 8.64e15;
+}

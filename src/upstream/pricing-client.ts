@@ -1,0 +1,102 @@
+import {
+  type EquityPrice,
+  type EquitySymbols,
+  equityPricesAnswerSchema,
+  equitySymbolsAnswerSchema,
+  type PoolState,
+  poolAnswerSchema,
+  type Ticker,
+  tickerAnswerSchema,
+} from "./pricing-schemas.ts";
+import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
+
+export interface PricingClientOptions extends UpstreamClientOptions {
+  /** Path of the equities price, which is not documented; `{symbols}` stands for the list, else it goes into `?symbols=`. Default `/v1/equities/price`. */
+  equitiesPricePath?: string;
+}
+
+/** At least one of both. */
+export interface AssetRegistration {
+  /** Identifier in the external market-data catalogue. */
+  catalogId?: string;
+  /** A manual definition; documented only as carrying a symbol and a tokenMapping. */
+  asset?: Record<string, unknown>;
+}
+
+/** `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202). `body` has no documented shape. */
+export interface RegistrationAnswer {
+  state: "added" | "in_progress";
+  body: unknown;
+}
+
+/** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `Requester.send` does. */
+export interface PricingClient {
+  /**
+   * Registers an asset; never sent twice. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a missing or
+   * invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed (500).
+   */
+  registerAsset(registration: AssetRegistration, options?: CallOptions): Promise<RegistrationAnswer>;
+  /** Throws `upstream_not_found` for a pool that is not indexed. */
+  readPoolState(query: { chainId: string; address: string }, options?: CallOptions): Promise<PoolState>;
+  /** `symbol` is `BASE/QUOTE`; only USD quotes are supported. Throws `upstream_not_found` for an unknown one. */
+  readTicker(symbol: string, options?: CallOptions): Promise<Ticker>;
+  /** `data` and `meta` (count, supportedExchanges) as the service gives them. */
+  listEquitySymbols(options?: CallOptions): Promise<EquitySymbols>;
+  readEquityPrices(symbols: readonly string[], options?: CallOptions): Promise<EquityPrice[]>;
+}
+
+/** The service answers 202 after 20 s of work; this leaves it time to do so. */
+const registrationTimeoutMs = 60_000;
+
+export function createPricingClient(options: PricingClientOptions): PricingClient {
+  const requester = createRequester(
+    { name: "pricing", keyHeader: "x-api-key", keyName: "PRICING_API_KEY" },
+    options,
+  );
+  const { equitiesPricePath = "/v1/equities/price", timeoutMs } = options;
+
+  return {
+    registerAsset: async (body, { signal } = {}) => {
+      const answer = await requester.send({
+        method: "POST",
+        path: "/v1/assets",
+        body,
+        signal,
+        timeoutMs: Math.max(timeoutMs ?? 0, registrationTimeoutMs),
+      });
+      return { state: answer.status === 202 ? "in_progress" : "added", body: answer.body };
+    },
+
+    readPoolState: async ({ address, chainId }, { signal } = {}) => {
+      const request = {
+        method: "GET",
+        path: "/v1/pools/state",
+        query: { address, chainId },
+        signal,
+      } as const;
+      return (await requester.read(request, poolAnswerSchema)).data;
+    },
+
+    readTicker: async (symbol, { signal } = {}) => {
+      const request = { method: "GET", path: "/v1/assets/ticker", query: { symbol }, signal } as const;
+      return (await requester.read(request, tickerAnswerSchema)).data;
+    },
+
+    listEquitySymbols: ({ signal } = {}) =>
+      requester.read({ method: "GET", path: "/v1/equities/symbols", signal }, equitySymbolsAnswerSchema),
+
+    readEquityPrices: (symbols, { signal } = {}) =>
+      requester.read(
+        { method: "GET", ...priceTarget(equitiesPricePath, symbols), signal },
+        equityPricesAnswerSchema,
+      ),
+  };
+}
+
+function priceTarget(
+  path: string,
+  symbols: readonly string[],
+): { path: string; query?: Record<string, readonly string[]> } {
+  if (!path.includes("{symbols}")) return { path, query: { symbols } };
+  return { path: path.replaceAll("{symbols}", symbols.map(encodeURIComponent).join(",")) };
+}

@@ -1,0 +1,241 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { AppError } from "../core/errors.ts";
+import type { Now, Random } from "../core/ports.ts";
+import type { Secret } from "../core/secret.ts";
+import { readBoundedText } from "./bounded-body.ts";
+import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
+import { describeRefusal, looksLikeHtml } from "./refusal.ts";
+import { defaultRetryPolicy, parseRetryAfter, type RetryPolicy, retryWaitMs } from "./retry-wait.ts";
+import { withTimeLimit } from "./time-limit.ts";
+
+export interface UpstreamClientOptions {
+  /** Base address of the interface, with or without a trailing slash. */
+  url: string;
+  apiKey: Secret;
+  /** Default: the built-in one. */
+  fetch?: typeof fetch;
+  now?: Now;
+  random?: Random;
+  /** Waits between tries. */
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /** For one try, from connecting to the last byte. Default 15,000 ms. */
+  timeoutMs?: number;
+  /** Longer answers are refused. Default 32 MiB. */
+  maxAnswerBytes?: number;
+  retry?: Partial<RetryPolicy>;
+  /** Told before each wait, e.g. to show why it takes so long. */
+  onRetry?: (error: AppError, waitMs: number) => void;
+}
+
+export interface CallOptions {
+  /** Ends the call; it then throws the signal's reason when that is an `AppError`, else `cancelled`. */
+  signal?: AbortSignal;
+}
+
+export type QueryValue = string | number | readonly string[] | undefined;
+
+export interface UpstreamRequest {
+  method: "GET" | "PUT" | "POST";
+  path: string;
+  query?: Record<string, QueryValue>;
+  body?: unknown;
+  signal?: AbortSignal;
+  /** Default: that of the client. */
+  timeoutMs?: number;
+}
+
+export interface UpstreamAnswer {
+  status: number;
+  body: unknown;
+}
+
+export interface Requester {
+  /**
+   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure that may
+   * pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine.
+   * Throws `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds the key.
+   */
+  send(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
+  read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>>;
+}
+
+export interface Interface {
+  name: "alerting" | "pricing";
+  keyHeader: "Authorization" | "x-api-key";
+  /** The environment variable that a hint about the key names. */
+  keyName: "ALERTING_API_KEY" | "PRICING_API_KEY";
+}
+
+export function createRequester(target: Interface, options: UpstreamClientOptions): Requester {
+  const { url, apiKey, now = Date.now, random = Math.random, sleep = defaultSleep, onRetry } = options;
+  const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024 } = options;
+  const policy = { ...defaultRetryPolicy, ...options.retry };
+  const baseUrl = url.replace(/\/+$/, "");
+
+  function tryOnce(request: UpstreamRequest, where: string): Promise<UpstreamAnswer> {
+    const limitMs = request.timeoutMs ?? timeoutMs;
+    return withTimeLimit(limitMs, request.signal, async (limit) => {
+      let response: Response;
+      let text: string | undefined;
+      try {
+        response = await exchange(request, limit.signal);
+        text = await readBoundedText(response, maxAnswerBytes);
+      } catch (error) {
+        throw limit.timedOut() ? noAnswerInTime(where, limitMs) : describeNetworkFailure(error, where);
+      }
+      if (text === undefined) throw badAnswer(where, `more than ${maxAnswerBytes} bytes`);
+      return readAnswer(response, text, where);
+    });
+  }
+
+  function exchange(request: UpstreamRequest, signal: AbortSignal): Promise<Response> {
+    return (options.fetch ?? fetch)(baseUrl + request.path + toQuery(request.query), {
+      method: request.method,
+      headers: headersOf(request),
+      body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      // A redirect would carry the key to an address that nobody configured.
+      redirect: "manual",
+      signal,
+    });
+  }
+
+  function readAnswer(response: Response, text: string, where: string): UpstreamAnswer {
+    const contentType = response.headers.get("content-type") ?? "";
+    if (response.status < 200 || response.status > 299) {
+      const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"), now());
+      throw describeRefusal(
+        { status: response.status, text, contentType, retryAfterMs },
+        where,
+        target.keyName,
+      );
+    }
+    if (text.trim() === "") return { status: response.status, body: null };
+    try {
+      return { status: response.status, body: JSON.parse(text) };
+    } catch {
+      throw badAnswer(
+        where,
+        looksLikeHtml({ text, contentType }) ? "an HTML page" : "something that is not JSON",
+      );
+    }
+  }
+
+  function headersOf(request: UpstreamRequest): Record<string, string> {
+    return {
+      [target.keyHeader]: apiKey.reveal(),
+      accept: "application/json",
+      "user-agent": "tocsin",
+      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+    };
+  }
+
+  async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const where = `${target.name}: ${request.method} ${request.path}`;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        throwIfCancelled(request.signal);
+        return await tryOnce(request, where);
+      } catch (thrown) {
+        throwIfCancelled(request.signal);
+        const error = withoutKey(asExpected(thrown, where), apiKey);
+        const { retryAfterMs } = error;
+        const rateLimited = error.code === "upstream_rate_limited";
+        const waitMs = mayRepeat(error, request.method)
+          ? retryWaitMs({ attempt, retryAfterMs, rateLimited }, policy, random)
+          : undefined;
+        if (waitMs === undefined) throw error;
+        onRetry?.(error, waitMs);
+        await sleep(waitMs, request.signal);
+      }
+    }
+  }
+
+  return {
+    send,
+    read: async (request, schema) => {
+      const { body } = await send(request);
+      const parsed = schema.safeParse(body);
+      if (parsed.success) return parsed.data;
+      throw withoutKey(
+        badAnswer(`${target.name}: ${request.method} ${request.path}`, describeShape(parsed.error)),
+        apiKey,
+      );
+    },
+  };
+}
+
+/** What was carried out once must not be carried out twice; reading twice harms nobody. */
+function mayRepeat(error: AppError, method: UpstreamRequest["method"]): boolean {
+  if (error instanceof UpstreamUnreachable && error.sent === "no") return true;
+  if (method !== "GET") return false;
+  return ["upstream_unreachable", "upstream_rate_limited", "upstream_failed"].includes(error.code);
+}
+
+/**
+ * Lists are comma-separated with the commas as they are, which the interface asks for; the values between them are
+ * encoded. An empty list is left out, as if it were not given.
+ */
+export function toQuery(query: Record<string, QueryValue> = {}): string {
+  const parts: string[] = [];
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    const values = Array.isArray(value) ? value : [String(value)];
+    parts.push(`${name}=${values.map(encodeURIComponent).join(",")}`);
+  }
+  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+}
+
+function badAnswer(where: string, got: string): AppError {
+  return new AppError(
+    "upstream_bad_answer",
+    `${where} answered ${got}, where JSON of the documented shape was expected`,
+    {
+      hint: "check that the address is that of the service; if it is, the service has changed",
+    },
+  );
+}
+
+/** The first differences in words, e.g. "another shape (data.points[2].value: expected number)". */
+function describeShape(error: z.ZodError): string {
+  const differences = error.issues.slice(0, 3).map((issue) => {
+    const path = issue.path.length === 0 ? "the body" : z.core.toDotPath(issue.path);
+    return `${path}: ${issue.message.replace(/^Invalid input: /, "")}`;
+  });
+  return `another shape (${differences.join("; ")})`;
+}
+
+function noAnswerInTime(where: string, timeoutMs: number): UpstreamUnreachable {
+  return new UpstreamUnreachable(`${where}: no answer within ${timeoutMs / 1000} s`, {
+    sent: "maybe",
+    hint: "the service or the way to it is slow; try again",
+  });
+}
+
+function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  throw signal.reason instanceof AppError
+    ? signal.reason
+    : new AppError("cancelled", "stopped before it was done");
+}
+
+/** Whatever else is thrown may hold the request with its key, so only its kind is told. */
+function asExpected(thrown: unknown, where: string): AppError {
+  if (thrown instanceof AppError) return thrown;
+  return new AppError("internal", `${where}: ${thrown instanceof Error ? thrown.name : "unknown failure"}`);
+}
+
+/** A service may quote the key that it was sent. */
+function withoutKey(error: AppError, apiKey: Secret): AppError {
+  const key = apiKey.reveal();
+  if (key !== "" && error.message.includes(key)) error.message = error.message.replaceAll(key, "***");
+  return error;
+}
+
+async function defaultSleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch((error: unknown) => {
+    throwIfCancelled(signal);
+    throw error;
+  });
+}

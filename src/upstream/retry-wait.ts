@@ -1,0 +1,41 @@
+import type { Random } from "../core/ports.ts";
+
+export interface RetryPolicy {
+  /** Tries in all. Default 4. */
+  attempts: number;
+  /** The wait before the second try, doubled for each further one. Default 500 ms. */
+  baseMs: number;
+  /** A longer `Retry-After` is not waited for but told to the caller. Default 60,000 ms. */
+  longestRetryAfterMs: number;
+}
+
+export const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longestRetryAfterMs: 60_000 };
+
+/** With no word from the service about when, a rate limit needs more patience than a hiccup. */
+const rateLimitFactor = 4;
+
+/**
+ * How long to wait before the next try; `undefined`: give up. `Retry-After` is obeyed in full or not at all; otherwise the
+ * wait is exponential, between half of it and all of it at random, so that clients do not return in step.
+ */
+export function retryWaitMs(
+  failed: { attempt: number; retryAfterMs?: number; rateLimited: boolean },
+  policy: RetryPolicy,
+  random: Random,
+): number | undefined {
+  if (failed.attempt >= policy.attempts) return undefined;
+  if (failed.retryAfterMs !== undefined) {
+    return failed.retryAfterMs <= policy.longestRetryAfterMs ? failed.retryAfterMs : undefined;
+  }
+  const fullMs = policy.baseMs * 2 ** (failed.attempt - 1) * (failed.rateLimited ? rateLimitFactor : 1);
+  return Math.round(fullMs * (0.5 + random() / 2));
+}
+
+/** `Retry-After` as milliseconds from now: seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` when it is neither. */
+export function parseRetryAfter(value: string | null, now: number): number | undefined {
+  if (value === null) return undefined;
+  const text = value.trim();
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

@@ -1,0 +1,384 @@
+import { inspect } from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
+import type { UpstreamClientOptions } from "../../src/upstream/requester.ts";
+import {
+  type FakeAnswer,
+  type FakeService,
+  refusingUrl,
+  type SeenRequest,
+  startFakeService,
+} from "./fake-service.ts";
+
+const key = "canary-key-5f1d";
+const account = {
+  id: "acc-1",
+  accountName: "Desk",
+  alertOutputs: { webhookUrl: null, messengerChannelId: "-100" },
+  apiKeyHash: "h",
+  apiKeyExpirationTimestamp: "1800000000",
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-02T00:00:00Z",
+};
+
+let service: FakeService | undefined;
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+});
+
+async function setUp(
+  answer: (request: SeenRequest, count: number) => FakeAnswer,
+  overrides: Partial<UpstreamClientOptions> = {},
+) {
+  service = await startFakeService(answer);
+  const waits: number[] = [];
+  const client = createAlertingClient({
+    url: `${service.url}/`,
+    apiKey: new Secret(key),
+    random: () => 1,
+    sleep: async (ms) => void waits.push(ms),
+    ...overrides,
+  });
+  return { client, waits, seen: service.seen };
+}
+
+async function failure(promise: Promise<unknown>): Promise<AppError> {
+  const thrown = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof AppError)) throw new Error(`no AppError: ${inspect(thrown)}`);
+  expect(inspect(thrown, { depth: 10, showHidden: true })).not.toContain(key);
+  return thrown;
+}
+
+describe("reading the account", () => {
+  it("sends the key itself as Authorization, and no query or body", async () => {
+    const { client, seen } = await setUp(() => ({ json: { message: "authorized", data: account } }));
+    const answer = await client.readAccount();
+    expect(answer.message).toBe("authorized");
+    expect(answer.account.accountName).toBe("Desk");
+    expect(seen).toMatchObject([{ method: "GET", target: "/account", body: "" }]);
+    expect(seen[0]?.headers.authorization).toBe(key);
+    expect(seen[0]?.headers["x-api-key"]).toBeUndefined();
+  });
+
+  it.each([
+    ["seconds as a number", 1_800_000_000],
+    ["seconds as text", "1800000000"],
+    ["milliseconds", 1_800_000_000_000],
+    ["ISO 8601", "2027-01-15T08:00:00.000Z"],
+  ])("reads the key's expiry from %s", async (_name, apiKeyExpirationTimestamp) => {
+    const { client } = await setUp(() => ({ json: { data: { ...account, apiKeyExpirationTimestamp } } }));
+    expect((await client.readAccount()).account.apiKeyExpiresAt).toBe(1_800_000_000_000);
+  });
+
+  it("takes a null or empty output configuration as none", async () => {
+    const { client } = await setUp((_, count) => ({
+      json: { data: { ...account, alertOutputs: count === 1 ? null : {} } },
+    }));
+    const none = { webhookUrl: null, messengerChannelId: null };
+    expect((await client.readAccount()).account.alertOutputs).toEqual(none);
+    expect((await client.readAccount()).account.alertOutputs).toEqual(none);
+  });
+
+  it("refuses an answer that does not tell the outputs, since somebody's URL could be overwritten", async () => {
+    const { alertOutputs: _, ...rest } = account;
+    const { client } = await setUp(() => ({ json: { data: rest } }));
+    const error = await failure(client.readAccount());
+    expect(error.code).toBe("upstream_bad_answer");
+    expect(error.message).toContain("data.alertOutputs");
+  });
+
+  it("keeps fields that the document does not name", async () => {
+    const { client } = await setUp(() => ({ json: { data: { ...account, plan: "gold" } } }));
+    expect((await client.readAccount()).account).toMatchObject({ plan: "gold" });
+  });
+});
+
+describe("errors by cause", () => {
+  it.each([
+    [400, "upstream_rejected"],
+    [401, "upstream_unauthorized"],
+    [403, "upstream_forbidden"],
+    [404, "upstream_not_found"],
+    [409, "upstream_conflict"],
+    [422, "upstream_rejected"],
+    [302, "upstream_bad_answer"],
+  ])("a %i is %s, told once", async (status, code) => {
+    const { client, seen } = await setUp(() => ({
+      status,
+      json: { error: { message: `no, ${key} will not do` } },
+      headers: status === 302 ? { location: "http://127.0.0.1:1/" } : undefined,
+    }));
+    const error = await failure(client.readAccount());
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(`alerting: GET /account answered ${status}: no, *** will not do`);
+    expect(seen).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "an HTML page",
+      { text: "<!doctype html><title>Sign in</title>", headers: { "content-type": "text/html" } },
+    ],
+    ["something that is not JSON", { text: "OK" }],
+    ["another shape (data: expected array", { json: { data: "x" } }],
+    ["another shape (the body: expected object", { text: "" }],
+    ["more than 100 bytes", { text: " ".repeat(200) }],
+  ])("%s instead of the documented answer is upstream_bad_answer", async (words, answer) => {
+    const { client } = await setUp(() => answer, { maxAnswerBytes: 100 });
+    const error = await failure(client.listUsers());
+    expect(error.code).toBe("upstream_bad_answer");
+    expect(error.message).toContain(words);
+  });
+
+  it("an HTML error page is told by its title", async () => {
+    const { client } = await setUp(
+      () => ({
+        status: 502,
+        text: "<html><title>Bad\n gateway</title>",
+        headers: { "content-type": "text/html" },
+      }),
+      { retry: { attempts: 1 } },
+    );
+    const error = await failure(client.listUsers());
+    expect(error.code).toBe("upstream_failed");
+    expect(error.message).toContain('502: an HTML page, "Bad gateway"');
+  });
+
+  it("nobody listening is upstream_unreachable", async () => {
+    const url = await refusingUrl();
+    const { client, waits } = await setUp(() => "hang", { url });
+    const error = await failure(client.readAccount());
+    expect(error.code).toBe("upstream_unreachable");
+    expect(error.message).toContain("connection refused (ECONNREFUSED)");
+    expect(waits).toHaveLength(3);
+  });
+
+  it("a service that hangs is given up after the time limit", async () => {
+    const { client } = await setUp(() => "hang", { timeoutMs: 30, retry: { attempts: 1 } });
+    const error = await failure(client.readAccount());
+    expect(error.code).toBe("upstream_unreachable");
+    expect(error.message).toContain("no answer within 0.03 s");
+  });
+
+  it("a call ends when it is told to", async () => {
+    const controller = new AbortController();
+    const { client } = await setUp(() => {
+      controller.abort();
+      return "hang";
+    });
+    expect((await failure(client.readAccount({ signal: controller.signal }))).code).toBe("cancelled");
+  });
+
+  it("a fetch that fails in an unknown way shows nothing of the request", async () => {
+    const { client } = await setUp(() => "hang", {
+      fetch: (_url, init) => Promise.reject(new TypeError(`bad header ${JSON.stringify(init?.headers)}`)),
+      retry: { attempts: 1 },
+    });
+    expect((await failure(client.readAccount())).code).toBe("upstream_unreachable");
+  });
+});
+
+describe("repeating a read", () => {
+  it.each([
+    ["a 503", { status: 503, text: "" }],
+    ["a 429", { status: 429, text: "" }],
+    ["a reset connection", "reset" as const],
+  ])("happens after %s, with growing waits", async (_name, answer) => {
+    const { client, seen, waits } = await setUp((_request, count) =>
+      count < 3 ? answer : { json: { data: [] } },
+    );
+    expect(await client.listUsers()).toEqual([]);
+    expect(seen).toHaveLength(3);
+    expect(waits[1]).toBe(2 * (waits[0] ?? 0));
+  });
+
+  it("obeys Retry-After in full", async () => {
+    const { client, waits } = await setUp((_request, count) =>
+      count === 1 ? { status: 429, text: "", headers: { "retry-after": "17" } } : { json: { data: [] } },
+    );
+    await client.listUsers();
+    expect(waits).toEqual([17_000]);
+  });
+
+  it("obeys Retry-After given as a date", async () => {
+    const now = Date.UTC(2026, 10, 21, 12, 0, 0);
+    const { client, waits } = await setUp(
+      (_request, count) =>
+        count === 1
+          ? { status: 503, text: "", headers: { "retry-after": "Sat, 21 Nov 2026 12:00:30 GMT" } }
+          : { json: { data: [] } },
+      { now: () => now },
+    );
+    await client.listUsers();
+    expect(waits).toEqual([30_000]);
+  });
+
+  it("gives up rather than come back before a long Retry-After, and tells when", async () => {
+    const { client, waits, seen } = await setUp(() => ({
+      status: 429,
+      text: "",
+      headers: { "retry-after": "3600" },
+    }));
+    const error = await failure(client.listUsers());
+    expect(error.code).toBe("upstream_rate_limited");
+    expect(error.retryAfterMs).toBe(3_600_000);
+    expect(error.hint).toContain("3600 s");
+    expect([waits.length, seen.length]).toEqual([0, 1]);
+  });
+});
+
+describe("setting the outputs", () => {
+  const wanted = { webhookUrl: "https://relay.example/hooks/s", messengerChannelId: null };
+
+  it("sends only what is to change", async () => {
+    const { client, seen } = await setUp(() => ({
+      json: { data: { alertOutputs: { ...account.alertOutputs, webhookUrl: null }, message: "updated" } },
+    }));
+    const answer = await client.setAlertOutputs({ webhookUrl: null });
+    expect(answer).toMatchObject({ message: "updated", confirmedBy: "answer" });
+    expect(seen).toMatchObject([{ method: "PUT", path: "/account", body: '{"webhookUrl":null}' }]);
+    expect(seen[0]?.headers["content-type"]).toBe("application/json");
+  });
+
+  it.each([
+    ["the connection breaks", "reset" as const],
+    ["the service fails", { status: 500, text: "" }],
+    ["the answer is unreadable", { text: "done!" }],
+  ])("is sent once and read back when %s", async (_name, answer) => {
+    const { client, seen } = await setUp(({ method }) =>
+      method === "PUT" ? answer : { json: { data: { ...account, alertOutputs: wanted } } },
+    );
+    expect(await client.setAlertOutputs(wanted)).toEqual({ alertOutputs: wanted, confirmedBy: "read-back" });
+    expect(seen.map(({ method }) => method)).toEqual(["PUT", "GET"]);
+  });
+
+  it("says so when the change was not made", async () => {
+    const { client, seen } = await setUp(({ method }) =>
+      method === "PUT" ? "reset" : { json: { data: account } },
+    );
+    const error = await failure(client.setAlertOutputs(wanted));
+    expect(error.code).toBe("upstream_unreachable");
+    expect(error.message).toContain("the outputs are not changed");
+    expect(seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  });
+
+  it("says so when nobody can know", async () => {
+    const { client } = await setUp(() => "reset");
+    expect((await failure(client.setAlertOutputs(wanted))).message).toContain("is not known");
+  });
+
+  it("repeats what never left", async () => {
+    const url = await refusingUrl();
+    const { client, waits } = await setUp(() => "hang", { url });
+    expect((await failure(client.setAlertOutputs(wanted))).message).toContain("connection refused");
+    expect(waits).toHaveLength(3);
+  });
+
+  it.each([[429], [400], [403]])("does not repeat after a %i", async (status) => {
+    const { client, seen } = await setUp(() => ({ status, text: "no" }));
+    await failure(client.setAlertOutputs(wanted));
+    expect(seen).toHaveLength(1);
+  });
+
+  it("refuses a channel id without a minus before asking", async () => {
+    const { client, seen } = await setUp(() => "reset");
+    expect((await failure(client.setAlertOutputs({ messengerChannelId: "100" }))).code).toBe("usage");
+    expect(seen).toHaveLength(0);
+  });
+});
+
+describe("lists", () => {
+  it("travel comma-separated, addresses in lower case, keys as they are", async () => {
+    const { client, seen } = await setUp(() => ({ json: { data: [{ key: "k" }] } }));
+    await client.listMetrics({
+      chainId: "eth",
+      page: 2,
+      tokenAddresses: ["0xAB", "0xCD"],
+      poolAddresses: ["0xEF"],
+      keys: ["eth_Token&1", "b"],
+    });
+    expect(seen[0]?.target).toBe(
+      "/metrics?chainId=eth&page=2&tokenAddresses=0xab,0xcd&poolAddresses=0xef&keys=eth_Token%261,b",
+    );
+  });
+
+  it("leave out what is not asked for", async () => {
+    const { client, seen } = await setUp(() => ({ json: { data: [] } }));
+    await client.listTokens({ chainId: "eth", addresses: [] });
+    await client.listUsers({ ids: ["a", "b"] });
+    await client.listSubscriptions();
+    expect(seen.map(({ target }) => target)).toEqual([
+      "/tokens?chainId=eth",
+      "/users?ids=a,b",
+      "/subscriptions",
+    ]);
+  });
+});
+
+describe("metric history", () => {
+  it("asks in Unix seconds and reads instants as epoch milliseconds", async () => {
+    const { client, seen } = await setUp(() => ({
+      json: { data: { key: "k", points: [{ timestamp: 1_700_000_000, value: 5 }] } },
+    }));
+    const history = await client.readHistory({ key: "k", fromAt: 1_999, toAt: 2_001, granularity: "1h" });
+    expect(history.points).toEqual([{ timestamp: 1_700_000_000, value: 5, at: 1_700_000_000_000 }]);
+    expect(seen[0]?.target).toBe("/metrics/records/range?key=k&fromTimestamp=1&toTimestamp=3&granularity=1h");
+  });
+});
+
+describe("walking all metrics", () => {
+  const pageOf = (page: number, size: number) =>
+    Array.from({ length: size }, (_, n) => ({ key: `m${page}-${n}` }));
+
+  async function walk(read: (page: number) => FakeAnswer, options = {}) {
+    const { client, seen } = await setUp(({ query }) => read(Number(query.page)));
+    const sizes: number[] = [];
+    const pages = client.walkMetrics({ chainId: "eth" }, options);
+    for (;;) {
+      const next = await pages.next();
+      if (next.done) return { sizes, end: next.value, asked: seen.map(({ query }) => Number(query.page)) };
+      sizes.push(next.value.items.length);
+    }
+  }
+
+  it("goes on until a page is empty, past a page that is merely short", async () => {
+    const sizes = [100, 40, 100, 0];
+    expect(await walk((page) => ({ json: { data: pageOf(page, sizes[page - 1] ?? 0) } }))).toEqual({
+      sizes: [100, 40, 100],
+      end: "empty",
+      asked: [1, 2, 3, 4],
+    });
+  });
+
+  it.each([
+    ["repeats its last page", (page: number) => Math.min(page, 2)],
+    ["begins anew", (page: number) => (page - 1) % 2],
+  ])("ends at a service that %s", async (_name, shown) => {
+    const result = await walk((page) => ({ json: { data: pageOf(shown(page), 100) } }));
+    expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
+  });
+
+  it("takes a refused page after the last one for the end", async () => {
+    const result = await walk((page) =>
+      page > 2 ? { status: 404, text: "" } : { json: { data: pageOf(page, 100) } },
+    );
+    expect(result).toMatchObject({ sizes: [100, 100], end: "refused" });
+  });
+
+  it("does not take a refused first page for an empty list", async () => {
+    expect((await failure(walk(() => ({ status: 400, text: "unknown chain" })))).message).toContain(
+      "unknown chain",
+    );
+  });
+
+  it("ends at the limit of a service that never does, and can begin at page 0", async () => {
+    const result = await walk((page) => ({ json: { data: pageOf(page, 1) } }), { firstPage: 0, maxPages: 3 });
+    expect(result).toEqual({ sizes: [1, 1, 1], end: "limit", asked: [0, 1, 2] });
+  });
+});

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { createPricingClient, type PricingClientOptions } from "../../src/upstream/pricing-client.ts";
+import { type FakeAnswer, type FakeService, type SeenRequest, startFakeService } from "./fake-service.ts";
+
+let service: FakeService | undefined;
+afterEach(async () => {
+  await service?.close();
+  service = undefined;
+});
+
+async function setUp(
+  answer: (request: SeenRequest) => FakeAnswer,
+  overrides: Partial<PricingClientOptions> = {},
+) {
+  service = await startFakeService(answer);
+  const client = createPricingClient({
+    url: service.url,
+    apiKey: new Secret("price-key"),
+    sleep: async () => {},
+    ...overrides,
+  });
+  return { client, seen: service.seen };
+}
+
+const pool = {
+  chainId: "eth",
+  address: "0xAb",
+  protocol: "uniswap_v3",
+  usdTvl: 1.5,
+  h24UsdVolume: 2,
+  tokens: [
+    {
+      symbol: "A",
+      address: "0x1",
+      decimals: 18,
+      tvl: 1,
+      usdTvl: 1,
+      h24Volume: 1,
+      h24UsdVolume: 1,
+      priceUsd: null,
+    },
+  ],
+  pairs: [{ base: "A", quote: "B", baseToQuotePrice: 1, quoteToBasePrice: 1, h24UsdVolume: 1 }],
+};
+
+describe("pool state and ticker", () => {
+  it("send x-api-key and read the documented object", async () => {
+    const { client, seen } = await setUp(() => ({ json: { data: pool } }));
+    expect(await client.readPoolState({ chainId: "eth", address: "0xAb" })).toEqual(pool);
+    expect(seen[0]?.target).toBe("/v1/pools/state?address=0xAb&chainId=eth");
+    expect(seen[0]?.headers["x-api-key"]).toBe("price-key");
+    expect(seen[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it("read a ticker that trades in one kind of market only", async () => {
+    const data = {
+      id: "A/USD",
+      aggregated: { price: 2, h24UsdVolume: 1 },
+      dex: { price: 2, h24UsdVolume: 1, usdTvl: 9 },
+    };
+    const { client, seen } = await setUp(() => ({ json: { data } }));
+    expect(await client.readTicker("A/USD")).toEqual(data);
+    expect(seen[0]?.query).toEqual({ symbol: "A/USD" });
+  });
+
+  it("refuse a price that is no number", async () => {
+    const { client } = await setUp(() => ({ json: { data: { id: "A/USD", aggregated: { price: "2" } } } }));
+    await expect(client.readTicker("A/USD")).rejects.toMatchObject({
+      code: "upstream_bad_answer",
+      message: expect.stringContaining("data.aggregated.price: expected number"),
+    });
+  });
+
+  it("name the pricing key when it is refused", async () => {
+    const { client } = await setUp(() => ({ status: 403, json: { message: "Forbidden" } }));
+    await expect(client.readTicker("A/USD")).rejects.toMatchObject({
+      code: "upstream_forbidden",
+      hint: expect.stringContaining("PRICING_API_KEY"),
+    });
+  });
+});
+
+describe("equities", () => {
+  it("read symbols with their meta, also of a type that is new", async () => {
+    const answer = {
+      data: [{ symbol: "AAPL", name: "Apple Inc.", exchange: "XNAS", type: "warrant" }],
+      meta: { count: 1, supportedExchanges: { US: ["XNAS"] } },
+    };
+    const { client, seen } = await setUp(() => ({ json: answer }));
+    expect(await client.listEquitySymbols()).toEqual(answer);
+    expect(seen[0]?.target).toBe("/v1/equities/symbols");
+  });
+
+  it.each([
+    ["a list under data", { data: [{ symbol: "AAPL", price: 1.5 }] }],
+    ["one entry under data", { data: { symbol: "AAPL", price: 1.5 } }],
+    ["a bare list", [{ symbol: "AAPL", price: 1.5 }]],
+    ["a bare entry", { symbol: "AAPL", price: 1.5 }],
+  ])("read prices from %s", async (_name, json) => {
+    const { client, seen } = await setUp(() => ({ json }));
+    expect(await client.readEquityPrices(["AAPL", "B F.B"])).toEqual([{ symbol: "AAPL", price: 1.5 }]);
+    expect(seen[0]?.target).toBe("/v1/equities/price?symbols=AAPL,B%20F.B");
+  });
+
+  it("ask where the setting says", async () => {
+    const { client, seen } = await setUp(() => ({ json: { data: [] } }), {
+      equitiesPricePath: "/v2/equities/{symbols}/last",
+    });
+    await client.readEquityPrices(["AAPL", "MSFT"]);
+    expect(seen[0]?.target).toBe("/v2/equities/AAPL,MSFT/last");
+  });
+});
+
+describe("registering an asset", () => {
+  it.each([
+    [200, "added"],
+    [202, "in_progress"],
+  ])("a %i is %s", async (status, state) => {
+    const { client, seen } = await setUp(() => ({ status, json: { message: "m" } }));
+    expect(await client.registerAsset({ catalogId: "tether" })).toEqual({ state, body: { message: "m" } });
+    expect(seen).toMatchObject([{ method: "POST", target: "/v1/assets", body: '{"catalogId":"tether"}' }]);
+  });
+
+  it("reads an answer without a body", async () => {
+    const { client } = await setUp(() => ({ status: 202, text: "" }));
+    expect(await client.registerAsset({ catalogId: "x" })).toEqual({ state: "in_progress", body: null });
+  });
+
+  it.each([
+    [409, "upstream_conflict"],
+    [400, "upstream_rejected"],
+    [500, "upstream_failed"],
+  ])("a %i is %s and is not sent again", async (status, code) => {
+    const { client, seen } = await setUp(() => ({ status, json: { message: "m" } }));
+    await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({ code });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("is not sent again when the answer is lost", async () => {
+    const { client, seen } = await setUp(() => "reset");
+    await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({
+      code: "upstream_unreachable",
+    });
+    expect(seen).toHaveLength(1);
+  });
+});
