@@ -1,0 +1,136 @@
+import { AppError } from "../../core/errors.ts";
+import type { Now, Random } from "../../core/ports.ts";
+import type { Accounts } from "./accounts.ts";
+import type { Catalogue, Metric } from "./catalogue.ts";
+import type { Market } from "./market.ts";
+import { roundTo } from "./market.ts";
+import type { AlertEvent } from "./notification.ts";
+import type { Notifier } from "./notifier.ts";
+import type { SandboxState } from "./state.ts";
+import { describeTurn, lookAt, metricNames, unitOfMetric } from "./watch.ts";
+
+/** An alert by hand; what is absent is filled in from the market. */
+export interface FireInput {
+  /** Default the first account. */
+  accountId?: string;
+  /** Default any metric. */
+  metricKey?: string;
+  /** Default firing. */
+  status?: AlertEvent["status"];
+  /** Default warning. */
+  severity?: AlertEvent["severity"];
+  value?: number;
+  previousValue?: number;
+  threshold?: number;
+  /** Default manual. */
+  condition?: string;
+}
+
+/** Watches the subscriptions' conditions and turns what changes into events. */
+export interface Alarm {
+  /** Looks at every subscription once; each turn becomes an event. */
+  watch(): AlertEvent[];
+  /** One event by hand. Throws `AppError` "not_found" for an unknown account or metric. */
+  fire(input?: FireInput): AlertEvent;
+  /** That many events at once, on as many metrics. */
+  storm(count: number, accountId?: string): AlertEvent[];
+}
+
+export function createAlarm(
+  deps: {
+    state: SandboxState;
+    accounts: Accounts;
+    catalogue: Catalogue;
+    market: Market;
+    notifier: Notifier;
+    now: Now;
+    random: Random;
+    /** Where a reader sees the event. */
+    linkOf: (eventId: string) => string;
+    changed: () => void;
+  },
+  options: { speed: number },
+): Alarm {
+  const { state, accounts, catalogue, market, notifier, now, random } = deps;
+  let lookedAt = now();
+
+  function watch(): AlertEvent[] {
+    const times = { at: now(), previousAt: lookedAt, speed: options.speed };
+    lookedAt = times.at;
+    return state.accounts.flatMap((account) => {
+      const events: AlertEvent[] = [];
+      for (const subscription of account.subscriptions) {
+        const metric = catalogue.findMetric(subscription.metricKey);
+        // A state kept from a larger catalogue may watch what is not there any more.
+        if (metric === undefined) continue;
+        const sight = lookAt(market, metric, subscription.condition, times);
+        if (sight.holds === subscription.isFiring) continue;
+        subscription.isFiring = sight.holds;
+        subscription.changedAt = times.at;
+        const id = accounts.newId("evt");
+        events.push(
+          describeTurn(subscription, metric, sight, { id, account, at: times.at, link: deps.linkOf(id) }),
+        );
+      }
+      if (events.length > 0) {
+        deps.changed();
+        notifier.notify(account, events);
+      }
+      return events;
+    });
+  }
+
+  function compose(input: FireInput): AlertEvent {
+    const metric = input.metricKey === undefined ? anyMetric() : catalogue.findMetric(input.metricKey);
+    if (metric === undefined) {
+      throw new AppError("not_found", `The sandbox has no metric ${input.metricKey}`, {
+        hint: "GET /alerting/metrics lists the keys",
+      });
+    }
+    const id = accounts.newId("evt");
+    const value = input.value ?? market.metricValue(metric, now());
+    return {
+      id,
+      accountId: accounts.getAccount(input.accountId).id,
+      subscriptionId: "manual",
+      at: now(),
+      status: input.status ?? "firing",
+      severity: input.severity ?? "warning",
+      metricKey: metric.key,
+      metricName: metricNames[metric.kind],
+      unit: unitOfMetric(metric),
+      chain: metric.chainId,
+      tokenSymbol: metric.token.symbol,
+      tokenAddress: metric.token.address,
+      condition: input.condition ?? "manual",
+      value,
+      previousValue: input.previousValue ?? roundTo(value * (0.9 + 0.2 * random()), 8),
+      threshold: input.threshold ?? roundTo(value * 0.98, 4),
+      link: deps.linkOf(id),
+    };
+  }
+
+  function anyMetric(): Metric | undefined {
+    const chainId = catalogue.chainIds[Math.floor(random() * catalogue.chainIds.length)] ?? "eth";
+    // The first chain's share is the largest; an ordinal that another chain lacks falls back to its first metric.
+    const ordinal = Math.floor(random() * (catalogue.metricCount / catalogue.chainIds.length));
+    return catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
+  }
+
+  return {
+    watch,
+    fire(input = {}) {
+      const event = compose(input);
+      notifier.notify(accounts.getAccount(event.accountId), [event]);
+      return event;
+    },
+    storm(count, accountId) {
+      const severities = ["critical", "warning", "info"] as const;
+      const events = Array.from({ length: count }, (_, index) =>
+        compose({ accountId, severity: severities[index % severities.length] }),
+      );
+      notifier.notify(accounts.getAccount(accountId), events);
+      return events;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Context } from "hono";
+import { z } from "zod";
+import type { Caller } from "./accounts.ts";
+
+/** What the sandbox's handlers have at hand. */
+export interface SandboxEnv {
+  Bindings: HttpBindings;
+  Variables: { caller: Caller };
+}
+export type SandboxContext = Context<SandboxEnv>;
+
+/** An error's body. The interface shows none (section 7): status, reason and a sentence, as many services have it. */
+export function refuse(
+  context: SandboxContext,
+  status: number,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
+  const body = JSON.stringify({ statusCode: status, message });
+  return new Response(body, {
+    status,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "x-request-path": context.req.path,
+      ...headers,
+    },
+  });
+}
+
+/** The query as the schema has it, or the 400 that says what is wrong with which parameter. */
+export function readQuery<T>(context: SandboxContext, schema: z.ZodType<T>): T | Response {
+  const parsed = schema.safeParse(context.req.query());
+  return parsed.success ? parsed.data : refuse(context, 400, describeIssues("query parameter", parsed.error));
+}
+
+/** The JSON body as the schema has it, or the 400. An absent body is refused like any other that is not JSON. */
+export async function readBody<T>(context: SandboxContext, schema: z.ZodType<T>): Promise<T | Response> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await context.req.text());
+  } catch {
+    return refuse(context, 400, "The body is not JSON");
+  }
+  const parsed = schema.safeParse(value);
+  return parsed.success ? parsed.data : refuse(context, 400, describeIssues("body", parsed.error));
+}
+
+function describeIssues(where: string, error: z.ZodError): string {
+  return error.issues
+    .map((issue) => `${where}${issue.path.length > 0 ? ` ${issue.path.join(".")}` : ""}: ${issue.message}`)
+    .join("; ");
+}
+
+/** Section 4.8: "list parameters carry comma-separated values". */
+export const listParameter = z
+  .string()
+  .transform((text) =>
+    text
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== ""),
+  )
+  .optional();
+
+export function requiredParameter(name: string) {
+  const message = `${name} is required`;
+  return z.string({ error: message }).min(1, { error: message });
+}

@@ -1,0 +1,114 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import { AppError, httpStatusOf } from "../../core/errors.ts";
+import type { SandboxContext, SandboxEnv } from "./answers.ts";
+import { readBody, readQuery, refuse } from "./answers.ts";
+import type { Controls } from "./controls.ts";
+import { faultSchema } from "./faults.ts";
+import { notificationShapes } from "./options.ts";
+import { conditionSchema, notificationStates, severitySchema } from "./state.ts";
+
+/**
+ * What a test or a person does to the sandbox, under `/_sandbox`. It is no part of the service's interface.
+ *
+ * A page of another site cannot reach it: what changes something takes JSON by its content type, which a browser asks
+ * about first and gets no permission for. `needsKey` is set when the sandbox listens beyond this machine.
+ */
+export function createControlApi(controls: () => Controls, options: { needsKey: boolean }): Hono<SandboxEnv> {
+  const app = new Hono<SandboxEnv>();
+
+  app.use(async (context, next) => {
+    if (options.needsKey && context.req.header("authorization") !== controls().apiKey) {
+      return refuse(context, 401, "Send the sandbox's key as the value of the authorization header");
+    }
+    const isJson = context.req.header("content-type")?.split(";")[0]?.trim() === "application/json";
+    if (context.req.method === "POST" && !isJson) {
+      return refuse(context, 415, "Send content-type: application/json");
+    }
+    return await next();
+  });
+  app.onError((error, context) => {
+    if (!(error instanceof AppError)) throw error;
+    const hint = error.hint === undefined ? "" : ` (${error.hint})`;
+    return refuse(context, httpStatusOf(error.code), `${error.message}${hint}`);
+  });
+
+  app.get("/", (context) => context.json({ data: controls().describe() }));
+  app.get("/deliveries", (context) => {
+    const query = readQuery(context, deliveriesQuery);
+    return query instanceof Response ? query : context.json({ data: controls().listNotifications(query) });
+  });
+  app.get("/faults", (context) => context.json({ data: controls().listFaults() }));
+  app.delete("/faults", (context) => {
+    controls().clearFaults();
+    return context.json({ data: [] });
+  });
+  const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
+    app.post(path, async (context: SandboxContext) => {
+      const body = await readBody(context, schema);
+      return body instanceof Response ? body : context.json({ data: (await act(body)) ?? null });
+    });
+
+  post("/faults", faultSchema, (fault) => controls().addFault(fault));
+  post("/fire", fireBody, (input) => controls().fire(input));
+  post("/storm", stormBody, ({ count, accountId }) => ({ fired: controls().storm(count, accountId).length }));
+  post("/shape", z.strictObject({ shape: z.enum(notificationShapes) }), ({ shape }) =>
+    controls().setShape(shape),
+  );
+  post("/accounts", accountBody, (input) => controls().createAccount(input));
+  post("/keys", keyBody, ({ accountId, key, expiresAt }) => controls().setKey(key, expiresAt, accountId));
+  post("/subscriptions", subscriptionBody, (input) => controls().subscribe(input));
+  post("/move", moveBody, ({ metricKey, percent, forMs }) =>
+    controls().moveMetric(metricKey, percent, forMs),
+  );
+  return app;
+}
+
+const deliveriesQuery = z.object({
+  state: z.enum(notificationStates).optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
+const fireBody = z.strictObject({
+  accountId: z.string().optional(),
+  metricKey: z.string().optional(),
+  status: z.enum(["firing", "resolved"]).optional(),
+  severity: severitySchema.optional(),
+  value: z.number().optional(),
+  previousValue: z.number().optional(),
+  threshold: z.number().optional(),
+  condition: z.string().max(100).optional(),
+});
+
+const stormBody = z.strictObject({
+  count: z.number().int().min(1).max(100_000),
+  accountId: z.string().optional(),
+});
+
+const accountBody = z.strictObject({
+  accountName: z.string().min(1).default("Another account"),
+  key: z.string().min(1),
+  /** Epoch milliseconds. */
+  expiresAt: z.number().optional(),
+  userNames: z.array(z.string()).optional(),
+});
+
+const keyBody = z.strictObject({
+  accountId: z.string().optional(),
+  key: z.string().min(1),
+  expiresAt: z.number(),
+});
+
+const subscriptionBody = z.strictObject({
+  accountId: z.string().optional(),
+  userId: z.string().optional(),
+  metricKey: z.string(),
+  condition: conditionSchema,
+  severity: severitySchema.optional(),
+});
+
+const moveBody = z.strictObject({
+  metricKey: z.string(),
+  percent: z.number().min(-99.9).max(10_000),
+  forMs: z.number().int().positive(),
+});

@@ -1,0 +1,152 @@
+import type { NotificationShape } from "./options.ts";
+
+/** One turn of a watched condition, or one made by hand. */
+export interface AlertEvent {
+  id: string;
+  accountId: string;
+  subscriptionId: string;
+  at: number;
+  status: "firing" | "resolved";
+  severity: "critical" | "warning" | "info";
+  metricKey: string;
+  metricName: string;
+  unit: string;
+  chain: string;
+  tokenSymbol: string;
+  tokenAddress: string;
+  /** `above`, `below`, `change_percent`, `manual`. */
+  condition: string;
+  value: number;
+  previousValue: number;
+  threshold: number;
+  link: string;
+}
+
+export interface NotificationBody {
+  contentType: string;
+  body: string;
+  eventIds: string[];
+  /** One line for the page. */
+  summary: string;
+}
+
+const batchSize = 50;
+
+/** The bodies that tell these events in the shape; only `batch` tells several in one. */
+export function composeNotifications(
+  shape: NotificationShape,
+  events: readonly AlertEvent[],
+): NotificationBody[] {
+  if (shape !== "batch") return events.map((event) => composeOne(shape, event));
+  const bodies: NotificationBody[] = [];
+  for (let index = 0; index < events.length; index += batchSize) {
+    const part = events.slice(index, index + batchSize);
+    bodies.push({
+      contentType: "application/json",
+      body: JSON.stringify(asBatch(part)),
+      eventIds: part.map((event) => event.id),
+      summary: part.length === 1 && part[0] ? describeEvent(part[0]) : `${part.length} alerts`,
+    });
+  }
+  return bodies;
+}
+
+function composeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent): NotificationBody {
+  const facts = { eventIds: [event.id], summary: describeEvent(event) };
+  switch (shape) {
+    case "flat":
+      return { contentType: "application/json", body: JSON.stringify(asFlat(event)), ...facts };
+    case "nested":
+      return { contentType: "application/json", body: JSON.stringify(asNested(event)), ...facts };
+    case "text":
+      return { contentType: "text/plain; charset=utf-8", body: describeEvent(event), ...facts };
+    case "form": {
+      const pairs = Object.entries(asFlat(event)).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]);
+      const body = new URLSearchParams(pairs).toString();
+      return { contentType: "application/x-www-form-urlencoded", body, ...facts };
+    }
+    case "minimal": {
+      const { metricKey: key, value } = event;
+      return { contentType: "application/json", body: JSON.stringify({ key, value }), ...facts };
+    }
+    default:
+      return shape satisfies never;
+  }
+}
+
+/** A sentence; also what the messenger output gets. */
+export function describeEvent(event: AlertEvent): string {
+  const turn = event.status === "firing" ? event.severity.toUpperCase() : "RESOLVED";
+  const limit = event.condition === "manual" ? "" : ` (${describeLimit(event)})`;
+  return `${turn} ${event.tokenSymbol} on ${event.chain}: ${event.metricName} ${event.value} ${event.unit}${limit}, before ${event.previousValue}`;
+}
+
+function asFlat(event: AlertEvent): Record<string, string | number> {
+  const { id, at, accountId: _account, ...facts } = event;
+  return { eventId: id, title: titleOf(event), ...facts, timestamp: new Date(at).toISOString() };
+}
+
+function asNested(event: AlertEvent): object {
+  return {
+    id: event.id,
+    type: event.status === "firing" ? "alert.triggered" : "alert.resolved",
+    createdAt: new Date(event.at).toISOString(),
+    data: {
+      severity: event.severity,
+      subscription: {
+        id: event.subscriptionId,
+        condition: { kind: event.condition, threshold: event.threshold },
+      },
+      metric: {
+        key: event.metricKey,
+        name: event.metricName,
+        chainId: event.chain,
+        unit: event.unit,
+        token: { symbol: event.tokenSymbol, address: event.tokenAddress },
+      },
+      value: { current: event.value, previous: event.previousValue },
+      link: event.link,
+    },
+  };
+}
+
+function asBatch(events: readonly AlertEvent[]): object {
+  const isFiring = events.some((event) => event.status === "firing");
+  return {
+    version: "4",
+    receiver: "webhook",
+    status: isFiring ? "firing" : "resolved",
+    alerts: events.map((event) => ({
+      status: event.status,
+      labels: {
+        alertname: event.metricName,
+        severity: event.severity,
+        chain: event.chain,
+        token: event.tokenSymbol,
+        metric: event.metricKey,
+      },
+      annotations: {
+        summary: titleOf(event),
+        value: String(event.value),
+        previousValue: String(event.previousValue),
+        threshold: String(event.threshold),
+      },
+      startsAt: new Date(event.at).toISOString(),
+      ...(event.status === "resolved" ? { endsAt: new Date(event.at).toISOString() } : {}),
+      generatorURL: event.link,
+      fingerprint: event.id,
+    })),
+  };
+}
+
+function titleOf(event: AlertEvent): string {
+  const turn = event.status === "firing" ? describeLimit(event) : "back to normal";
+  return `${event.tokenSymbol} ${event.metricName}: ${turn}`;
+}
+
+function describeLimit({ condition, threshold }: AlertEvent): string {
+  return condition === "change_percent" ? `moved ${threshold} % or more` : `${condition} ${threshold}`;
+}

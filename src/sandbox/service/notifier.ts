@@ -1,0 +1,140 @@
+import type { Now, Random } from "../../core/ports.ts";
+import type { Accounts } from "./accounts.ts";
+import type { AlertEvent } from "./notification.ts";
+import { composeNotifications, describeEvent } from "./notification.ts";
+import type { Post } from "./post.ts";
+import type { SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
+
+/**
+ * Tells events to an account's outputs, once each and then again with back-off until one attempt is accepted:
+ *
+ *     pending ──2xx──▶ delivered
+ *        │──anything else──▶ pending, due later │ failed (attempts used up)
+ *        └──output disabled or changed to null──▶ cancelled
+ *
+ * An attempt runs beside everything else: a receiver that hangs holds one of `concurrency` places until its timeout.
+ */
+export interface Notifier {
+  /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
+  notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[];
+  /** Starts the attempts that are due. */
+  runDue(): void;
+  /** Resolves when no attempt is under way. */
+  settled(): Promise<void>;
+  /** Ends the attempts under way without counting them, and starts no more. */
+  close(): Promise<void>;
+}
+
+const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
+
+/** Finished notifications that are kept for the log. */
+export const keptNotifications = 1000;
+
+export function createNotifier(
+  deps: {
+    state: SandboxState;
+    accounts: Accounts;
+    post: Post;
+    now: Now;
+    random: Random;
+    changed: () => void;
+  },
+  options: { speed: number; attempts: number; concurrency: number; hasBot: boolean },
+): Notifier {
+  const { state, now } = deps;
+  const underWay = new Map<string, Promise<void>>();
+  const closing = new AbortController();
+
+  function notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[] {
+    const queued: SandboxNotification[] = [];
+    const base = { accountId: account.id, createdAt: now(), state: "pending" as const, dueAt: now() };
+    if (account.webhookUrl !== null) {
+      for (const body of composeNotifications(state.shape, events)) {
+        queued.push({ ...base, ...body, id: deps.accounts.newId("ntf"), output: "webhook", attempts: [] });
+      }
+    }
+    if (account.messengerChannelId !== null && options.hasBot) {
+      for (const event of events) {
+        const text = describeEvent(event);
+        const facts = { eventIds: [event.id], summary: text, contentType: "text/plain", body: text };
+        queued.push({ ...base, ...facts, id: deps.accounts.newId("ntf"), output: "messenger", attempts: [] });
+      }
+    }
+    state.notifications.push(...queued);
+    forgetOldest(state);
+    deps.changed();
+    runDue();
+    return queued;
+  }
+
+  function runDue(): void {
+    if (closing.signal.aborted) return;
+    for (const notification of state.notifications) {
+      if (underWay.size >= options.concurrency) return;
+      const isDue = notification.state === "pending" && (notification.dueAt ?? 0) <= now();
+      if (!isDue || underWay.has(notification.id)) continue;
+      underWay.set(notification.id, attempt(notification));
+    }
+  }
+
+  async function attempt(notification: SandboxNotification): Promise<void> {
+    const account = deps.accounts.getAccount(notification.accountId);
+    const target = notification.output === "webhook" ? account.webhookUrl : account.messengerChannelId;
+    if (target === null) {
+      finish(notification, "cancelled");
+    } else {
+      const at = now();
+      const answer = await deps.post(notification, target, closing.signal);
+      if (!closing.signal.aborted) {
+        notification.attempts.push({ at, durationMs: now() - at, ...answer.attempt });
+        settle(notification, answer.attempt.outcome === "accepted", answer.waitMs);
+      }
+    }
+    underWay.delete(notification.id);
+    // On the next turn, so that a run of cancelled ones does not nest.
+    queueMicrotask(runDue);
+  }
+
+  function settle(notification: SandboxNotification, isAccepted: boolean, waitMs: number | undefined): void {
+    const tried = notification.attempts.length;
+    if (isAccepted || tried >= options.attempts) {
+      finish(notification, isAccepted ? "delivered" : "failed");
+      return;
+    }
+    const planned = (backoffMs[Math.min(tried, backoffMs.length) - 1] ?? 1000) / options.speed;
+    const jittered = planned * (0.8 + 0.4 * deps.random());
+    // What a receiver asks for is its own clock's time and is not shortened.
+    notification.dueAt = Math.round(now() + Math.max(jittered, waitMs ?? 0));
+    deps.changed();
+  }
+
+  function finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
+    notification.state = outcome;
+    delete notification.dueAt;
+    deps.changed();
+  }
+
+  return {
+    notify,
+    runDue,
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay.values());
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+/** Keeps every pending notification and the newest finished ones. */
+function forgetOldest(state: SandboxState): void {
+  let surplus = state.notifications.filter((notification) => notification.state !== "pending").length;
+  surplus -= keptNotifications;
+  if (surplus <= 0) return;
+  state.notifications = state.notifications.filter((notification) => {
+    if (notification.state === "pending" || surplus <= 0) return true;
+    surplus -= 1;
+    return false;
+  });
+}

@@ -1,0 +1,47 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { createAlertingApi } from "./alerting-api.ts";
+import type { SandboxEnv } from "./answers.ts";
+import { refuse } from "./answers.ts";
+import { createControlApi } from "./control-api.ts";
+import type { Controls } from "./controls.ts";
+import { createGate } from "./gate.ts";
+import { IndexPage, indexStyle } from "./index-page.tsx";
+import type { Settings } from "./options.ts";
+import { createPricingApi } from "./pricing-api.ts";
+import type { World } from "./world.ts";
+
+/** The two interfaces, the control interface and the page on one server. `isOpen`: only this machine can reach it. */
+export function createSandboxApp(
+  world: World,
+  settings: Settings,
+  options: { isOpen: boolean; controls: () => Controls },
+): Hono<SandboxEnv> {
+  const app = new Hono<SandboxEnv>();
+  const { isOpen } = options;
+  app.use(
+    bodyLimit({ maxSize: 64 * 1024, onError: (context) => refuse(context, 413, "The body is over 64 KiB") }),
+  );
+  app.route("/alerting", createAlertingApi({ ...world, gate: createGate(world, "alerting") }, settings));
+  app.route("/pricing", createPricingApi({ ...world, gate: createGate(world, "pricing") }));
+  app.route("/_sandbox", createControlApi(options.controls, { needsKey: !isOpen }));
+  app.get("/_sandbox.css", (context) => context.body(indexStyle, 200, { "content-type": "text/css" }));
+  app.get("/", (context) => {
+    const controls = options.controls();
+    const { apiKey, url } = controls;
+    const facts = {
+      ...controls.describe(),
+      url,
+      apiKey: isOpen ? apiKey : undefined,
+      isWebhookSet: world.accounts.getAccount().webhookUrl !== null,
+      isChannelSet: world.accounts.getAccount().messengerChannelId !== null,
+      notifications: isOpen ? controls.listNotifications({ limit: 50 }) : [],
+    };
+    context.header("content-security-policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    context.header("cache-control", "no-store");
+    return context.html(`<!doctype html>${(<IndexPage facts={facts} />).toString()}`);
+  });
+  app.notFound((context) => refuse(context, 404, `No such route: ${context.req.method} ${context.req.path}`));
+  app.onError((error, context) => refuse(context, 500, `Internal failure: ${error.message}`));
+  return app;
+}

@@ -1,0 +1,96 @@
+import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { AppError } from "../../core/errors.ts";
+import type { SandboxState } from "./state.ts";
+import { stateSchema } from "./state.ts";
+
+export interface StateFile {
+  /** The state of the last run, or undefined on the first. */
+  read(): Promise<SandboxState | undefined>;
+  /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
+  save(state: SandboxState): Promise<void>;
+}
+
+/** Nothing is kept: for tests and quick tries. */
+export function createMemoryState(): StateFile {
+  return { read: async () => undefined, save: async () => undefined };
+}
+
+/**
+ * One JSON file, `sandbox.json` with mode 0600, replaced as a whole: written beside, fsynced, renamed, and the folder
+ * fsynced, so that a crash leaves the old state or the new one.
+ *
+ * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
+ */
+export function createStateFile(dataDir: string): StateFile {
+  const path = join(dataDir, "sandbox.json");
+  let writing: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+
+  return {
+    async read() {
+      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw unreadable(path, error.message, error);
+      });
+      return text === undefined ? undefined : parseState(path, text);
+    },
+    save(state) {
+      waiting ??= writing.then(() => {
+        waiting = undefined;
+        // A failed write is told to its own callers and must not stop the next one.
+        const write = replaceFile(dataDir, path, `${JSON.stringify(state)}\n`);
+        writing = write.catch(() => undefined);
+        return write;
+      });
+      return waiting;
+    },
+  };
+}
+
+function parseState(path: string, text: string): SandboxState {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable(path, "it is not JSON", error);
+  }
+  const parsed = stateSchema.safeParse(value);
+  if (!parsed.success) throw unreadable(path, z.prettifyError(parsed.error), parsed.error);
+  return parsed.data;
+}
+
+function unreadable(path: string, why: string, cause: unknown): AppError {
+  return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, {
+    hint: "Move the file away to begin anew, or name another folder with --data",
+    cause,
+  });
+}
+
+async function replaceFile(folder: string, path: string, text: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const beside = `${path}.new`;
+    const file = await open(beside, "w", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+    const directory = await open(folder, "r");
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AppError("store_unavailable", `The sandbox's state in ${path} cannot be written: ${why}`, {
+      hint: "Free some room, or name another folder with --data",
+      cause: error,
+    });
+  }
+}
