@@ -1,0 +1,121 @@
+/** The steps of an SMTP conversation, in order. What each means for the mail is told in `transcript.ts`. */
+export type Stage =
+  | "connect"
+  | "greeting"
+  | "hello"
+  | "starttls"
+  | "auth"
+  | "mail"
+  | "rcpt"
+  | "data"
+  | "content"
+  | "quit";
+
+/** A server's "no": a code from 400 to 599. */
+export interface Reply {
+  code: number;
+  /** RFC 3463, e.g. `4.7.1`. Absent when the server gives none. */
+  enhanced?: string;
+  /** One line, printable, without secrets. */
+  text: string;
+}
+
+export type Cause =
+  | { kind: "reply"; reply: Reply }
+  /** The server said something that is no SMTP reply, or the wrong one. */
+  | { kind: "bad_reply"; text: string }
+  | { kind: "lost" }
+  | { kind: "timeout"; afterMs: number }
+  /** The caller ended the call; `timedOut` when its own time limit did. */
+  | { kind: "aborted"; timedOut: boolean }
+  | { kind: "dns" }
+  | { kind: "unreachable"; text: string }
+  | { kind: "tls"; text: string }
+  /** A password is configured and the server takes none on this connection. */
+  | { kind: "no_login" }
+  /** Larger than the server announced that it takes; nothing was sent. */
+  | { kind: "too_large" };
+
+/** Why a conversation ended without the mail being taken, and how far it had come. */
+export interface Breakdown {
+  stage: Stage;
+  cause: Cause;
+}
+
+/** What nodemailer puts on its errors. */
+interface SmtpError extends Error {
+  code?: string;
+  /** The code of the system's error where `code` is nodemailer's own. */
+  originalCode?: string;
+  command?: string;
+  response?: string;
+  responseCode?: number;
+}
+
+/**
+ * Reads nodemailer's error.
+ *
+ * @param stage what the transcript says was being waited for.
+ * @param redact takes secrets out of whatever the other side said.
+ */
+export function readBreakdown(error: Error, stage: Stage, redact: (text: string) => string): Breakdown {
+  const { code, originalCode, command, response, responseCode } = error as SmtpError;
+  if (response !== undefined) {
+    const refused = responseCode !== undefined && responseCode >= 400 && responseCode <= 599;
+    const text = printable(redact(response));
+    return refused
+      ? {
+          stage: stageOfReply(command, code) ?? stage,
+          cause: { kind: "reply", reply: parseReply(responseCode, redact(response)) },
+        }
+      : { stage, cause: { kind: "bad_reply", text } };
+  }
+  if (code === "EDNS") return { stage, cause: { kind: "dns" } };
+  if (code === "ETIMEDOUT") return { stage, cause: { kind: "timeout", afterMs: 0 } };
+  if (code === "EMESSAGE" && command === "MAIL FROM") return { stage, cause: { kind: "too_large" } };
+  if (code === "EPROTOCOL") return { stage, cause: { kind: "bad_reply", text: "an answer without an end" } };
+  const isNetwork = originalCode === undefined || /^E(CONN|HOST|NET|PIPE|TIMEDOUT|ADDR)/.test(originalCode);
+  if (code === "ETLS" || !isNetwork) {
+    return { stage, cause: { kind: "tls", text: printable(redact(error.message)) } };
+  }
+  if (stage === "connect")
+    return { stage, cause: { kind: "unreachable", text: originalCode ?? "connection closed" } };
+  return { stage, cause: { kind: "lost" } };
+}
+
+/** The step that a reply answers; pipelined commands are refused after later ones have been sent. */
+function stageOfReply(command: string | undefined, code: string | undefined): Stage | undefined {
+  switch (command) {
+    case "EHLO":
+    case "HELO":
+      return "hello";
+    case "STARTTLS":
+      return "starttls";
+    case "MAIL FROM":
+      return "mail";
+    case "RCPT TO":
+      return "rcpt";
+    case "DATA":
+      return code === "EMESSAGE" ? "content" : "data";
+    default:
+      return command?.startsWith("AUTH") ? "auth" : undefined;
+  }
+}
+
+/** Joins the lines of a reply and takes the codes off them. */
+export function parseReply(code: number, response: string): Reply {
+  let enhanced: string | undefined;
+  const lines = response.split(/\r?\n/).map((line) => {
+    const match = /^(?:\d{3}[ -])?(?:([245]\.\d{1,3}\.\d{1,3})(?=\s|$))?(.*)$/s.exec(line);
+    enhanced ??= match?.[1];
+    return match?.[2]?.trim() ?? "";
+  });
+  const text = printable(lines.filter((line) => line !== "" && line !== String(code)).join(" "));
+  return enhanced === undefined ? { code, text } : { code, enhanced, text };
+}
+
+/** A stranger's text on one line of a page or a log, short enough to leave room for ours. */
+function printable(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
+  return line.length > 180 ? `${line.slice(0, 179).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
+}

@@ -1,0 +1,203 @@
+import type { Outcome, ReasonCode } from "../../core/delivery.ts";
+import type { Breakdown, Cause, Reply, Stage } from "./breakdown.ts";
+
+/** Before a server that asks for time is tried again (421, 4.7.x: overload, grey-listing, rate limits). */
+const busyWaitMs = 60_000;
+
+/** Before a mail that may have arrived is sent once more, under the same Message-ID. */
+const ambiguousWaitMs = 5 * 60_000;
+
+/**
+ * What a conversation that ended without the server's acceptance means for the delivery.
+ *
+ * | stage | the server refused, 4yz | the server refused, 5yz | no answer, or none that makes sense |
+ * |---|---|---|---|
+ * | connect to hello | retry | retry: a server that turns everybody away may stop doing so | retry |
+ * | starttls | retry | account: `no_starttls` | retry |
+ * | auth | retry | account: `auth_failed` | retry |
+ * | mail | retry | destination: this sender is not taken | retry |
+ * | rcpt | retry | recipient | retry |
+ * | data | retry | message | retry: not a byte of the mail has left |
+ * | content | retry | message | **ambiguous** |
+ *
+ * Whatever the stage: 421 and 4.7.x wait a minute; 530, 534, 535 and 538 speak of the login; 503 of the order of
+ * commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and 5.3.4 of the size (RFC 5321, 3463, 4954).
+ *
+ * @param tlsRequired a password is to be sent, and only over TLS.
+ */
+export function classify(breakdown: Breakdown, tlsRequired: boolean): Outcome {
+  const { stage, cause } = breakdown;
+  switch (cause.kind) {
+    case "reply":
+      return classifyReply(stage, cause.reply, tlsRequired);
+    case "no_login":
+      return {
+        kind: "rejected",
+        scope: "account",
+        reason: "auth_failed",
+        detail:
+          "The mail server offers no login here, but a password is configured. Use its submission port (587 or 465), or remove user and password.",
+      };
+    case "too_large":
+      return {
+        kind: "rejected",
+        scope: "message",
+        reason: "too_long",
+        detail: "The mail is larger than the mail server takes.",
+      };
+    default:
+      return stage === "content" ? classifyUnanswered(cause) : classifyUnsent(stage, cause);
+  }
+}
+
+type Silence = Exclude<Cause, { kind: "reply" } | { kind: "no_login" } | { kind: "too_large" }>;
+
+function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcome {
+  const detail = `${refusals[stage]}: ${said(reply)}`;
+  const { code, enhanced } = reply;
+  if (code < 500) return classifyTemporary(stage, reply, detail);
+  const rejected = (scope: (Outcome & { kind: "rejected" })["scope"], reason: ReasonCode): Outcome => ({
+    kind: "rejected",
+    scope,
+    reason,
+    detail,
+  });
+  if (code === 503) return { kind: "retry", reason: "server_error", detail };
+  if (code === 530 || code === 534 || code === 535 || code === 538) return rejected("account", "auth_failed");
+  if (enhanced === "5.4.5") return rejected("account", "rate_limited");
+  switch (stage) {
+    case "hello":
+      // A server without EHLO cannot have STARTTLS either.
+      if (tlsRequired && (code === 500 || code === 502)) return rejected("account", "no_starttls");
+      return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
+    case "connect":
+    case "greeting":
+    case "quit":
+      return { kind: "retry", reason: "server_error", detail, waitMs: busyWaitMs, scope: "account" };
+    case "starttls":
+      return rejected("account", "no_starttls");
+    case "auth":
+      return rejected("account", "auth_failed");
+    case "mail":
+      return isAboutSize(reply) ? rejected("message", "too_long") : rejected("destination", "no_rights");
+    case "rcpt":
+      return rejected("recipient", "recipient_refused");
+    case "data":
+    case "content":
+      return rejected("message", isAboutSize(reply) ? "too_long" : "message_refused");
+    default:
+      return stage satisfies never;
+  }
+}
+
+function classifyTemporary(stage: Stage, { code, enhanced }: Reply, detail: string): Outcome {
+  const beforeMail = stage !== "mail" && stage !== "rcpt" && stage !== "data" && stage !== "content";
+  const busy = code === 421 || enhanced?.startsWith("4.7.") === true;
+  return {
+    kind: "retry",
+    reason: "temporary_refusal",
+    detail,
+    ...(busy ? { waitMs: busyWaitMs } : {}),
+    // Such an answer was not about this recipient: others on the same account would hear it too.
+    ...(beforeMail || code === 421 ? { scope: "account" as const } : {}),
+  };
+}
+
+/** The whole mail may be with the server: it had asked for it, and its verdict is missing. */
+function classifyUnanswered(cause: Silence): Outcome {
+  const ambiguous = (reason: ReasonCode, what: string): Outcome => ({
+    kind: "ambiguous",
+    reason,
+    detail: `The mail was handed over, and then ${what}. It may have been taken.`,
+    waitMs: ambiguousWaitMs,
+  });
+  switch (cause.kind) {
+    case "timeout":
+      return ambiguous("no_answer", `the mail server said nothing ${within(cause.afterMs)}`);
+    case "aborted":
+      return cause.timedOut
+        ? ambiguous("no_answer", "no answer came within the time limit")
+        : ambiguous("process_stopped", "the call was ended before the answer");
+    case "bad_reply":
+      return ambiguous("bad_answer", `the mail server answered “${cause.text}”`);
+    case "lost":
+    case "dns":
+    case "unreachable":
+    case "tls":
+      return ambiguous("connection_lost", "the connection broke before the answer");
+    default:
+      return cause satisfies never;
+  }
+}
+
+function classifyUnsent(stage: Stage, cause: Silence): Outcome {
+  const retry = (reason: ReasonCode, detail: string): Outcome => ({ kind: "retry", reason, detail });
+  switch (cause.kind) {
+    case "timeout":
+      return retry(
+        "timeout_before_send",
+        `The mail server said nothing ${within(cause.afterMs)} (${waits[stage]}). Nothing was sent.`,
+      );
+    case "aborted":
+      return retry(
+        cause.timedOut ? "timeout_before_send" : "process_stopped",
+        `The call was ended ${waits[stage]}. Nothing was sent.`,
+      );
+    case "bad_reply":
+      return retry(
+        "bad_answer",
+        `The mail server answered “${cause.text}” (${waits[stage]}). Nothing was sent.`,
+      );
+    case "lost":
+      return retry(
+        "connection_lost",
+        `The mail server closed the connection ${waits[stage]}. Nothing was sent.`,
+      );
+    case "dns":
+      return retry("dns_failed", "The mail server's name cannot be resolved.");
+    case "unreachable":
+      return retry("connect_failed", `The mail server cannot be reached: ${cause.text}.`);
+    case "tls":
+      return retry("tls_failed", `No secure connection to the mail server: ${cause.text}.`);
+    default:
+      return cause satisfies never;
+  }
+}
+
+function isAboutSize({ code, enhanced }: Reply): boolean {
+  return enhanced === undefined ? code === 552 : enhanced === "5.2.3" || enhanced === "5.3.4";
+}
+
+function said({ code, enhanced, text }: Reply): string {
+  return [code, enhanced, text].filter((part) => part !== undefined && part !== "").join(" ");
+}
+
+function within(afterMs: number): string {
+  return afterMs >= 1_000 ? `for ${Math.round(afterMs / 1_000)} s` : "in time";
+}
+
+const refusals: Record<Stage, string> = {
+  connect: "The mail server refuses service",
+  greeting: "The mail server refuses service",
+  hello: "The mail server refuses the greeting",
+  starttls: "The mail server refuses STARTTLS, without which no password is sent",
+  auth: "The mail server refuses the login",
+  mail: "The mail server refuses the sender",
+  rcpt: "The mail server refuses the recipient",
+  data: "The mail server refuses the mail",
+  content: "The mail server refuses the mail",
+  quit: "The mail server refuses service",
+};
+
+const waits: Record<Stage, string> = {
+  connect: "while connecting",
+  greeting: "before its greeting",
+  hello: "after EHLO",
+  starttls: "during STARTTLS",
+  auth: "during the login",
+  mail: "after MAIL FROM",
+  rcpt: "after RCPT TO",
+  data: "after DATA",
+  content: "after the mail",
+  quit: "after QUIT",
+};

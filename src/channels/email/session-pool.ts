@@ -1,0 +1,138 @@
+import type { Breakdown } from "./breakdown.ts";
+import type { Envelope, SmtpSession, Step } from "./session.ts";
+
+export interface PoolOptions {
+  /** Connections at once; mail servers count them per account. */
+  maxConnections: number;
+  /** How long a connection is kept for the next mail, in milliseconds. */
+  idleMs: number;
+}
+
+/**
+ * Connections to one account, kept for a while so that a burst logs in once.
+ *
+ * Not nodemailer's own pool: that puts a mail back in its queue unseen, and its log does not tell which connection
+ * carried which mail, without which nobody can say whether a mail may have arrived.
+ */
+export interface SessionPool {
+  deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
+  /** Ends all connections. A mail under way breaks off and says how far it had come. */
+  close(): Promise<void>;
+}
+
+interface Idle {
+  session: SmtpSession;
+  timer: NodeJS.Timeout;
+}
+
+export function createSessionPool(createSession: () => SmtpSession, options: PoolOptions): SessionPool {
+  const idle: Idle[] = [];
+  const busy = new Set<SmtpSession>();
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+  let closed = false;
+
+  async function takeSlot(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (taken < options.maxConnections) {
+      taken += 1;
+      return true;
+    }
+    return new Promise((resolve) => {
+      const enter = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve(true);
+      };
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        resolve(false);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.push(enter);
+    });
+  }
+
+  /** Hands the slot straight on, so that nobody slips in between. */
+  function freeSlot(): void {
+    const next = waiting.shift();
+    if (next === undefined) taken -= 1;
+    else next();
+  }
+
+  function takeIdle(): SmtpSession | undefined {
+    for (let entry = idle.pop(); entry !== undefined; entry = idle.pop()) {
+      clearTimeout(entry.timer);
+      if (entry.session.isOpen()) return entry.session;
+    }
+    return undefined;
+  }
+
+  function keep(session: SmtpSession): void {
+    if (closed) {
+      void session.quit();
+      return;
+    }
+    const timer = setTimeout(() => {
+      idle.splice(idle.indexOf(entry), 1);
+      void session.quit();
+    }, options.idleMs);
+    timer.unref();
+    const entry: Idle = { session, timer };
+    idle.push(entry);
+  }
+
+  async function deliverOver(
+    session: SmtpSession,
+    isNew: boolean,
+    ...mail: Parameters<SmtpSession["deliver"]>
+  ): Promise<Step> {
+    busy.add(session);
+    try {
+      const opened: Step = isNew ? await session.open(mail[2]) : { ok: true };
+      const step = opened.ok ? await session.deliver(...mail) : opened;
+      if (step.ok) keep(session);
+      else void session.quit();
+      return step;
+    } finally {
+      busy.delete(session);
+    }
+  }
+
+  return {
+    async deliver(envelope, mail, signal) {
+      if (!(await takeSlot(signal))) return notStarted(signal);
+      try {
+        const kept = takeIdle();
+        if (kept !== undefined) {
+          const step = await deliverOver(kept, false, envelope, mail, signal);
+          if (step.ok || !wasStale(step.breakdown)) return step;
+        }
+        if (closed) return notStarted(signal);
+        return await deliverOver(createSession(), true, envelope, mail, signal);
+      } finally {
+        freeSlot();
+      }
+    },
+    async close() {
+      closed = true;
+      for (const session of busy) session.destroy();
+      const leaving = idle.splice(0).map(({ session, timer }) => {
+        clearTimeout(timer);
+        return session.quit();
+      });
+      await Promise.all(leaving);
+    },
+  };
+}
+
+/** A server may drop a kept connection at any time; before the mail has left that is no attempt, only a stale line. */
+function wasStale({ stage, cause }: Breakdown): boolean {
+  return (
+    stage !== "content" && (cause.kind === "lost" || (cause.kind === "reply" && cause.reply.code === 421))
+  );
+}
+
+function notStarted(signal: AbortSignal): Step {
+  const timedOut = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
+  return { ok: false, breakdown: { stage: "connect", cause: { kind: "aborted", timedOut } } };
+}

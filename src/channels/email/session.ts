@@ -1,0 +1,205 @@
+import type { ConnectionOptions } from "node:tls";
+import SMTPConnection from "nodemailer/lib/smtp-connection";
+import type { EmailAccount } from "../../core/rules.ts";
+import { type Breakdown, type Cause, readBreakdown, type Stage } from "./breakdown.ts";
+import { createRedactor } from "./redact.ts";
+import { createTranscript, type LogEntry } from "./transcript.ts";
+
+/** How long each kind of step may take, in milliseconds. */
+export interface SmtpTimeouts {
+  /** DNS and TCP, and TLS where it comes first. */
+  connectMs: number;
+  greetingMs: number;
+  /** Any one command up to DATA. Short of RFC 5321's 5 minutes: nothing has left, and another try costs nothing. */
+  commandMs: number;
+  /** From the server's go-ahead for the mail to its verdict (RFC 5321, 4.5.3.2.6: 10 minutes). */
+  verdictMs: number;
+}
+
+export interface SessionSettings {
+  account: EmailAccount;
+  /** What EHLO says. */
+  clientName: string;
+  timeouts: SmtpTimeouts;
+  tls?: ConnectionOptions;
+}
+
+export interface Envelope {
+  from: string;
+  to: string;
+}
+
+export type Step = { ok: true } | { ok: false; breakdown: Breakdown };
+
+/** One connection to a mail server. It takes one call at a time, and is of no more use after a call that failed. */
+export interface SmtpSession {
+  /** Connects, upgrades to TLS where offered or required, and logs in. */
+  open(signal: AbortSignal): Promise<Step>;
+  deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
+  /** Whether it stands and can take a mail. */
+  isOpen(): boolean;
+  /** Says goodbye and closes; cuts the line after a second. */
+  quit(): Promise<void>;
+  /** Cuts the line. */
+  destroy(): void;
+}
+
+/** Whether a password is to be sent that must not travel in clear text. */
+export function requiresTls(account: EmailAccount): boolean {
+  return account.password !== undefined && !account.allowInsecureAuth;
+}
+
+const quitMs = 1_000;
+
+export function createSmtpSession(settings: SessionSettings): SmtpSession {
+  const { account, timeouts } = settings;
+  const redact = createRedactor(account);
+  let state: "new" | "open" | "closed" = "new";
+  let timer: NodeJS.Timeout | undefined;
+  /** Ends the call under way; set while there is one. */
+  let interrupt: ((cause: Cause | Error) => void) | undefined;
+  let notifyClosed: (() => void) | undefined;
+
+  const transcript = createTranscript(restartTimer);
+  const observe = (entry: LogEntry, line: unknown): void =>
+    transcript.observe(entry, typeof line === "string" ? line : "");
+  const connection = new SMTPConnection({
+    host: account.host,
+    port: account.port,
+    secure: account.secure,
+    requireTLS: !account.secure && requiresTls(account),
+    name: settings.clientName,
+    tls: { ...settings.tls, rejectUnauthorized: account.rejectUnauthorized },
+    logger: { debug: observe, info: observe, warn: observe, error: observe },
+    // Commands and replies, with credentials masked; `debug` would log the mail as well.
+    transactionLog: true,
+    // The step timer below decides; these only bound what it cannot see, such as a stuck TLS handshake.
+    connectionTimeout: timeouts.connectMs + timeouts.greetingMs + timeouts.commandMs,
+    dnsTimeout: timeouts.connectMs,
+    greetingTimeout: timeouts.greetingMs + timeouts.commandMs,
+    socketTimeout: timeouts.verdictMs + timeouts.commandMs,
+    socketCloseTimeout: 0,
+    maxResponseSize: 64 * 1024,
+  });
+  connection.on("error", (error: Error) => end(error));
+  connection.on("end", () => end({ kind: "lost" }));
+
+  function end(cause: Cause | Error): void {
+    state = "closed";
+    clearTimeout(timer);
+    interrupt?.(cause);
+    notifyClosed?.();
+  }
+
+  function destroy(): void {
+    connection.close();
+    end({ kind: "lost" });
+  }
+
+  function restartTimer(stage: Stage): void {
+    if (interrupt === undefined) return;
+    const afterMs = limitOf(stage, timeouts);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      interrupt?.({ kind: "timeout", afterMs });
+      destroy();
+    }, afterMs);
+  }
+
+  /** Runs one call to its callback, the connection's end, its time limit or the caller's signal, whichever is first. */
+  function run(
+    signal: AbortSignal,
+    begin: (settle: (problem?: Cause | Error | null) => void) => void,
+  ): Promise<Step> {
+    return new Promise((resolve) => {
+      const settle = (problem?: Cause | Error | null): void => {
+        if (interrupt !== settle) return;
+        interrupt = undefined;
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        resolve(problem ? { ok: false, breakdown: describe(problem) } : { ok: true });
+      };
+      const onAbort = (): void => {
+        settle({ kind: "aborted", timedOut: isTimeout(signal.reason) });
+        destroy();
+      };
+      interrupt = settle;
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      restartTimer(transcript.stage());
+      begin(settle);
+    });
+  }
+
+  function describe(problem: Cause | Error): Breakdown {
+    const stage = transcript.stage();
+    return problem instanceof Error ? readBreakdown(problem, stage, redact) : { stage, cause: problem };
+  }
+
+  function logIn(settle: (problem?: Cause | Error | null) => void): void {
+    const { user, password } = account;
+    if (user === undefined || password === undefined) {
+      settle();
+    } else if (!connection.allowsAuth) {
+      // nodemailer would go on without a login, and every recipient would be refused for it.
+      settle({ kind: "no_login" });
+    } else if (requiresTls(account) && !connection.secure) {
+      // Unreachable by the options above; a password in clear text is not left to options alone.
+      settle({ kind: "tls", text: "the connection is not encrypted" });
+    } else {
+      connection.login({ user, pass: password.reveal() }, (error) => settle(error));
+    }
+  }
+
+  return {
+    async open(signal) {
+      const step = await run(signal, (settle) => {
+        connection.connect((error) => (error ? settle(error) : logIn(settle)));
+      });
+      if (step.ok) state = "open";
+      else destroy();
+      return step;
+    },
+    deliver(envelope, mail, signal) {
+      transcript.startMail();
+      return run(signal, (settle) => {
+        connection.send({ ...envelope, size: mail.length }, mail, (error, info) =>
+          // A server that refuses some recipients does not make nodemailer fail.
+          settle(error ?? info?.rejectedErrors?.[0]),
+        );
+      });
+    },
+    isOpen: () => state === "open",
+    quit() {
+      if (state === "closed") return Promise.resolve();
+      return new Promise((resolve) => {
+        const cut = setTimeout(destroy, quitMs);
+        notifyClosed = () => {
+          clearTimeout(cut);
+          resolve();
+        };
+        if (state === "open") connection.quit();
+        else destroy();
+        state = "closed";
+      });
+    },
+    destroy,
+  };
+}
+
+function limitOf(stage: Stage, timeouts: SmtpTimeouts): number {
+  switch (stage) {
+    case "connect":
+      return timeouts.connectMs;
+    case "greeting":
+      return timeouts.greetingMs;
+    case "content":
+      return timeouts.verdictMs;
+    default:
+      return timeouts.commandMs;
+  }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === "TimeoutError";
+}
