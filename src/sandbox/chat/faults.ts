@@ -1,0 +1,85 @@
+/** What goes wrong with the next request that fits. `delivered` faults do their work first and lose only the answer. */
+export type FaultKind =
+  /** No answer ever; the connection stays open. */
+  | "hang"
+  /** The connection is reset as soon as the head of the request is there. */
+  | "reset_before_reading"
+  /** The connection is reset after the whole request was read. */
+  | "reset"
+  /** `{"ok":false,"error_code":500}`. */
+  | "error_500"
+  /** A proxy's HTML page with status 502. */
+  | "bad_gateway"
+  /** Status 200 and a body that is not JSON. */
+  | "not_json"
+  /** The right answer after `delayMs`. */
+  | "slow"
+  /** 429; the chat stays closed for `retryAfterSeconds`. */
+  | "flood"
+  /** 429 without `parameters`. */
+  | "flood_unsaid"
+  /** The bot is removed from the chat, for good. */
+  | "kick"
+  /** The group becomes a supergroup under a new id, for good. */
+  | "migrate";
+
+export const faultKinds: readonly FaultKind[] = [
+  "hang",
+  "reset_before_reading",
+  "reset",
+  "error_500",
+  "bad_gateway",
+  "not_json",
+  "slow",
+  "flood",
+  "flood_unsaid",
+  "kick",
+  "migrate",
+];
+
+export interface Fault {
+  kind: FaultKind;
+  /** Only requests for this chat. `reset_before_reading` cannot know it and ignores it. */
+  chat?: string;
+  /** Only this method. */
+  method?: string;
+  /** For `hang`, `reset`, `error_500`, `bad_gateway`, `not_json`: the message is delivered all the same. Default false. */
+  delivered?: boolean;
+  /** For `slow`. Default 2,000. */
+  delayMs?: number;
+  /** For `flood`. Default 5. */
+  retryAfterSeconds?: number;
+}
+
+export interface Faults {
+  /** Queues a fault for the next request that fits it; each is used `times` times (default once). */
+  next(fault: Fault & { times?: number }): void;
+  pending(): Fault[];
+  clear(): void;
+}
+
+export interface FaultQueue extends Faults {
+  /** Takes the first fault that fits out of the queue. `chat` is `undefined` while the body is unread. */
+  take(method: string, chat: string | undefined, stage: "head" | "body"): Fault | undefined;
+}
+
+export function createFaultQueue(): FaultQueue {
+  const queue: Fault[] = [];
+  return {
+    next({ times = 1, ...fault }) {
+      for (let used = 0; used < times; used++) queue.push(fault);
+    },
+    pending: () => queue.map((fault) => ({ ...fault })),
+    clear() {
+      queue.length = 0;
+    },
+    take(method, chat, stage) {
+      const index = queue.findIndex((fault) => {
+        if (fault.method !== undefined && fault.method.toLowerCase() !== method.toLowerCase()) return false;
+        if ((fault.kind === "reset_before_reading") !== (stage === "head")) return false;
+        return stage === "head" || fault.chat === undefined || fault.chat === chat;
+      });
+      return index === -1 ? undefined : queue.splice(index, 1)[0];
+    },
+  };
+}

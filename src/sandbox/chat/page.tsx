@@ -1,0 +1,139 @@
+import { Hono } from "hono";
+import { csrf } from "hono/csrf";
+import { html } from "hono/html";
+import { secureHeaders } from "hono/secure-headers";
+import { streamSSE } from "hono/streaming";
+import type { StandInCall } from "./bot-endpoint.ts";
+import { CallList, ChatList, ChatView } from "./chat-view.tsx";
+import { FaultForm } from "./fault-form.tsx";
+import { readFault } from "./fault-request.ts";
+import type { Faults } from "./faults.ts";
+import { pageScript } from "./page-script.ts";
+import { pageStyle } from "./page-style.ts";
+import type { World } from "./world.ts";
+
+export interface ChatPageDeps {
+  world: World;
+  faults: Faults;
+  calls(): readonly StandInCall[];
+}
+
+export interface ChatPage {
+  fetch: Hono["fetch"];
+  /** Ends the event streams. */
+  close(): void;
+}
+
+/**
+ * What people see of the stand-in: `/` the chats, `/events` what changed, `/chats/<id>/messages.json` and `/calls.json`
+ * for scripts, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
+ */
+export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage {
+  const app = new Hono();
+  const closing = new AbortController();
+
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'self'"],
+        scriptSrc: ["'self'"],
+        imgSrc: ["data:"],
+        connectSrc: ["'self'"],
+        formAction: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+      strictTransportSecurity: false,
+      referrerPolicy: "no-referrer",
+    }),
+  );
+  app.use(csrf());
+
+  app.get("/", (c) => {
+    const chats = [...world.chats.values()];
+    const wanted = c.req.query("chat");
+    const chat = world.chat(wanted ?? "") ?? chats[0];
+    if (wanted !== undefined && chat?.id !== wanted) return c.redirect("/");
+    const document = (
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <title>{chat === undefined ? "Stand-in chat" : `${chat.title} · stand-in chat`}</title>
+          <link rel="icon" href="data:," />
+          <link rel="stylesheet" href="/page.css" />
+          <script src="/page.js" defer />
+        </head>
+        <body>
+          <p class="banner">
+            <b>Stand-in for Telegram.</b> Nothing here leaves this machine. <span id="live-state">Live</span>
+          </p>
+          <main>
+            <ChatList chats={chats} current={chat?.id ?? ""} />
+            {chat !== undefined && <ChatView chat={chat} />}
+            <aside>
+              <CallList calls={calls()} />
+              <FaultForm chatId={chat?.id ?? ""} pending={faults.pending()} />
+            </aside>
+          </main>
+        </body>
+      </html>
+    );
+    return c.html(html`<!doctype html>${document}`);
+  });
+
+  app.get("/events", (c) =>
+    streamSSE(c, async (stream) => {
+      let wake = () => {};
+      let dirty = true;
+      const notice = () => {
+        dirty = true;
+        wake();
+      };
+      const stop = world.onChange(notice);
+      stream.onAbort(notice);
+      closing.signal.addEventListener("abort", notice, { once: true });
+      while (!stream.aborted && !closing.signal.aborted) {
+        if (dirty) {
+          dirty = false;
+          await stream.writeSSE({ event: "change", data: "" });
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+      stop();
+      closing.signal.removeEventListener("abort", notice);
+    }),
+  );
+
+  app.get("/chats/:id/messages.json", (c) => {
+    const chat = world.chat(c.req.param("id"));
+    if (chat === undefined) return c.json({ error: "no such chat" }, 404);
+    return c.json({ data: chat.messages.filter(({ deletedAt }) => deletedAt === undefined) });
+  });
+  app.get("/calls.json", (c) => c.json({ data: calls() }));
+
+  app.post("/faults", async (c) => {
+    const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
+    const given: unknown = isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined);
+    const fault = readFault(given);
+    if (typeof fault === "string") return c.json({ error: fault }, 400);
+    faults.next(fault);
+    world.changed(fault.chat ?? "");
+    if (!isForm) return c.json({ data: { pending: faults.pending() } }, 201);
+    return c.redirect(`/?chat=${encodeURIComponent(fault.chat ?? "")}`, 303);
+  });
+  app.post("/faults/clear", (c) => {
+    faults.clear();
+    world.changed("");
+    return c.redirect("/", 303);
+  });
+
+  app.get("/page.css", (c) => c.body(pageStyle, 200, { "content-type": "text/css; charset=utf-8" }));
+  app.get("/page.js", (c) => c.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" }));
+
+  return { fetch: app.fetch, close: () => closing.abort() };
+}

@@ -1,0 +1,154 @@
+import type { Now } from "../../core/ports.ts";
+import type { Entity, FormattedText } from "./entity.ts";
+
+export type ChatKind = "group" | "supergroup" | "channel";
+/** `muted` is in the chat and may not write. */
+export type Membership = "administrator" | "member" | "muted" | "left" | "kicked";
+
+export interface ChatOptions {
+  /** Starts with `-`. */
+  id: string;
+  /** Default the id. */
+  title?: string;
+  /** Default `supergroup` for ids that start with `-100`, else `group`. */
+  kind?: ChatKind;
+  /** Of every bot. Default `administrator` in channels, else `member`. */
+  membership?: Membership;
+  /** Makes the chat a forum. */
+  topics?: { id: number; name: string; closed?: boolean }[];
+}
+
+export interface Topic {
+  id: number;
+  name: string;
+  closed: boolean;
+}
+
+export interface StandInMessage {
+  chatId: string;
+  messageId: number;
+  /** Absent for a message of a person. */
+  botId?: string;
+  from: string;
+  text: string;
+  entities: Entity[];
+  /** Epoch milliseconds. */
+  sentAt: number;
+  /** What the message said before, oldest first; `at` is when it was replaced. */
+  edits: { at: number; text: string; entities: Entity[] }[];
+  deletedAt?: number;
+  replyTo?: number;
+  topicId?: number;
+  silent: boolean;
+  previewDisabled: boolean;
+}
+
+export interface StandInChat {
+  id: string;
+  title: string;
+  kind: ChatKind;
+  membership: Membership;
+  topics: Map<number, Topic>;
+  isForum: boolean;
+  migratedTo?: string;
+  messages: StandInMessage[];
+}
+
+export interface Update {
+  update_id: number;
+  [content: string]: unknown;
+}
+
+/** All that the stand-in knows. Kept in memory; a change is told to whoever listens. */
+export interface World {
+  chats: Map<string, StandInChat>;
+  updates: Update[];
+  chat(id: string): StandInChat | undefined;
+  addMessage(chat: StandInChat, message: NewMessage): StandInMessage;
+  editMessage(message: StandInMessage, content: FormattedText): void;
+  deleteMessage(message: StandInMessage): void;
+  /** Makes a supergroup of a group and returns its id. */
+  migrate(chat: StandInChat): string;
+  addUpdate(content: Record<string, unknown>): void;
+  changed(chatId: string): void;
+  /** Returns the way to stop listening. */
+  onChange(listener: (chatId: string) => void): () => void;
+}
+
+export type NewMessage = Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">;
+
+/** Older messages of a chat are forgotten beyond this many. */
+const messagesKept = 20_000;
+
+export function createWorld(chats: readonly ChatOptions[], now: Now): World {
+  const listeners = new Set<(chatId: string) => void>();
+  const lastMessageId = new Map<string, number>();
+  let lastUpdateId = 0;
+
+  const world: World = {
+    chats: new Map(chats.map((options) => [options.id, createChat(options)])),
+    updates: [],
+    chat: (id) => world.chats.get(id),
+    addMessage(chat, content) {
+      const messageId = (lastMessageId.get(chat.id) ?? 0) + 1;
+      lastMessageId.set(chat.id, messageId);
+      const message = { ...content, chatId: chat.id, messageId, sentAt: now(), edits: [] };
+      chat.messages.push(message);
+      if (chat.messages.length > messagesKept) chat.messages.shift();
+      world.changed(chat.id);
+      return message;
+    },
+    editMessage(message, content) {
+      message.edits.push({ at: now(), text: message.text, entities: message.entities });
+      message.text = content.text;
+      message.entities = content.entities;
+      world.changed(message.chatId);
+    },
+    deleteMessage(message) {
+      message.deletedAt = now();
+      world.changed(message.chatId);
+    },
+    migrate(chat) {
+      if (chat.migratedTo !== undefined) return chat.migratedTo;
+      const id = upgradedIdOf(chat.id, (candidate) => world.chats.has(candidate));
+      world.chats.set(id, { ...chat, id, kind: "supergroup", topics: new Map(chat.topics), messages: [] });
+      chat.migratedTo = id;
+      world.changed(chat.id);
+      world.changed(id);
+      return id;
+    },
+    addUpdate(content) {
+      lastUpdateId++;
+      world.updates.push({ update_id: lastUpdateId, ...content });
+    },
+    changed(chatId) {
+      for (const listener of listeners) listener(chatId);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return world;
+}
+
+/** Supergroups have ids of their own, which start with `-100`. */
+function upgradedIdOf(id: string, isTaken: (candidate: string) => boolean): string {
+  let number = BigInt(`100${id.replace(/^-(100)?/, "").padStart(10, "2")}`);
+  while (isTaken(`-${number}`)) number++;
+  return `-${number}`;
+}
+
+function createChat(options: ChatOptions): StandInChat {
+  const kind = options.kind ?? (options.id.startsWith("-100") ? "supergroup" : "group");
+  const topics = (options.topics ?? []).map(({ id, name, closed = false }) => ({ id, name, closed }));
+  return {
+    id: options.id,
+    title: options.title ?? options.id,
+    kind,
+    membership: options.membership ?? (kind === "channel" ? "administrator" : "member"),
+    topics: new Map(topics.map((topic) => [topic.id, topic])),
+    isForum: topics.length > 0,
+    messages: [],
+  };
+}
