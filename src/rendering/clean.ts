@@ -1,0 +1,47 @@
+/**
+ * What a sender wrote, made safe to stand beside our own words: nothing invisible, nothing that turns or overprints
+ * other lines, and nothing that a vendor removes by itself. A vendor that removes a character moves every Telegram entity
+ * behind it (tdlib, `clean_input_string`: CR, U+2028 to U+202E, U+030A, U+0333, U+033F; other controls become spaces).
+ */
+
+const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
+const loneSurrogates = /\p{Cs}/gu;
+const controls = /\p{Cc}/gu;
+/** Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji need them. */
+const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const ringedLetters = /\p{L}\u030A/gu;
+const removedByTelegram = /\u030A|\u0333|\u033F/g;
+/** No script puts more marks on one letter; towers of them paint over the lines above and below. */
+const towersOfMarks = /(\p{M}{6})\p{M}+/gu;
+const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
+
+/** Keeps line breaks (as LF) and tabs; other control characters are shown as pictures (`␀`), lone surrogates as `�`. */
+export function cleanText(text: string): string {
+  return text
+    .replace(lineBreaks, "\n")
+    .replace(loneSurrogates, "\uFFFD")
+    .replace(controls, pictureOfControl)
+    .replace(invisible, "")
+    .replace(ringedLetters, (letter) => letter.normalize("NFC"))
+    .replace(removedByTelegram, "")
+    .replace(towersOfMarks, "$1");
+}
+
+/** As `cleanText`, on one line: runs of blanks become one space, runs with a line break become `lineBreak`. */
+export function cleanLine(text: string, lineBreak = " "): string {
+  return cleanText(text)
+    .trim()
+    .replace(/\s+/g, (blanks) => (blanks.includes("\n") ? lineBreak : " "));
+}
+
+/** Fences text with right-to-left letters off, so that it cannot reorder what stands beside it on the line. */
+export function isolate(text: string): string {
+  return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
+}
+
+function pictureOfControl(control: string): string {
+  if (control === "\n" || control === "\t") return control;
+  const code = control.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "\u2421" : "\uFFFD";
+}

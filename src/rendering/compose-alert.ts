@@ -1,0 +1,132 @@
+import type { Alert, AlertStatus } from "../core/alert.ts";
+import type { Block, Document, Inline } from "../core/document.ts";
+import type { Telling } from "../core/telling.ts";
+import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
+import { cleanLine, cleanText } from "./clean.ts";
+import { isTest, writeHeadline } from "./headline.ts";
+import { code, link, text, time } from "./inlines.ts";
+import { pageOfAlert } from "./page-links.ts";
+import { formatDuration } from "./time.ts";
+import { writeValueLine } from "./value-line.ts";
+
+/**
+ * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where and
+ * when, the sender's words, the rest of the body, what is to be known about the message itself, and where to read on.
+ * Shows only what the body offers; what it lacks leaves no trace.
+ */
+export function composeAlert(alert: Alert, telling: Telling, publicUrl: string | undefined): Document {
+  const status: AlertStatus = telling.resolvedBy === undefined ? alert.facts.status : "resolved";
+  const headline = writeHeadline(alert, telling, status);
+  const blocks: Block[] = [
+    { kind: "heading", inlines: headline.inlines },
+    ...(telling.resolvedBy === undefined
+      ? [paragraph(writeValueLine(alert.facts))]
+      : writeResolution(alert, telling.resolvedBy, telling.now)),
+    ...writeTimeliness(alert, telling, status),
+    { kind: "fields", rows: writeAlertRows(alert, telling.now) },
+    ...writeQuotes(alert, telling.resolvedBy),
+    { kind: "fields", rows: writeMoreFields(alert.facts) },
+    ...writeSmallPrint(alert, telling),
+    paragraph(writeEnding(alert, publicUrl)),
+  ];
+  return {
+    subject: headline.subject,
+    severity: alert.facts.severity,
+    status,
+    blocks: blocks.filter((block) => !isEmpty(block)),
+  };
+}
+
+function writeResolution(alert: Alert, resolvedBy: Alert, now: number): Block[] {
+  const startedAt = alert.facts.occurredAt ?? alert.receivedAt;
+  const endedAt = resolvedBy.facts.occurredAt ?? resolvedBy.receivedAt;
+  const lasted = endedAt > startedAt ? `, after ${formatDuration(endedAt - startedAt)}` : "";
+  const valueNow = writeValueLine(resolvedBy.facts);
+  const valueThen = writeValueLine(alert.facts);
+  return [
+    paragraph([text("Resolved at "), time(endedAt, now), text(lasted)]),
+    paragraph(valueNow.length === 0 ? [] : [text("Now: "), ...valueNow]),
+    paragraph(valueThen.length === 0 ? [] : [text("When it fired: "), ...valueThen]),
+  ];
+}
+
+/** What changes how the numbers are to be taken stands right below them. */
+function writeTimeliness(alert: Alert, telling: Telling, status: AlertStatus): Block[] {
+  const { late, history } = telling;
+  const blocks: Block[] = [];
+  if (late !== undefined) {
+    const why = cleanLine(late.why);
+    blocks.push(note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)]));
+  }
+  if (history === undefined || telling.resolvedBy !== undefined) return blocks;
+  if (status === "resolved") {
+    const endedAt = alert.facts.occurredAt ?? alert.receivedAt;
+    const lastedMs = endedAt - history.firstAt;
+    const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First told at ";
+    blocks.push(note([text(lasted), time(history.firstAt, telling.now)]));
+  } else if (history.count > 1) {
+    blocks.push(note([text(`${ordinal(history.count)} time since `), time(history.firstAt, telling.now)]));
+  }
+  return blocks;
+}
+
+function writeQuotes(alert: Alert, resolvedBy: Alert | undefined): Block[] {
+  const words = [alert, resolvedBy].flatMap((one) => (one === undefined ? [] : [writeText(one)]));
+  return [...new Set(words)]
+    .filter((quote) => quote !== "")
+    .map((quote) => ({ kind: "paragraph", quoted: true, inlines: [text(quote)] }));
+}
+
+/** Without the line that the title already shows. */
+function writeText(alert: Alert): string {
+  const words = cleanText(alert.facts.text ?? "").trim();
+  const [firstLine = "", ...rest] = words.split("\n");
+  return cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
+}
+
+function writeSmallPrint(alert: Alert, telling: Telling): Block[] {
+  const notes: Inline[][] = [];
+  if (alert.facts.format === "broken-json" || alert.facts.format === "binary") {
+    const told = alert.facts.notes.map((one) => cleanLine(one)).join("; ");
+    const usual = alert.facts.format === "binary" ? "not text" : "broken JSON, shown as it came";
+    notes.push([text(sentence(told === "" ? usual : told))]);
+  }
+  if (telling.possibleRepeat) {
+    notes.push([text("You may have this already: the first try got no answer. Alert "), code(alert.id)]);
+  }
+  if (telling.insteadOf !== undefined) {
+    notes.push([text(`Instead of ${cleanLine(telling.insteadOf)}, which cannot be reached`)]);
+  }
+  if (telling.purpose === "resend") notes.push([text("Resent by hand")]);
+  if (isTest(alert, telling)) notes.push([text("A test of the relay: nothing has happened")]);
+  return notes.map(note);
+}
+
+function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
+  const page = pageOfAlert(publicUrl, alert.id);
+  return page === undefined ? [] : [link("Open in Tocsin", page)];
+}
+
+function paragraph(inlines: Inline[]): Block {
+  return { kind: "paragraph", inlines };
+}
+
+function note(inlines: Inline[]): Block {
+  return { kind: "note", inlines };
+}
+
+function isEmpty(block: Block): boolean {
+  if (block.kind === "fields") return block.rows.length === 0;
+  return block.kind === "paragraph" && block.inlines.length === 0;
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function ordinal(value: number): string {
+  const lastTwo = value % 100;
+  const teen = lastTwo >= 11 && lastTwo <= 13;
+  const ending = teen ? "th" : (["th", "st", "nd", "rd"][value % 10] ?? "th");
+  return `${value}${ending}`;
+}

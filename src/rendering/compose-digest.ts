@@ -1,0 +1,154 @@
+import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
+import type { Block, Document, Inline } from "../core/document.ts";
+import type { DigestReason, DigestTelling } from "../core/telling.ts";
+import { cleanLine, isolate } from "./clean.ts";
+import { type DigestItem, gatherDigestItems, isResolved, severityRank } from "./digest-items.ts";
+import { clipWithEllipsis } from "./graphemes.ts";
+import { shortTitle, stateSymbol } from "./headline.ts";
+import { bold, link, text, time } from "./inlines.ts";
+import { pageOfAlert, pageOfLog } from "./page-links.ts";
+import { formatDuration } from "./time.ts";
+
+const maxItems = 15;
+const maxTitleUnits = 100;
+const maxValueUnits = 40;
+
+/**
+ * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those of
+ * one alert key on one line; how many more there are and where to read them. The numbers always add up.
+ */
+export function composeDigest(
+  alerts: Alert[],
+  telling: DigestTelling,
+  publicUrl: string | undefined,
+): Document {
+  const items = gatherDigestItems(alerts);
+  const shown = items.slice(0, maxItems);
+  const status = statusOf(alerts);
+  const severity = worstSeverity(alerts);
+  const counts = writeCounts(alerts);
+  const repeat = telling.possibleRepeat ? " (possible repeat)" : "";
+  const blocks: Block[] = [
+    {
+      kind: "heading",
+      inlines: [
+        bold(`${stateSymbol(severity, status)} ${countOf(alerts.length, "alert")}: ${counts}${repeat}`),
+      ],
+    },
+    { kind: "note", inlines: writeReason(alerts, telling) },
+    { kind: "list", items: shown.map((item) => writeItem(item, telling.now, publicUrl)) },
+    ...writeRest(alerts.length, shown),
+    ...writeSmallPrint(items, telling),
+    ...writeEnding(publicUrl),
+  ];
+  return { subject: `${countOf(alerts.length, "alert")}: ${counts}${repeat}`, severity, status, blocks };
+}
+
+function writeItem(item: DigestItem, now: number, publicUrl: string | undefined): Inline[] {
+  const { told, count } = item;
+  const { severity, status, value, unit } = told.facts;
+  const page = pageOfAlert(publicUrl, told.id);
+  const title = isolate(shortTitle(told.facts, maxTitleUnits));
+  const number = clipWithEllipsis(
+    cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`),
+    maxValueUnits,
+  );
+  return [
+    text(`${stateSymbol(severity, status)} `),
+    page === undefined ? text(title) : link(title, page),
+    text(`${number === "" ? "" : ` · ${isolate(number)}`}${count > 1 ? ` ×${count}` : ""} · `),
+    time(told.facts.occurredAt ?? told.receivedAt, now),
+  ];
+}
+
+/** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert is in one of these. */
+function writeCounts(alerts: Alert[]): string {
+  const open = alerts.filter((alert) => !isResolved(alert));
+  const ofSeverity = (severity: Severity): number =>
+    open.filter((alert) => alert.facts.severity === severity).length;
+  const warnings = ofSeverity("warning");
+  return [
+    countPart(ofSeverity("critical"), "critical"),
+    countPart(warnings, warnings === 1 ? "warning" : "warnings"),
+    countPart(ofSeverity("info"), "info"),
+    countPart(ofSeverity("unknown"), "without severity"),
+    countPart(alerts.length - open.length, "resolved"),
+  ]
+    .filter((part) => part !== undefined)
+    .join(", ");
+}
+
+function writeReason(alerts: Alert[], telling: DigestTelling): Inline[] {
+  const times = alerts.map((alert) => alert.receivedAt);
+  const firstAt = times.reduce((first, at) => Math.min(first, at), Number.POSITIVE_INFINITY);
+  const lastAt = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
+  const span = lastAt - firstAt;
+  const since = span < 60_000 ? " at " : ` within ${formatDuration(span)} since `;
+  const why = telling.late === undefined ? "" : cleanLine(telling.late.why);
+  const late =
+    telling.late === undefined
+      ? ""
+      : `. Up to ${formatDuration(telling.late.byMs)} late${why === "" ? "" : `: ${why}`}`;
+  return [text(`${reasonWords(telling.reason)}. Received${since}`), time(firstAt, telling.now), text(late)];
+}
+
+function reasonWords(reason: DigestReason): string {
+  switch (reason) {
+    case "burst":
+      return "Told together: more came than this chat takes one by one";
+    case "outage":
+      return "Told together: they could not be delivered when they came";
+    case "stale":
+      return "Told together: too old by now for a message each";
+    case "quiet_hours":
+      return "Told together: they came during quiet hours";
+  }
+}
+
+function writeRest(total: number, shown: DigestItem[]): Block[] {
+  const told = shown.reduce((sum, item) => sum + item.count, 0);
+  if (told === total) return [];
+  return [{ kind: "paragraph", inlines: [text(`and ${count(total - told)} more`)] }];
+}
+
+/** The id by which the reader finds the earlier copy: that of the first line. */
+function writeSmallPrint(items: DigestItem[], telling: DigestTelling): Block[] {
+  const first = items[0];
+  if (!telling.possibleRepeat || first === undefined) return [];
+  return [
+    {
+      kind: "note",
+      inlines: [text(`You may have this already: the first try got no answer. First alert ${first.told.id}`)],
+    },
+  ];
+}
+
+function writeEnding(publicUrl: string | undefined): Block[] {
+  const page = pageOfLog(publicUrl);
+  return page === undefined ? [] : [{ kind: "paragraph", inlines: [link("All of them in Tocsin", page)] }];
+}
+
+function statusOf(alerts: Alert[]): AlertStatus {
+  if (alerts.every(isResolved)) return "resolved";
+  return alerts.some((alert) => alert.facts.status === "firing") ? "firing" : "unknown";
+}
+
+/** Of what is still open; of everything when nothing is. */
+function worstSeverity(alerts: Alert[]): Severity {
+  const open = alerts.filter((alert) => !isResolved(alert));
+  return (open.length === 0 ? alerts : open)
+    .map((alert) => alert.facts.severity)
+    .reduce((worst, one) => (severityRank(one) < severityRank(worst) ? one : worst), "info");
+}
+
+function countPart(number: number, words: string): string | undefined {
+  return number === 0 ? undefined : `${count(number)} ${words}`;
+}
+
+function countOf(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function count(number: number): string {
+  return number.toLocaleString("en");
+}

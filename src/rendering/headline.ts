@@ -1,0 +1,79 @@
+import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
+import type { Inline } from "../core/document.ts";
+import type { Telling } from "../core/telling.ts";
+import { cleanLine, isolate } from "./clean.ts";
+import { clipWithEllipsis } from "./graphemes.ts";
+import { bold, markLongWords } from "./inlines.ts";
+
+const maxSubjectUnits = 200;
+
+/** The first line of a message and its subject: what is read on a locked phone. */
+export interface Headline {
+  inlines: Inline[];
+  /** At most 200 UTF-16 units on one line, without the symbol. */
+  subject: string;
+}
+
+/**
+ * Symbol, mark of a test, state in a word, title, mark of a possible repeat. The symbols differ in shape as well as in
+ * colour; the word is left out where the title begins with it.
+ */
+export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatus): Headline {
+  const title = cleanLine(alert.facts.title);
+  const words = [
+    isTest(alert, telling) ? "TEST" : undefined,
+    alert.origin === "notice" ? "Tocsin" : undefined,
+    stateWord(alert.facts.severity, status),
+  ].filter((word) => word !== undefined && !startsWithWord(title, word));
+  const before = words.length === 0 ? "" : `${words.join(" · ")}: `;
+  const after = telling.possibleRepeat ? " (possible repeat)" : "";
+  return {
+    inlines: [
+      bold(`${stateSymbol(alert.facts.severity, status)} ${before}`),
+      ...markLongWords(title, bold),
+      bold(after),
+    ],
+    subject: writeSubject(before, title, after),
+  };
+}
+
+/** The title gives way, not what we say about it. */
+export function writeSubject(before: string, title: string, after: string): string {
+  const room = Math.max(20, maxSubjectUnits - before.length - after.length - 2);
+  return `${before}${isolate(clipWithEllipsis(title, room))}${after}`;
+}
+
+export function isTest(alert: Alert, telling: Telling): boolean {
+  return alert.origin === "test" || telling.purpose === "test";
+}
+
+export function stateSymbol(severity: Severity, status: AlertStatus): string {
+  if (status === "resolved") return "✅";
+  switch (severity) {
+    case "critical":
+      return "🚨";
+    case "warning":
+      return "⚠️";
+    case "info":
+      return "ℹ️";
+    case "unknown":
+      return "🔔";
+  }
+}
+
+/** The title of an alert on a line of a digest. */
+export function shortTitle(facts: AlertFacts, maxUnits: number): string {
+  return clipWithEllipsis(cleanLine(facts.title), maxUnits);
+}
+
+/** Ordinary news needs no word, and an unknown severity is not worth one. */
+function stateWord(severity: Severity, status: AlertStatus): string | undefined {
+  if (status === "resolved") return "Resolved";
+  if (severity === "critical") return "Critical";
+  return severity === "warning" ? "Warning" : undefined;
+}
+
+function startsWithWord(title: string, word: string): boolean {
+  const beginning = title.replace(/^[^\p{L}\p{N}]{1,8}/u, "").toLowerCase();
+  return beginning.startsWith(word.toLowerCase()) && !/^\p{L}/u.test(beginning.slice(word.length));
+}

@@ -1,0 +1,31 @@
+import type { Inline } from "../core/document.ts";
+import { isolate } from "./clean.ts";
+
+/** Within this distance of the message the hour alone says which day is meant. */
+const clockIsEnoughMs = 12 * 60 * 60 * 1000;
+/** Addresses and metric keys, to be copied whole; and web addresses, which chats link by themselves. */
+const webAddressOrLongWord = /https?:\/\/\S+|[A-Za-z0-9_]{32,}/g;
+
+export const text = (value: string): Inline => ({ kind: "text", text: value });
+export const bold = (value: string): Inline => ({ kind: "bold", text: value });
+export const code = (value: string): Inline => ({ kind: "code", text: value });
+export const link = (value: string, href: string): Inline => ({ kind: "link", text: value, href });
+
+/** `now` is when the message is made: times close to it are shown without their date. */
+export function time(at: number, now: number): Inline {
+  return Math.abs(now - at) < clockIsEnoughMs ? { kind: "time", at, shown: "clock" } : { kind: "time", at };
+}
+
+/** A sender's line in which long words (addresses, metric keys) are set as code, and the rest as `style` says. */
+export function markLongWords(line: string, style: (value: string) => Inline = text): Inline[] {
+  const inlines: Inline[] = [];
+  let done = 0;
+  for (const match of line.matchAll(webAddressOrLongWord)) {
+    if (match[0].includes("://")) continue;
+    if (match.index > done) inlines.push(style(isolate(line.slice(done, match.index))));
+    inlines.push(code(match[0]));
+    done = match.index + match[0].length;
+  }
+  if (done < line.length) inlines.push(style(isolate(line.slice(done))));
+  return inlines;
+}

@@ -1,0 +1,120 @@
+import type { Block, Document, Inline } from "../core/document.ts";
+import { cleanText } from "./clean.ts";
+import type { TimeFormat } from "./time.ts";
+
+/** A stretch of literal text in one style. */
+export type Run =
+  | { style: "text" | "bold" | "italic" | "code" | "pre"; text: string }
+  /** `href` is an address that `isLinkable` accepts. */
+  | { style: "link"; text: string; href: string }
+  | { style: "time"; text: string; at: number; shown?: "clock" };
+
+/** One block as runs in reading order, the same for every channel. */
+export interface LaidBlock {
+  kind: Block["kind"];
+  quoted: boolean;
+  /** What stands between the block and the one before it where text is all there is: nothing, one line break or two. */
+  gap: "" | "\n" | "\n\n";
+  /** At least one, none empty; line breaks within the block are in the runs. */
+  runs: Run[];
+}
+
+/** Blocks in reading order, cleaned for every vendor; blocks without text are left out. Empty when nothing remains. */
+export function layOut(document: Document, times: TimeFormat): LaidBlock[] {
+  const laid: LaidBlock[] = [];
+  for (const block of document.blocks) {
+    const runs = trimEnds(runsOf(block, times));
+    if (runs.length === 0) continue;
+    const quoted = block.kind === "paragraph" && block.quoted === true;
+    laid.push({ kind: block.kind, quoted, gap: gapAfter(laid.at(-1), block.kind, quoted), runs });
+  }
+  return laid;
+}
+
+/** Only these become links; anything else (`javascript:`, `file:`) stays text. */
+export function isLinkable(href: string): boolean {
+  return href.length <= 2000 && /^(https?|tg):\/\/[^\s\p{Cc}]+$/iu.test(href) && URL.canParse(href);
+}
+
+function runsOf(block: Block, times: TimeFormat): Run[] {
+  switch (block.kind) {
+    case "heading":
+      return block.inlines.map((inline) => runOf(inline, times, "bold"));
+    case "paragraph":
+      return block.inlines.map((inline) => runOf(inline, times, "text"));
+    case "note":
+      return block.inlines.map((inline) => runOf(inline, times, "italic"));
+    case "fields":
+      return joinLines(
+        block.rows.map((row) => [
+          { style: "text", text: `${cleanText(row.label)}: ` },
+          ...row.value.map((inline) => runOf(inline, times, "text")),
+        ]),
+      );
+    case "list":
+      return joinLines(
+        block.items.map((item) => [
+          { style: "text", text: "• " },
+          ...item.map((inline) => runOf(inline, times, "text")),
+        ]),
+      );
+    case "code":
+      return [{ style: "pre", text: cleanText(block.text) }];
+  }
+}
+
+function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "italic"): Run {
+  switch (inline.kind) {
+    case "text":
+      return { style: textStyle, text: cleanText(inline.text) };
+    case "bold":
+    case "italic":
+    case "code":
+      return { style: inline.kind, text: cleanText(inline.text) };
+    case "link": {
+      const text = cleanText(inline.text);
+      if (isLinkable(inline.href)) return { style: "link", text, href: inline.href };
+      return { style: "text", text: text === inline.href ? text : `${text} (${cleanText(inline.href)})` };
+    }
+    case "time":
+      return inline.shown === "clock"
+        ? { style: "time", text: times.clock(inline.at), at: inline.at, shown: "clock" }
+        : { style: "time", text: times.full(inline.at), at: inline.at };
+  }
+}
+
+function joinLines(lines: Run[][]): Run[] {
+  return lines.flatMap((line, index) =>
+    index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line],
+  );
+}
+
+/** Drops empty runs, and the white space at both ends of the block. */
+function trimEnds(runs: Run[]): Run[] {
+  const kept = runs.filter((run) => run.text !== "");
+  for (let first = kept[0]; first !== undefined; first = kept[0]) {
+    // The indentation of a code block's first line belongs to it.
+    const text = first.style === "pre" ? first.text.replace(/^[ \t]*\n/, "") : first.text.trimStart();
+    kept[0] = { ...first, text };
+    if (text !== "") break;
+    kept.shift();
+  }
+  for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
+    const text = last.text.trimEnd();
+    kept[kept.length - 1] = { ...last, text };
+    if (text !== "") break;
+    kept.pop();
+  }
+  return kept;
+}
+
+/** Facts stand close together; the sender's words, lists and code get air. */
+function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: boolean): LaidBlock["gap"] {
+  if (previous === undefined) return "";
+  const airy = quoted || previous.quoted || isSpacious(kind) || isSpacious(previous.kind);
+  return airy || previous.kind === "fields" ? "\n\n" : "\n";
+}
+
+function isSpacious(kind: Block["kind"]): boolean {
+  return kind === "code" || kind === "list";
+}

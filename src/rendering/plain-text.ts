@@ -1,0 +1,25 @@
+import type { LaidBlock, Run } from "./layout.ts";
+
+/** The message as text without any formatting; the sender's words are marked line by line with `> `, as in mail. */
+export function writePlainText(blocks: LaidBlock[]): string {
+  return blocks.map((block) => block.gap + writePlainBlock(block)).join("");
+}
+
+/** One block without the gap before it. */
+export function writePlainBlock(block: LaidBlock): string {
+  const written = block.runs.map((run) => writeRun(run, block)).join("");
+  return block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written;
+}
+
+/** The blocks after the heading, closed up: for channels with a title of their own. */
+export function withoutHeading(blocks: LaidBlock[]): LaidBlock[] {
+  const rest = blocks[0]?.kind === "heading" ? blocks.slice(1) : blocks;
+  return rest.map((block, index) => (index === 0 ? { ...block, gap: "" } : block));
+}
+
+function writeRun(run: Run, block: LaidBlock): string {
+  // A list of alerts is read, not clicked through, where addresses cannot hide behind words; the page has them all.
+  if (run.style !== "link" || block.kind === "list") return run.text;
+  const isItsAddress = run.href.startsWith(run.text.replace(/…$/, ""));
+  return isItsAddress ? run.href : `${run.text}: ${run.href}`;
+}

@@ -1,0 +1,65 @@
+import type { Alert, AlertFacts } from "../../src/core/alert.ts";
+import type { Telling } from "../../src/core/telling.ts";
+
+/** 21 Nov 2026, 03:02:05 in Zurich. */
+export const receivedAt = Date.UTC(2026, 10, 21, 2, 2, 5);
+export const minuteMs = 60_000;
+export const publicUrl = "https://tocsin.example.com";
+export const usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+
+type Changes = Partial<Omit<Alert, "facts">> & { facts?: Partial<AlertFacts> };
+
+/** What a well-made alert offers; `changes` go over it. */
+export function makeAlert(changes: Changes = {}): Alert {
+  const { facts, ...rest } = changes;
+  return {
+    id: "01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00",
+    seq: 1,
+    origin: "hook",
+    receivedAt,
+    ...rest,
+    facts: {
+      title: "USDC total TVL fell below 5,000,000",
+      severity: "critical",
+      status: "firing",
+      format: "json",
+      alertKey: "usdc-tvl",
+      fields: [],
+      notes: [],
+      ...facts,
+    },
+  };
+}
+
+export function makeTelling(changes: Partial<Telling> = {}): Telling {
+  return { now: receivedAt + 1000, purpose: "alert", possibleRepeat: false, ...changes };
+}
+
+/** Everything named, as the market-data service may send it. */
+export const fullFacts: Partial<AlertFacts> = {
+  metric: `eth_token_total_tvl_${usdc}`,
+  token: "USDC",
+  chain: "eth",
+  value: "4812345.67",
+  previousValue: "5102000",
+  threshold: "5000000",
+  unit: "USD",
+  occurredAt: receivedAt - 3000,
+  link: `https://market.example.com/tokens/eth/${usdc}`,
+  text: "Total value locked of USDC on eth fell below your limit.",
+  fields: [
+    { name: "subscription", value: "sub_8841" },
+    { name: "rule", value: "TVL < 5000000" },
+  ],
+};
+
+/** A small generator of the same numbers each time (mulberry32). */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
