@@ -1,4 +1,4 @@
-import type { Alert, AlertStatus } from "../core/alert.ts";
+import type { Alert, AlertFacts, AlertStatus } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
 import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
@@ -8,6 +8,10 @@ import { code, link, text, time } from "./inlines.ts";
 import { pageOfAlert } from "./page-links.ts";
 import { formatDuration } from "./time.ts";
 import { writeValueLine } from "./value-line.ts";
+
+/** The bounds that `AlertFacts` sets: facts that reach one were cut. */
+const maxFields = 40;
+const maxTextUnits = 20_000;
 
 /**
  * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where and
@@ -24,9 +28,9 @@ export function composeAlert(alert: Alert, telling: Telling, publicUrl: string |
       : writeResolution(alert, telling.resolvedBy, telling.now)),
     ...writeTimeliness(alert, telling, status),
     { kind: "fields", rows: writeAlertRows(alert, telling.now) },
-    ...writeQuotes(alert, telling.resolvedBy),
+    ...writeWords(alert, telling.resolvedBy),
     { kind: "fields", rows: writeMoreFields(alert.facts) },
-    ...writeSmallPrint(alert, telling),
+    ...writeSmallPrint(alert, telling, publicUrl),
     paragraph(writeEnding(alert, publicUrl)),
   ];
   return {
@@ -42,7 +46,8 @@ function writeResolution(alert: Alert, resolvedBy: Alert, now: number): Block[] 
   const endedAt = resolvedBy.facts.occurredAt ?? resolvedBy.receivedAt;
   const lasted = endedAt > startedAt ? `, after ${formatDuration(endedAt - startedAt)}` : "";
   const valueNow = writeValueLine(resolvedBy.facts);
-  const valueThen = writeValueLine(alert.facts);
+  const { value, unit } = alert.facts;
+  const valueThen = value === undefined ? [] : writeValueLine({ value, unit });
   return [
     paragraph([text("Resolved at "), time(endedAt, now), text(lasted)]),
     paragraph(valueNow.length === 0 ? [] : [text("Now: "), ...valueNow]),
@@ -70,26 +75,26 @@ function writeTimeliness(alert: Alert, telling: Telling, status: AlertStatus): B
   return blocks;
 }
 
-function writeQuotes(alert: Alert, resolvedBy: Alert | undefined): Block[] {
-  const words = [alert, resolvedBy].flatMap((one) => (one === undefined ? [] : [writeText(one)]));
-  return [...new Set(words)]
-    .filter((quote) => quote !== "")
-    .map((quote) => ({ kind: "paragraph", quoted: true, inlines: [text(quote)] }));
+/** What the sender wrote, and what it wrote at the end where that is something else. */
+function writeWords(alert: Alert, resolvedBy: Alert | undefined): Block[] {
+  const isRepeated = resolvedBy?.facts.text === alert.facts.text;
+  return [alert, ...(resolvedBy === undefined || isRepeated ? [] : [resolvedBy])].flatMap(writeText);
 }
 
-/** Without the line that the title already shows. */
-function writeText(alert: Alert): string {
+function writeText(alert: Alert): Block[] {
   const words = cleanText(alert.facts.text ?? "").trim();
+  if (alert.origin === "notice") return words === "" ? [] : [paragraph([text(words)])];
+  if (alert.facts.format === "broken-json" && /^[{[]/.test(words)) return [{ kind: "code", text: words }];
   const [firstLine = "", ...rest] = words.split("\n");
-  return cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
+  // Many senders' text begins with what is their title as well.
+  const untold = cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
+  return untold === "" ? [] : [{ ...paragraph([text(untold)]), quoted: true }];
 }
 
-function writeSmallPrint(alert: Alert, telling: Telling): Block[] {
+function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | undefined): Block[] {
   const notes: Inline[][] = [];
-  if (alert.facts.format === "broken-json" || alert.facts.format === "binary") {
-    const told = alert.facts.notes.map((one) => cleanLine(one)).join("; ");
-    const usual = alert.facts.format === "binary" ? "not text" : "broken JSON, shown as it came";
-    notes.push([text(sentence(told === "" ? usual : told))]);
+  if (matterToReaders(alert.facts)) {
+    notes.push([text(sentence(alert.facts.notes.map((one) => cleanLine(one)).join("; ")))]);
   }
   if (telling.possibleRepeat) {
     notes.push([text("You may have this already: the first try got no answer. Alert "), code(alert.id)]);
@@ -99,7 +104,15 @@ function writeSmallPrint(alert: Alert, telling: Telling): Block[] {
   }
   if (telling.purpose === "resend") notes.push([text("Resent by hand")]);
   if (isTest(alert, telling)) notes.push([text("A test of the relay: nothing has happened")]);
+  if (publicUrl === undefined && !telling.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
+}
+
+/** Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody. */
+function matterToReaders(facts: AlertFacts): boolean {
+  if (facts.notes.length === 0) return false;
+  const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= maxTextUnits;
+  return facts.format === "broken-json" || facts.format === "binary" || isCut;
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
@@ -107,7 +120,7 @@ function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
   return page === undefined ? [] : [link("Open in Tocsin", page)];
 }
 
-function paragraph(inlines: Inline[]): Block {
+function paragraph(inlines: Inline[]): Extract<Block, { kind: "paragraph" }> {
   return { kind: "paragraph", inlines };
 }
 

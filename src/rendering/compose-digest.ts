@@ -56,7 +56,7 @@ function writeItem(item: DigestItem, now: number, publicUrl: string | undefined)
   return [
     text(`${stateSymbol(severity, status)} `),
     page === undefined ? text(title) : link(title, page),
-    text(`${number === "" ? "" : ` · ${isolate(number)}`}${count > 1 ? ` ×${count}` : ""} · `),
+    text(`${count > 1 ? ` ×${count}` : ""}${number === "" ? "" : ` · ${isolate(number)}`} · `),
     time(told.facts.occurredAt ?? told.receivedAt, now),
   ];
 }

@@ -20,11 +20,12 @@ export interface Headline {
  */
 export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatus): Headline {
   const title = cleanLine(alert.facts.title);
+  const state = stateWord(alert.facts.severity, status);
   const words = [
     isTest(alert, telling) ? "TEST" : undefined,
     alert.origin === "notice" ? "Tocsin" : undefined,
-    stateWord(alert.facts.severity, status),
-  ].filter((word) => word !== undefined && !startsWithWord(title, word));
+    state !== undefined && startsWithWord(title, state) ? undefined : state,
+  ].filter((word) => word !== undefined);
   const before = words.length === 0 ? "" : `${words.join(" · ")}: `;
   const after = telling.possibleRepeat ? " (possible repeat)" : "";
   return {

@@ -108,13 +108,10 @@ function trimEnds(runs: Run[]): Run[] {
   return kept;
 }
 
-/** Facts stand close together; the sender's words, lists and code get air. */
+/** Facts stand close together, and so does a list with what ends it; the sender's words and code get air. */
 function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: boolean): LaidBlock["gap"] {
   if (previous === undefined) return "";
-  const airy = quoted || previous.quoted || isSpacious(kind) || isSpacious(previous.kind);
-  return airy || previous.kind === "fields" ? "\n\n" : "\n";
-}
-
-function isSpacious(kind: Block["kind"]): boolean {
-  return kind === "code" || kind === "list";
+  if (quoted || kind === "code" || kind === "list") return "\n\n";
+  if (previous.quoted || previous.kind === "code" || previous.kind === "fields") return "\n\n";
+  return "\n";
 }

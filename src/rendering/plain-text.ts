@@ -17,9 +17,13 @@ export function withoutHeading(blocks: LaidBlock[]): LaidBlock[] {
   return rest.map((block, index) => (index === 0 ? { ...block, gap: "" } : block));
 }
 
+/** `Open in Tocsin: https://…`; the address alone where the words are only its beginning. */
+export function spellOutLink(words: string, href: string): string {
+  return href.startsWith(words.replace(/…$/, "")) ? href : `${words}: ${href}`;
+}
+
 function writeRun(run: Run, block: LaidBlock): string {
   // A list of alerts is read, not clicked through, where addresses cannot hide behind words; the page has them all.
   if (run.style !== "link" || block.kind === "list") return run.text;
-  const isItsAddress = run.href.startsWith(run.text.replace(/…$/, ""));
-  return isItsAddress ? run.href : `${run.text}: ${run.href}`;
+  return spellOutLink(run.text, run.href);
 }

@@ -1,5 +1,6 @@
 import type { TelegramEntity } from "../core/message.ts";
 import type { LaidBlock, Run } from "./layout.ts";
+import { spellOutLink } from "./plain-text.ts";
 
 export interface FormattedText {
   text: string;
@@ -17,9 +18,11 @@ export function writeTelegramText(blocks: LaidBlock[]): FormattedText {
   for (const block of blocks) {
     text += block.gap;
     const blockOffset = text.length;
-    for (const run of block.runs) {
+    for (const run of block.runs.map(withReachableLink)) {
       const entity = block.quoted ? undefined : entityOf(run, text.length);
-      if (entity !== undefined) entities.push(entity);
+      const previous = entities.at(-1);
+      if (entity !== undefined && continues(previous, entity)) previous.length += entity.length;
+      else if (entity !== undefined) entities.push(entity);
       text += run.text;
     }
     if (block.quoted) {
@@ -27,6 +30,23 @@ export function writeTelegramText(blocks: LaidBlock[]): FormattedText {
     }
   }
   return { text, entities };
+}
+
+/** Telegram refuses a whole message for a link to a host without a dot (tdlib, `check_link`), such as `http://localhost`. */
+function withReachableLink(run: Run): Run {
+  if (run.style !== "link") return run;
+  const { protocol, hostname } = new URL(run.href);
+  const accepted = protocol === "tg:" || hostname.includes(".") || hostname.startsWith("[");
+  return accepted ? run : { style: "text", text: spellOutLink(run.text, run.href) };
+}
+
+/** The same style right behind itself: a bold title after a bold word is one entity of the hundred. */
+function continues(previous: TelegramEntity | undefined, entity: TelegramEntity): previous is TelegramEntity {
+  return (
+    (entity.type === "bold" || entity.type === "italic") &&
+    previous?.type === entity.type &&
+    previous.offset + previous.length === entity.offset
+  );
 }
 
 function entityOf(run: Run, offset: number): TelegramEntity | undefined {

@@ -3,6 +3,8 @@ import type { Inline } from "../core/document.ts";
 import { cleanLine, isolate } from "./clean.ts";
 import { bold, code, text } from "./inlines.ts";
 
+type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit">;
+
 const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const longValueUnits = 32;
 /** Below this the digits are read at a glance. */
@@ -17,7 +19,7 @@ const rounded = new Intl.NumberFormat("en", {
  * The numbers of an alert on one line, digit for digit as sent: value, where it stands to the threshold, the value
  * before and the change. Only arithmetic on what was sent is added, and only where it is certain. Empty without numbers.
  */
-export function writeValueLine(facts: AlertFacts): Inline[] {
+export function writeValueLine(facts: Numbers): Inline[] {
   const parts: Inline[][] = [];
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
   if (facts.threshold !== undefined) parts.push([text(writeThreshold(facts.threshold, facts.value))]);
@@ -25,7 +27,7 @@ export function writeValueLine(facts: AlertFacts): Inline[] {
   return parts.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }
 
-function writeValue(value: string, facts: AlertFacts): Inline[] {
+function writeValue(value: string, facts: Numbers): Inline[] {
   const shown = cleanLine(value);
   const unit = writeUnit(facts.unit);
   const approximate = approximation(shown);
