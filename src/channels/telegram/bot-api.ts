@@ -1,4 +1,4 @@
-import { Api, GrammyError } from "grammy";
+import { Api, GrammyError, HttpError } from "grammy";
 import { Agent, DecoratorHandler, type Dispatcher, type RequestInit, fetch as undiciFetch } from "undici";
 import type { TelegramBot } from "../../core/rules.ts";
 import type { Answer } from "./answer.ts";
@@ -7,7 +7,7 @@ import { networkCodeOf } from "./network-code.ts";
 export type BotApiMethod = "sendMessage" | "editMessageText" | "getMe" | "getChat" | "getChatMember";
 
 export interface BotApi {
-  /** Makes one request. Never throws, never repeats, never waits longer than the signal. */
+  /** Makes one request. Never throws for what the other side does, never repeats, never waits longer than the signal. */
   call(method: BotApiMethod, payload: Record<string, unknown>, signal: AbortSignal): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -61,17 +61,23 @@ export function createBotApi(bot: TelegramBot): BotApi {
         fetch: fetchTraced(trace, signal),
       });
       try {
-        // One shape for all methods: the payloads are built and tested beside their use.
-        const raw = api.raw as unknown as Record<string, (payload: unknown) => Promise<unknown>>;
-        const send = raw[method];
-        if (send === undefined) throw new Error(`grammY has no method ${method}`);
-        return { kind: "ok", result: await send(payload) };
+        return { kind: "ok", result: await invoke(api, method, payload) };
       } catch (error) {
         return judge(error, trace, signal);
       }
     },
     close: () => agent.destroy(),
   };
+}
+
+/** One shape for all methods; what goes into a payload is built and tested where it is used. */
+function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>): Promise<unknown> {
+  if (method === "getMe") return api.raw.getMe();
+  const raw = api.raw as unknown as Record<
+    typeof method,
+    (payload: Record<string, unknown>) => Promise<unknown>
+  >;
+  return raw[method](payload);
 }
 
 function noteStart(trace: Trace): Dispatcher.DispatcherComposeInterceptor {
@@ -94,6 +100,8 @@ function judge(error: unknown, trace: Trace, signal: AbortSignal): Answer {
       migrateToChatId: error.parameters.migrate_to_chat_id,
     };
   }
+  // Neither the vendor nor the network: a defect on this side, which must not pass for an outage.
+  if (!(error instanceof HttpError) && trace.httpStatus === undefined) throw error;
   if (signal.aborted) return { kind: "no_answer", left: trace.left, ...causeOf(signal) };
   const code = networkCodeOf(error);
   // A status without a body worth reading: either not JSON, or the connection broke half-way through it.
