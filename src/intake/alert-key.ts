@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import type { FoundFacts } from "./find-facts.ts";
+import type { Leaf } from "./leaves.ts";
+import { cleanLine } from "./plain-text.ts";
+import { withoutStatus } from "./read-status.ts";
+import { readTime } from "./read-time.ts";
+
+const maxKeyLength = 200;
+
+/** Names of one thing's life, the same while it fires and when it resolves. Each is enough alone. */
+const lifeNames =
+  words(`fingerprint dedupkey deduplicationkey dedupid alertkey incidentkey aggregkey aggregationkey alias
+  incidentid groupid`);
+
+/** Names of the rule that fired, which may watch many things. */
+const ruleNames =
+  words(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
+  alertdefinitionid policyid conditionid alertname rulename checkid`);
+const ruleContainers = words("rule alertrule alert monitor subscription check policy strategy");
+
+const conditionNames = words(
+  "condition operator direction comparator comparison comparisonoperator threshold",
+);
+
+/** Names that tell one watched thing from another. */
+const subjectNames =
+  words(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
+  pool pooladdress market exchange protocol chain chainid network address contract wallet walletaddress account
+  accountid user userid host hostname instance device service job namespace cluster region environment env monitorid`);
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+export interface KeySources {
+  leaves: Leaf[];
+  found: FoundFacts;
+  /** The title the message will have; used when the sender gives none. */
+  title: string;
+  text: string | undefined;
+  /** One of several alerts of a request, so that the group's key does not name it. */
+  inBatch: boolean;
+}
+
+/**
+ * Names the thing that fires and resolves. By preference: the sender's own key; the rule with what it watches; metric,
+ * token, chain and condition; the title with what is watched. Two things under one key would be told as one, and the
+ * second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when nothing better names it.
+ */
+export function deriveAlertKey(sources: KeySources): string {
+  const { leaves, found } = sources;
+  const life = leaves.find((leaf) => namesLife(leaf, sources.inBatch));
+  if (life !== undefined) return keyOf(life.names.at(-1) ?? "key", [cleanLine(life.text)]);
+
+  const facts = [found.metric, found.token, found.chain].filter((fact) => fact !== undefined);
+  const told = new Set<string>(facts);
+  const subjects = showSorted(leaves.filter((leaf) => namesSubject(leaf) && !told.has(leaf.text)));
+  const conditions = showSorted(leaves.filter((leaf) => conditionNames.has(leaf.names.at(-1) ?? "")));
+  const rules = showSorted(leaves.filter(namesRule));
+  const watched = [...facts, ...subjects];
+  if (rules.length > 0) return keyOf("rule", [...rules, ...watched, ...conditions, ...wordsOf(sources)]);
+  const named = conditions.length > 0 || (found.title ?? found.text) === undefined;
+  if (found.metric !== undefined && named) return keyOf("metric", [...watched, ...conditions]);
+  return keyOf("title", [steadyTitle(sources), ...watched, ...wordsOf(sources)]);
+}
+
+/**
+ * What an alert says, where nothing tells that it has a life: without a status and a metric only the same words again are
+ * the same thing. Times and plain numbers are left out, as they differ each time.
+ */
+function wordsOf({ found, leaves, text }: KeySources): string[] {
+  if (found.status !== "unknown" || found.metric !== undefined) return [];
+  const said = leaves.filter(
+    (leaf) => !found.used.has(leaf) && (leaf.kind === "string" || /id$/.test(leaf.names.at(-1) ?? "")),
+  );
+  return [text ?? "", ...said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair)];
+}
+
+function showSorted(leaves: Leaf[]): string[] {
+  return leaves.map(showPair).toSorted();
+}
+
+function namesLife(leaf: Leaf, inBatch: boolean): boolean {
+  const name = leaf.names.at(-1) ?? "";
+  if (leaf.kind === "boolean" || leaf.names.includes("#")) return false;
+  if (lifeNames.has(name) || (name === "groupkey" && !inBatch)) return true;
+  return name === "id" && /^(incident|issue|problem)$/.test(leaf.names.at(-2) ?? "");
+}
+
+function namesRule(leaf: Leaf): boolean {
+  const name = leaf.names.at(-1) ?? "";
+  if (leaf.names.includes("#")) return false;
+  return ruleNames.has(name) || (/^(id|uid|name)$/.test(name) && ruleContainers.has(leaf.names.at(-2) ?? ""));
+}
+
+function namesSubject(leaf: Leaf): boolean {
+  const name = leaf.names.at(-1) ?? "";
+  if (leaf.names.at(-2) === "labels") return name !== "severity" && name !== "alertname";
+  return (
+    subjectNames.has(name) || (/^(id|key|name)$/.test(name) && subjectNames.has(leaf.names.at(-2) ?? ""))
+  );
+}
+
+function showPair(leaf: Leaf): string {
+  return `${leaf.names.slice(-2).join(".")}=${cleanLine(leaf.text)}`;
+}
+
+/** The title without its status and its own reading, which differ from one message to the next. */
+function steadyTitle({ found, title }: KeySources): string {
+  let steady = cleanLine(withoutStatus(found.title ?? title)).toLowerCase();
+  for (const reading of [found.value, found.previousValue]) {
+    if (reading !== undefined && reading.length > 1) steady = steady.replaceAll(reading.toLowerCase(), "…");
+  }
+  return steady;
+}
+
+/** Kinds are prefixed, so that a title can never equal somebody's fingerprint; long keys are hashed. */
+function keyOf(kind: string, parts: string[]): string {
+  const key = `${kind}:${parts.filter((part) => part !== "").join("|")}`;
+  if (key.length <= maxKeyLength) return key;
+  return `${kind}:sha256:${createHash("sha256").update(key).digest("hex")}`;
+}

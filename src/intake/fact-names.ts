@@ -1,0 +1,140 @@
+import { type Leaf, laterElement } from "./leaves.ts";
+
+/**
+ * The usual names of each fact, the preferred first. A name is lower case without separators (`alert_name` and
+ * `alertName` are `alertname`); `metric.key` means `key` directly inside `metric`. Collected from the payloads of
+ * Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma, CloudWatch, PagerDuty, Opsgenie, Slack, Discord,
+ * CloudEvents and Standard Webhooks, and from what market-data and trading services call things.
+ */
+const names = {
+  title: `title alerttitle eventtitle notificationtitle messagetitle subject headline summary alertname alarmname
+    rulename alertrulename rule.name monitorname monitor.name checkname check.name incidentname problemname
+    issue.title pullrequest.title release.name workflowrun.displaytitle workflowrun.name discussion.title
+    subscriptionname subscription.name alert triggeredrule strategyname name displayname`,
+  weakTitle: `eventtype alerttype notificationtype event type kind action category topic zen`,
+  text: `text message description content body msg alertmessage alertdescription alerttext eventmessage eventmsg
+    textonly newstatereason alarmdescription errormessage reason details detail note notes comment summary
+    headcommit.message issue.body pullrequest.body rule.description heartbeat.msg output caption`,
+  severity: `severity alertseverity sev criticality level alertlevel loglevel priority alertpriority urgency
+    importance impact alerttype rule.severity rule.level subscription.severity color`,
+  status: `status alertstatus state alertstate newstate newstatevalue currentstate currentstatus alerttransition
+    transition eventaction heartbeat.status monitor.status incident.state issue.state issue.status
+    resolved isresolved recovered firing isfiring triggered istriggered action event eventtype type`,
+  metric: `metrickey metric.key metricname metric.name metric.metricname metricid metric.id metric indicator
+    subscription.metrickey subscription.metric rule.metric name key`,
+  token: `tokensymbol token.symbol metric.tokensymbol metric.token.symbol symbol metric.symbol ticker token asset.symbol
+    assetsymbol asset coin metric.token subscription.token pair tradingpair market tokenname token.name metric.tokenname
+    tokenaddress token.address metric.tokenaddress metric.token.address contractaddress`,
+  chain: `chain chainname chain.name network network.name blockchain metric.chain metric.chain.name metric.network
+    token.chain pool.chain metric.token.chain subscription.chain chainid chain.id metric.chainid metric.chain.id
+    token.chainid pool.chainid metric.token.chainid subscription.chainid networkid`,
+  value: `value currentvalue newvalue metricvalue actualvalue observedvalue latestvalue measuredvalue actual
+    metric.value metric.currentvalue metric.latestvalue metric.lastvalue value.current value.new current
+    lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a metric.price`,
+  previousValue: `previousvalue prevvalue oldvalue priorvalue formervalue value.previous value.old metric.previousvalue
+    metric.prevvalue metric.oldvalue previousprice prevprice oldprice previous prev before`,
+  threshold: `threshold thresholdvalue alertthreshold criticalthreshold thresholdcritical condition.threshold
+    rule.threshold subscription.threshold trigger.threshold metric.threshold condition.value subscription.condition.value
+    subscription.condition.threshold subscription.value rule.value targetvalue target limit targetprice`,
+  unit: `unit units valueunit metric.unit metricunit metric.units subscription.unit`,
+  occurredAt: `occurredat triggeredat firedat eventtime eventtimestamp alerttime alerttimestamp detectedat happenedat
+    timestamp time datetime heartbeat.time statechangetime statetransitiontime startsat starttime startedat ts date
+    metric.timestamp eventdate sentat timenow createdat created`,
+  link: `link alerturl alertlink eventurl incidenturl weburl permalink url href htmlurl dashboardurl panelurl
+    generatorurl detailsurl viewurl titlelink chartlink charturl issue.htmlurl pullrequest.htmlurl release.htmlurl
+    workflowrun.htmlurl issue.weburl rule.url runbookurl externalurl subscription.url metric.url`,
+  externalId: `eventid messageid notificationid deliveryid event.id uuid guid alertid alert.id incidentid incident.id
+    id triggerid`,
+  source: `source sender application app appname service servicename provider system integration projectname
+    repository.fullname project username`,
+} as const;
+
+export type FactName = keyof typeof names;
+
+/** Containers that only wrap: a fact inside them is as good as one beside them. */
+const wrappers =
+  words(`data alert event payload body detail details labels annotations commonlabels commonannotations
+  attributes properties notification message msg params content result record item info extra fields dimensions tags
+  trigger attachments embeds evalmatches incident alarm alerts events values customdetails context metricalert object
+  items`);
+
+/** Containers that are things of their own: their name or state is not the alert's. */
+const entities =
+  words(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
+  repository organization org team installation footer avatar metric subscription rule monitor heartbeat chain network
+  asset previous old before baseline history receiver channel bot device check project links pullrequest headcommit
+  commits contexts request exception sdk useragent`);
+
+/** Facts that are not believed when they stand in a container that nobody knows. */
+const shallowFacts = new Set<FactName>(["status", "externalId", "source", "weakTitle", "previousValue"]);
+
+interface Pattern {
+  fact: FactName;
+  rank: number;
+  /** The names before the last one. */
+  parents: string[];
+}
+
+const patternsByLastName = indexPatterns();
+
+function indexPatterns(): ReadonlyMap<string, Pattern[]> {
+  const index = new Map<string, Pattern[]>();
+  for (const [fact, list] of Object.entries(names) as [FactName, string][]) {
+    for (const [rank, pattern] of list.trim().split(/\s+/).entries()) {
+      const parents = pattern.split(".");
+      const last = parents.pop() ?? "";
+      index.set(last, [...(index.get(last) ?? []), { fact, rank, parents }]);
+    }
+  }
+  return index;
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+export interface Candidate {
+  leaf: Leaf;
+  /** Smaller is better: first a known place, then the table's order, then depth. */
+  score: number;
+}
+
+/** For each fact the leaves that bear one of its names, the best first. */
+export function findCandidates(leaves: Leaf[]): Record<FactName, Candidate[]> {
+  const found = Object.fromEntries(Object.keys(names).map((fact) => [fact, []])) as unknown as Record<
+    FactName,
+    Candidate[]
+  >;
+  for (const leaf of leaves) {
+    for (const pattern of patternsByLastName.get(leaf.names.at(-1) ?? "") ?? []) {
+      const score = scoreOf(leaf, pattern);
+      if (score !== undefined) found[pattern.fact].push({ leaf, score });
+    }
+  }
+  for (const candidates of Object.values(found)) candidates.sort((a, b) => a.score - b.score);
+  return found;
+}
+
+function scoreOf(leaf: Leaf, { fact, rank, parents }: Pattern): number | undefined {
+  const outside = leaf.names.length - 1 - parents.length;
+  if (outside < 0 || parents.some((parent, at) => leaf.names[outside + at] !== parent)) return undefined;
+  let unknown = 0;
+  for (let at = 0; at < outside; at += 1) {
+    const name = leaf.names[at] ?? "";
+    if (entities.has(name)) return undefined;
+    if (!wrappers.has(name)) unknown += 1;
+  }
+  if (unknown > 0 && shallowFacts.has(fact)) return undefined;
+  return unknown * 100_000 + rank * 100 + outside;
+}
+
+/** Drops the containers that only wrap from the front of a path, for showing. */
+export function withoutWrappers(path: string[]): string[] {
+  let start = 0;
+  while (
+    start < path.length - 1 &&
+    (wrappers.has((path[start] ?? "").toLowerCase()) || path[start] === "[0]")
+  )
+    start += 1;
+  return path.slice(start);
+}

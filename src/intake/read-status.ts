@@ -1,0 +1,74 @@
+import type { AlertStatus } from "../core/alert.ts";
+
+const meanings: Readonly<Record<"firing" | "resolved", string>> = {
+  firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened
+    active activated problem down critical crit warning warn error breached breach exceeded failed failing failure
+    unhealthy degraded started ongoing unresolved inalarm offline`,
+  resolved: `resolved resolve resolving ok okay recovered recovery recover normal normalized backtonormal up closed close
+    cleared clear inactive deactivated healthy fixed restored ended online nolongerfiring nolongertriggered`,
+};
+
+const statusOfWord = new Map<string, AlertStatus>(
+  (Object.entries(meanings) as [AlertStatus, string][]).flatMap(([status, list]) =>
+    list
+      .trim()
+      .split(/\s+/)
+      .map((word): [string, AlertStatus] => [word, status]),
+  ),
+);
+
+/** Names whose value is a kind of event, of which only the last word may tell a status: `alert.resolved`. */
+const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction"]);
+
+/**
+ * `names` are the normalised names that lead to the value. Undefined: it tells no status; so do words like "pending" and
+ * "no data", which are neither.
+ */
+export function readStatus(text: string, names: string[]): AlertStatus | undefined {
+  const name = names.at(-1) ?? "";
+  const word = text.trim().toLowerCase();
+  if (word === "true" || word === "false") return readFlag(name, word === "true");
+  // Uptime Kuma counts: 0 is down, 1 is up.
+  if (names.at(-2) === "heartbeat" && /^[01]$/.test(word)) return word === "0" ? "firing" : "resolved";
+  if (eventNames.has(name)) return readEventKind(word);
+  return (
+    statusOfWord.get(word.replace(/[^a-z]+/g, "")) ??
+    statusOfWord.get(/^[a-z]+(?=\s*[:([-])/.exec(word)?.[0] ?? "")
+  );
+}
+
+function readFlag(name: string, flag: boolean): AlertStatus | undefined {
+  if (/resolved|recovered/.test(name)) return flag ? "resolved" : "firing";
+  if (/firing|triggered/.test(name)) return flag ? "firing" : "resolved";
+  return undefined;
+}
+
+function readEventKind(kind: string): AlertStatus | undefined {
+  const last = kind.split(/[^a-z]+/).at(-1) ?? "";
+  // "metric.alert" and "price.up" name a subject, not a state.
+  return last === "alert" || last === "up" || last === "down" ? undefined : statusOfWord.get(last);
+}
+
+const leadingTag =
+  /^[^\p{L}\p{N}[(]{0,8}(?:[[(]\s*[^\p{L}\p{N}\])]{0,6}([\p{L} ]{2,24}?)(?:\s*:\s*\d+)?\s*[\])]|(\p{L}{2,24})\s*:(?!\S))/u;
+
+/** The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without it, undefined. */
+export function leadingWord(title: string): string | undefined {
+  const match = leadingTag.exec(title);
+  return (match?.[1] ?? match?.[2])?.trim().toLowerCase();
+}
+
+/** The status that a leading word tells, if it does. */
+export function statusOfLeadingWord(word: string): AlertStatus | undefined {
+  return word === "alert" ? undefined : statusOfWord.get(word.replace(/[^a-z]+/g, ""));
+}
+
+/** A title without its leading status words, so that firing and resolved share it. */
+export function withoutStatus(title: string): string {
+  let rest = title;
+  for (let word = leadingWord(rest); word !== undefined && statusOfWord.has(word.replace(/[^a-z]+/g, "")); ) {
+    rest = rest.replace(leadingTag, "").trimStart();
+    word = leadingWord(rest);
+  }
+  return rest === "" ? title : rest;
+}

@@ -1,0 +1,64 @@
+/** Instants outside are no times of an alert but zeros, counters and placeholders like 0001-01-01. */
+const earliestAt = Date.UTC(2000, 0, 1);
+const latestAt = Date.UTC(2100, 0, 1);
+
+export interface ReadTime {
+  /** Epoch milliseconds. */
+  at: number;
+  /** The text names no zone, and UTC was taken. */
+  assumedUtc: boolean;
+}
+
+/**
+ * ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the date format of mail and HTTP,
+ * and epoch seconds, milliseconds, microseconds or nanoseconds, told apart by size. A date alone is no instant: undefined.
+ */
+export function readTime(text: string): ReadTime | undefined {
+  const trimmed = text.trim();
+  if (trimmed.length > 64) return undefined;
+  const read = readEpoch(trimmed) ?? readIso(trimmed) ?? readMailDate(trimmed);
+  return read !== undefined && isSane(read.at) ? read : undefined;
+}
+
+function isSane(at: number): boolean {
+  return at >= earliestAt && at < latestAt;
+}
+
+function readEpoch(text: string): ReadTime | undefined {
+  if (!/^\d+(?:\.\d+)?(?:[eE]\+?\d{1,2})?$/.test(text)) return undefined;
+  const number = Number(text);
+  const at = [number * 1000, number, number / 1e3, number / 1e6].map(Math.round).find(isSane);
+  return at === undefined ? undefined : { at, assumedUtc: false };
+}
+
+const isoPattern =
+  /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d)(?: [A-Z]{3,4})?)?$/i;
+
+function readIso(text: string): ReadTime | undefined {
+  const match = isoPattern.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const milliseconds = Math.floor(Number(`0.${match[7] ?? "0"}`) * 1000);
+  const local = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
+  // Date.UTC carries 31 February over into March; such a text is a mistake and no instant.
+  if (new Date(local).getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return undefined;
+  const offsetMinutes = match[9] === undefined ? 0 : Number(match[10]) * 60 + Number(match[11]);
+  const at = local - (match[9] === "-" ? -1 : 1) * offsetMinutes * 60_000;
+  return { at, assumedUtc: match[8] === undefined && match[9] === undefined };
+}
+
+function readMailDate(text: string): ReadTime | undefined {
+  if (
+    !/^(?:[A-Z][a-z]{2}, ?)?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:GMT|UTC|[+-]\d{4})$/.test(text)
+  )
+    return undefined;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : { at, assumedUtc: false };
+}

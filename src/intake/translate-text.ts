@@ -1,0 +1,50 @@
+import type { AlertFacts } from "../core/alert.ts";
+import { deriveAlertKey } from "./alert-key.ts";
+import { findFacts } from "./find-facts.ts";
+import { listLeaves } from "./leaves.ts";
+import { headlineOfText } from "./make-title.ts";
+import { findMetricKey, readMetricKey } from "./metric-key.ts";
+import { cleanText } from "./plain-text.ts";
+import { readLines } from "./read-lines.ts";
+import { findLink } from "./read-link.ts";
+
+/**
+ * A plain text: its first line is the title and all of it is shown, so its `Name: value` lines give facts and no fields.
+ * The first address in it is the link.
+ */
+export function translateText(sent: string, notes: string[]): AlertFacts {
+  const text = cleanText(sent);
+  const headline = headlineOfText(text);
+  const { leaves } = listLeaves(readLines(text));
+  const {
+    title: _title,
+    weakTitle: _weakTitle,
+    text: _text,
+    used,
+    notes: guesses,
+    ...facts
+  } = findFacts([
+    ...leaves,
+    // Read last, so that a leading "[CRITICAL]" counts when no line names a severity.
+    { path: ["title"], names: ["title"], kind: "string", text: headline.title },
+  ]);
+  const metric = facts.metric ?? findMetricKey(text);
+  const parts = metric === undefined ? undefined : readMetricKey(metric);
+  const all = {
+    ...facts,
+    metric,
+    chain: facts.chain ?? parts?.chain,
+    token: facts.token ?? (parts?.kind === "token" ? parts.address : undefined),
+    link: facts.link ?? findLink(text),
+  };
+  const found = { ...all, title: headline.title, text: headline.text, used, notes: guesses };
+  return {
+    title: headline.title,
+    ...all,
+    format: "text",
+    text: headline.text,
+    alertKey: deriveAlertKey({ leaves, found, title: headline.title, text: headline.text, inBatch: false }),
+    fields: [],
+    notes: [...notes, ...guesses, ...headline.notes],
+  };
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import type { AlertFacts, Translation } from "../core/alert.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { deriveAlertKey } from "./alert-key.ts";
+import { findFacts } from "./find-facts.ts";
+import { inheritEnvelope } from "./inherit-envelope.ts";
+import { type Leaf, listLeaves } from "./leaves.ts";
+import { listFields } from "./list-fields.ts";
+import { makeHeadline, maxTextLength } from "./make-title.ts";
+import { cleanText, cut, formatBytes } from "./plain-text.ts";
+import type { Reading } from "./read-body.ts";
+import { readRequest } from "./split-batch.ts";
+import { translateText } from "./translate-text.ts";
+import { unwrapPayload } from "./unwrap-payload.ts";
+
+/**
+ * Reads what a request says: one translation for each of its alerts, `countAlerts` of them and at least one. Pure, and
+ * never throws: a body that cannot be read is described as well as it can be. Work is linear in the body's length.
+ */
+export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
+  const request = readRequest(body, contentType);
+  if (request.kind === "single") return [translateReading(request.reading, body)];
+  return request.items.map((item) => {
+    const payload = inheritEnvelope(item, request.envelope);
+    return {
+      facts: translatePayload(payload, { format: "json", notes: request.notes, inBatch: true }),
+      payload,
+    };
+  });
+}
+
+function translateReading(reading: Reading, body: Uint8Array): Translation {
+  const { format, notes } = reading;
+  switch (format) {
+    case "json":
+    case "form":
+      return { facts: translatePayload(reading.value, { format, notes }), payload: reading.value };
+    case "broken-json":
+      return { facts: translateBroken(reading.found, reading.text, notes) };
+    case "text":
+      return { facts: translateText(reading.text, notes) };
+    case "binary": {
+      const title = `Alert (binary body: ${reading.what}, ${formatBytes(body.length)})`;
+      return {
+        facts: describe(title, "binary", `binary:${createHash("sha256").update(body).digest("hex")}`, notes),
+      };
+    }
+    case "empty":
+      return { facts: describe("Alert (empty body)", "empty", "empty:body", notes) };
+    default:
+      return reading satisfies never;
+  }
+}
+
+interface PayloadContext {
+  format: "json" | "form" | "broken-json";
+  notes: string[];
+  inBatch?: boolean;
+  /** The body itself, where the payload is only a part of it; it is shown below the sender's text. */
+  whole?: string;
+}
+
+function translatePayload(payload: Json, context: PayloadContext): AlertFacts {
+  const { leaves, more } = listLeaves(isJsonObject(payload) ? unwrapPayload(payload) : payload);
+  const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
+  if (bare?.kind === "string") return { ...translateText(bare.text, context.notes), format: context.format };
+  return translateLeaves(leaves, more, context, `Alert (${nameOfEmpty(payload)})`);
+}
+
+function translateLeaves(
+  leaves: Leaf[],
+  more: number,
+  context: PayloadContext,
+  otherwise: string,
+): AlertFacts {
+  const found = findFacts(leaves);
+  const { title: _title, weakTitle: _weakTitle, text: _text, notes, used, ...facts } = found;
+  const headline = makeHeadline(found, leaves, otherwise);
+  const text = appendWhole(headline.text, context.whole);
+  const list = listFields(leaves, { used, texts: [headline.title, text] }, more);
+  const inBatch = context.inBatch ?? false;
+  return {
+    title: headline.title,
+    ...facts,
+    format: context.format,
+    text,
+    alertKey: deriveAlertKey({ leaves, found, title: headline.title, text, inBatch }),
+    fields: list.fields,
+    notes: [...context.notes, ...notes, ...headline.notes, ...list.notes],
+  };
+}
+
+/** The whole body is shown as it came, since what was salvaged is partly a guess. */
+function translateBroken(found: JsonObject | undefined, text: string, notes: string[]): AlertFacts {
+  if (found === undefined) return { ...translateText(text, notes), format: "broken-json" };
+  return translatePayload(found, { format: "broken-json", notes, whole: text });
+}
+
+function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {
+  if (whole === undefined) return text;
+  return cut(text === undefined ? cleanText(whole) : `${text}\n\n${cleanText(whole)}`, maxTextLength);
+}
+
+function nameOfEmpty(payload: Json): string {
+  if (payload === null) return "JSON null";
+  if (Array.isArray(payload)) return "empty JSON list";
+  return isJsonObject(payload) ? "empty JSON object" : "empty JSON text";
+}
+
+function describe(
+  title: string,
+  format: AlertFacts["format"],
+  alertKey: string,
+  notes: string[],
+): AlertFacts {
+  return { title, severity: "unknown", status: "unknown", format, alertKey, fields: [], notes };
+}
