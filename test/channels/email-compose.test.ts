@@ -149,7 +149,12 @@ describe("hostile text", () => {
   });
 
   it("a subject that looks encoded is shown as it was written", async () => {
-    expect((await read({ subject: "=?utf-8?B?WA==?=" })).subject).toBe("=?utf-8?B?WA==?=");
+    for (const subject of ["=?utf-8?B?WA==?=", `=?utf-8?B?WA==?= ${"ü=?🚨 ".repeat(40)}=?`]) {
+      const mail = await read({ subject });
+      expect(mail.subject).toBe(subject);
+      expect(headerNames(mail.source).toSorted()).toEqual(expectedNames);
+      expect(Math.max(...mail.source.split("\r\n").map((line) => line.length))).toBeLessThanOrEqual(76);
+    }
   });
 
   it("NUL and half characters in the body are replaced, the rest stays", async () => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import MailComposer from "nodemailer/lib/mail-composer";
+import { encodeWord } from "nodemailer/lib/mime-funcs";
 import { type MailAddress, mailDomainOf } from "../../core/mail-address.ts";
 import type { Message } from "../../core/message.ts";
 import type { SendContext } from "../../core/ports.ts";
@@ -41,7 +42,6 @@ export async function composeMail(
   const composer = new MailComposer({
     from: { name: from.name ?? "", address: from.address },
     to: { name: "", address: to },
-    subject: headerText(message.subject) || "Alert",
     text: bodyText(message.text),
     html: bodyText(message.html),
     messageId,
@@ -49,6 +49,7 @@ export async function composeMail(
     inReplyTo: answered ?? root,
     references: answered === undefined ? [root] : [root, answered],
     headers: {
+      Subject: subjectHeader(headerText(message.subject) || "Alert"),
       // RFC 3834: no holiday notices in return; Exchange wants its own word for it.
       "Auto-Submitted": "auto-generated",
       "X-Auto-Response-Suppress": "All",
@@ -66,6 +67,12 @@ function headerText(text: string): string {
     .replaceAll(/\p{Cs}/gu, "\uFFFD")
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
     .trim();
+}
+
+/** A sender's `=?utf-8?B?…?=` would be shown decoded, as words that no page of ours and no log ever showed. */
+function subjectHeader(subject: string): string | { prepared: true; value: string } {
+  if (!subject.includes("=?")) return subject;
+  return { prepared: true, value: encodeWord(subject, "B", 60).replaceAll("?= =?", "?=\r\n =?") };
 }
 
 /** NUL ends a text in some readers, and half a surrogate pair cannot be written in UTF-8. */

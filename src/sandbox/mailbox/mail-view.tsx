@@ -1,0 +1,131 @@
+import type { FC } from "hono/jsx";
+import type { ReceivedMail } from "./received-mail.ts";
+import type { Thread } from "./threads.ts";
+
+/** Addresses of the page, made in one place. */
+export function pathOf(mailbox: string, mail?: ReceivedMail, part?: "html" | "source"): string {
+  const parts = [
+    mailbox,
+    ...(mail === undefined ? [] : [String(mail.id)]),
+    ...(part === undefined ? [] : [part]),
+  ];
+  return `/mailboxes/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+export const MailboxList: FC<{ mailboxes: string[]; current?: string; count(mailbox: string): number }> = ({
+  mailboxes,
+  current,
+  count,
+}) => (
+  <nav class="mailboxes" id="mailboxes" data-live aria-label="Mailboxes">
+    {mailboxes.map((mailbox) => (
+      <a href={pathOf(mailbox)} aria-current={mailbox === current ? "page" : undefined}>
+        <span class="title">{mailbox}</span>
+        <span class="count">{count(mailbox)}</span>
+      </a>
+    ))}
+    {mailboxes.length === 0 && (
+      <p class="quiet empty">No mail has come yet. A mailbox appears with its first mail.</p>
+    )}
+  </nav>
+);
+
+export const ThreadList: FC<{ mailbox: string; threads: Thread[]; current?: ReceivedMail }> = ({
+  mailbox,
+  threads,
+  current,
+}) => (
+  <section class="threads" id="threads" data-live aria-label={`Mails of ${mailbox}`}>
+    {threads.map((thread) => (
+      <ol class="thread">
+        {thread.mails.toReversed().map((mail, index) => (
+          <li class={index === 0 ? "" : "earlier"}>
+            <a
+              id={`mail-${mail.id}`}
+              class="mail-line"
+              href={pathOf(mailbox, mail)}
+              aria-current={mail.id === current?.id ? "page" : undefined}
+            >
+              <span class="from">{nameOf(mail.from)}</span>
+              <Instant at={mail.receivedAt} />
+              <span class="subject">{mail.subject === "" ? "(no subject)" : mail.subject}</span>
+              {index === 0 && thread.mails.length > 1 && <span class="size">{thread.mails.length}</span>}
+              {mail.copies > 1 && <span class="copies">came {mail.copies} times</span>}
+              {index === 0 && <span class="snippet">{snippetOf(mail)}</span>}
+            </a>
+          </li>
+        ))}
+      </ol>
+    ))}
+    {threads.length === 0 && <p class="quiet empty">No mail in {mailbox} yet.</p>}
+  </section>
+);
+
+export const MailView: FC<{ mail: ReceivedMail }> = ({ mail }) => (
+  <article class="mail">
+    <header>
+      <a class="back" href={pathOf(mail.mailbox)}>
+        All mails of {mail.mailbox}
+      </a>
+      <h1>{mail.subject === "" ? "(no subject)" : mail.subject}</h1>
+      <dl>
+        <dt>From</dt>
+        <dd>{mail.from}</dd>
+        <dt>To</dt>
+        <dd>{mail.to}</dd>
+        <dt>Dated</dt>
+        <dd>
+          <Instant at={mail.date} />, came <Instant at={mail.receivedAt} />
+          <span id="copies" data-live>
+            {mail.copies > 1 && <span class="copies">came {mail.copies} times, shown once</span>}
+          </span>
+        </dd>
+      </dl>
+    </header>
+    {mail.html === "" ? (
+      <pre class="text">{mail.text}</pre>
+    ) : (
+      <>
+        <iframe
+          title="The mail as its reader sees it"
+          src={pathOf(mail.mailbox, mail, "html")}
+          sandbox="allow-popups allow-popups-to-escape-sandbox"
+          referrerpolicy="no-referrer"
+        />
+        <details id="text">
+          <summary>As plain text</summary>
+          <pre class="text">{mail.text}</pre>
+        </details>
+      </>
+    )}
+    <details id="headers">
+      <summary>Headers</summary>
+      <table>
+        {mail.headers.map(({ name, value }) => (
+          <tr>
+            <th scope="row">{name}</th>
+            <td>{value}</td>
+          </tr>
+        ))}
+      </table>
+    </details>
+    <p class="quiet">
+      <a href={pathOf(mail.mailbox, mail, "source")}>The mail as it came</a>
+      {mail.attachments > 0 && `, with ${mail.attachments} attachments`}
+    </p>
+  </article>
+);
+
+const Instant: FC<{ at: number }> = ({ at }) => {
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso}>{iso.slice(11, 19)}</time>;
+};
+
+function nameOf(from: string): string {
+  return /^(.+) <[^<>]+>$/.exec(from)?.[1] ?? from;
+}
+
+function snippetOf({ text }: ReceivedMail): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 140 ? `${line.slice(0, 139).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
+}

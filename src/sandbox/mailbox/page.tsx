@@ -1,0 +1,173 @@
+import { Hono } from "hono";
+import { csrf } from "hono/csrf";
+import { secureHeaders } from "hono/secure-headers";
+import { streamSSE } from "hono/streaming";
+import { chosenFault, FaultForm } from "./fault-form.tsx";
+import { type MailFaults, readMailFault } from "./faults.ts";
+import type { Inbox } from "./inbox.ts";
+import { MailboxList, MailView, pathOf, ThreadList } from "./mail-view.tsx";
+import { pageScript } from "./page-script.ts";
+import { pageStyle } from "./page-style.ts";
+import type { ReceivedMail } from "./received-mail.ts";
+import { groupThreads } from "./threads.ts";
+
+export interface MailboxPageDeps {
+  inbox: Inbox;
+  faults: MailFaults;
+}
+
+export interface MailboxPage {
+  fetch: Hono["fetch"];
+  /** Ends the event streams. */
+  close(): void;
+}
+
+const pagePolicy = {
+  defaultSrc: ["'none'"],
+  styleSrc: ["'self'"],
+  scriptSrc: ["'self'"],
+  imgSrc: ["data:"],
+  connectSrc: ["'self'"],
+  frameSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
+};
+
+/** A mail is a stranger's page: no scripts, no forms, nothing loaded, an origin of its own. Links open elsewhere. */
+const mailPolicy =
+  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
+
+/**
+ * What people see of the stand-in: `/` the mailboxes, `/mailboxes/<address>` the threads of one, `/mailboxes/<address>/<id>`
+ * a mail, below it `/html` and `/source`; `/events` tells changes, `/mails.json` is for scripts, `POST /faults` breaks the
+ * next mail (the page's form, or JSON like the argument of `faults.next`).
+ */
+export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPage {
+  const app = new Hono();
+  const closing = new AbortController();
+  // First in, last out: what it sets replaces the page's own policy.
+  app.use("/mailboxes/:mailbox/:id/html", async (c, next) => {
+    await next();
+    c.header("content-security-policy", mailPolicy);
+  });
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: pagePolicy,
+      strictTransportSecurity: false,
+      referrerPolicy: "no-referrer",
+    }),
+  );
+  app.use(csrf());
+
+  const render = (mailbox: string | undefined, mail?: ReceivedMail) => (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>
+          {mailbox === undefined ? "Stand-in mailbox" : `${mail?.subject ?? mailbox} · stand-in mailbox`}
+        </title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/page.css" />
+        <script src="/page.js" defer />
+      </head>
+      <body class={mail === undefined ? "listing" : "reading"}>
+        <p class="banner">
+          <b>Stand-in for a mail provider.</b> Nothing here leaves this machine.{" "}
+          <span id="live-state">Live</span>
+        </p>
+        <main>
+          <div class="side">
+            <MailboxList
+              mailboxes={inbox.mailboxes()}
+              current={mailbox}
+              count={(name) => inbox.mails(name).length}
+            />
+            <FaultForm mailbox={mailbox ?? ""} pending={faults.pending()} />
+          </div>
+          {mailbox !== undefined && (
+            <ThreadList mailbox={mailbox} threads={groupThreads(inbox.mails(mailbox))} current={mail} />
+          )}
+          {mail === undefined ? (
+            <p class="mail quiet none">Choose a mail to read it.</p>
+          ) : (
+            <MailView mail={mail} />
+          )}
+        </main>
+      </body>
+    </html>
+  );
+  const findMail = (mailbox: string, id: string) => inbox.find(mailbox, Number(id));
+
+  app.get("/", (c) => {
+    const [first] = inbox.mailboxes();
+    return first === undefined ? c.html(render(undefined)) : c.redirect(pathOf(first));
+  });
+  app.get("/mailboxes/:mailbox", (c) => {
+    const mailbox = c.req.param("mailbox").toLowerCase();
+    return inbox.mailboxes().includes(mailbox) ? c.html(render(mailbox)) : c.redirect("/");
+  });
+  app.get("/mailboxes/:mailbox/:id", (c) => {
+    const mail = findMail(c.req.param("mailbox"), c.req.param("id"));
+    return mail === undefined ? c.redirect("/") : c.html(render(mail.mailbox, mail));
+  });
+  app.get("/mailboxes/:mailbox/:id/html", (c) => {
+    const mail = findMail(c.req.param("mailbox"), c.req.param("id"));
+    if (mail === undefined) return c.notFound();
+    const document = `<!doctype html><base target="_blank">${mail.html}`;
+    return c.body(document, 200, { "content-type": "text/html; charset=utf-8" });
+  });
+  app.get("/mailboxes/:mailbox/:id/source", (c) => {
+    const mail = findMail(c.req.param("mailbox"), c.req.param("id"));
+    if (mail === undefined) return c.notFound();
+    return c.body(Buffer.from(mail.source, "latin1"), 200, { "content-type": "text/plain; charset=utf-8" });
+  });
+  app.get("/mails.json", (c) => c.json({ data: inbox.mails(c.req.query("mailbox")) }));
+
+  app.get("/events", (c) =>
+    streamSSE(c, async (stream) => {
+      let wake = () => {};
+      let dirty = true;
+      const notice = () => {
+        dirty = true;
+        wake();
+      };
+      const stop = inbox.onChange(notice);
+      stream.onAbort(notice);
+      closing.signal.addEventListener("abort", notice, { once: true });
+      while (!stream.aborted && !closing.signal.aborted) {
+        if (dirty) {
+          dirty = false;
+          await stream.writeSSE({ event: "change", data: "" });
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+      stop();
+      closing.signal.removeEventListener("abort", notice);
+    }),
+  );
+
+  app.post("/faults", async (c) => {
+    const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
+    const given: unknown = isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined);
+    const { choice, mailbox } = (given ?? {}) as Record<string, unknown>;
+    const fault = readMailFault(isForm ? { ...chosenFault(choice), mailbox } : given);
+    if (typeof fault === "string") return c.json({ error: fault }, 400);
+    faults.next(fault);
+    if (!isForm) return c.json({ data: { pending: faults.pending() } }, 201);
+    return c.redirect(fault.mailbox === undefined ? "/" : pathOf(fault.mailbox), 303);
+  });
+  app.post("/faults/clear", (c) => {
+    faults.clear();
+    return c.redirect("/", 303);
+  });
+
+  app.get("/page.css", (c) => c.body(pageStyle, 200, { "content-type": "text/css; charset=utf-8" }));
+  app.get("/page.js", (c) => c.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" }));
+
+  return { fetch: app.fetch, close: () => closing.abort() };
+}
