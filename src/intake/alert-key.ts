@@ -50,7 +50,7 @@ export interface KeySources {
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
   const life = leaves.find((leaf) => namesLife(leaf, sources.inBatch));
-  if (life !== undefined) return keyOf(life.names.at(-1) ?? "key", [cleanLine(life.text)]);
+  if (life !== undefined) return keyOf(kindOfLife(life), [cleanLine(life.text)]);
 
   const facts = [found.metric, found.token, found.chain].filter((fact) => fact !== undefined);
   const told = new Set<string>(facts);
@@ -73,11 +73,18 @@ function wordsOf({ found, leaves, text }: KeySources): string[] {
   const said = leaves.filter(
     (leaf) => !found.used.has(leaf) && (leaf.kind === "string" || /id$/.test(leaf.names.at(-1) ?? "")),
   );
-  return [text ?? "", ...said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair)];
+  const words = said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair);
+  return text === undefined && words.length === 0
+    ? []
+    : [`words ${digestOf([text, ...words].join("\n")).slice(0, 16)}`];
 }
 
 function showSorted(leaves: Leaf[]): string[] {
   return leaves.map(showPair).toSorted();
+}
+
+function kindOfLife({ names }: Leaf): string {
+  return names.slice(names.at(-1) === "id" ? -2 : -1).join(".");
 }
 
 function namesLife(leaf: Leaf, inBatch: boolean): boolean {
@@ -118,5 +125,9 @@ function steadyTitle({ found, title }: KeySources): string {
 function keyOf(kind: string, parts: string[]): string {
   const key = `${kind}:${parts.filter((part) => part !== "").join("|")}`;
   if (key.length <= maxKeyLength) return key;
-  return `${kind}:sha256:${createHash("sha256").update(key).digest("hex")}`;
+  return `${kind}:sha256:${digestOf(key)}`;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

@@ -25,11 +25,14 @@ export function readChatMessage(payload: JsonObject): JsonObject | undefined {
   const titled = cards.find((card) => typeof card.title === "string");
   const title = textOf(header?.text) ?? textOf(titled?.title) ?? textOf(payload.title);
   if (title !== undefined) message.title = title;
+  // Beside blocks the text is only their stand-in for small screens.
+  const [first, last] = blocks.length === 0 ? [payload.text, undefined] : [undefined, payload.text];
   const lines = [
-    textOf(payload.text),
+    textOf(first),
     textOf(payload.content),
     ...blocks.filter((block) => block !== header).flatMap(textsOfBlock),
     ...cards.flatMap((card) => textsOfCard(card, titled)),
+    textOf(last),
   ];
   const text = [...new Set(lines.filter((line) => line !== undefined && line !== title))].join("\n");
   if (text !== "") message.text = text;

@@ -15,8 +15,8 @@ const names = {
   text: `text message description content body msg alertmessage alertdescription alerttext eventmessage eventmsg
     textonly newstatereason alarmdescription errormessage reason details detail note notes comment summary
     headcommit.message issue.body pullrequest.body rule.description heartbeat.msg output caption`,
-  severity: `severity alertseverity sev criticality level alertlevel loglevel priority alertpriority urgency
-    importance impact alerttype rule.severity rule.level subscription.severity color`,
+  severity: `severity alertseverity sev criticality level alertlevel loglevel alerttype urgency priority alertpriority
+    importance impact rule.severity rule.level subscription.severity color`,
   status: `status alertstatus state alertstate newstate newstatevalue currentstate currentstatus alerttransition
     transition eventaction heartbeat.status monitor.status incident.state issue.state issue.status
     resolved isresolved recovered firing isfiring triggered istriggered action event eventtype type`,
@@ -43,8 +43,8 @@ const names = {
   link: `link alerturl alertlink eventurl incidenturl weburl permalink url href htmlurl dashboardurl panelurl
     generatorurl detailsurl viewurl titlelink chartlink charturl issue.htmlurl pullrequest.htmlurl release.htmlurl
     workflowrun.htmlurl issue.weburl rule.url runbookurl externalurl subscription.url metric.url`,
-  externalId: `eventid messageid notificationid deliveryid event.id uuid guid alertid alert.id incidentid incident.id
-    id triggerid`,
+  externalId: `eventid messageid notificationid deliveryid event.id uuid guid id alertid alert.id incidentid incident.id
+    triggerid`,
   source: `source sender application app appname service servicename provider system integration projectname
     repository.fullname project username`,
 } as const;

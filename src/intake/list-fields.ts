@@ -73,6 +73,11 @@ export function namesCredential(names: string[]): boolean {
   );
 }
 
+/** Go's zero time stands for "not yet". */
+function saysNothing(leaf: Leaf): boolean {
+  return machineNames.has(leaf.names.at(-1) ?? "") || leaf.text === "0001-01-01T00:00:00Z";
+}
+
 function keepOutermost(leaves: Leaf[]): Leaf[] {
   if (leaves.length <= maxFields) return leaves;
   const outermost = leaves.toSorted((a, b) => a.path.length - b.path.length).slice(0, maxFields);

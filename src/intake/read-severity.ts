@@ -21,6 +21,8 @@ const severityOfWord = new Map<string, Severity>(
   ),
 );
 
+const ofPriority = /priority|urgency|importance|impact/;
+
 export interface ReadSeverity {
   severity: Severity;
   /** Set when the meaning was a guess. */
@@ -31,6 +33,8 @@ export interface ReadSeverity {
 export function readSeverity(text: string, name: string): ReadSeverity | undefined {
   const word = text.trim().toLowerCase();
   if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);
+  // A "normal" priority is what nobody has set, and an error of normal priority is still an error.
+  if (word === "normal" && ofPriority.test(name)) return undefined;
   const plain = word.replace(/[^\p{L}\p{N}]+/gu, "");
   const severity = severityOfWord.get(plain) ?? severityOfWord.get(word.split(/[^\p{L}\p{N}]+/u)[0] ?? "");
   return severity === undefined ? undefined : { severity };
@@ -56,7 +60,7 @@ interface Scale {
 }
 
 function scaleOf(number: number, name: string): Scale | undefined {
-  if (/priority|urgency|importance|impact/.test(name)) {
+  if (ofPriority.test(name)) {
     return number > 5
       ? undefined
       : { words: "1 and 2 critical, 3 warning, 4 and 5 info", criticalTo: 2, warningTo: 3 };

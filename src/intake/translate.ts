@@ -98,7 +98,8 @@ function translateBroken(found: JsonObject | undefined, text: string, notes: str
 
 function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {
   if (whole === undefined) return text;
-  return cut(text === undefined ? cleanText(whole) : `${text}\n\n${cleanText(whole)}`, maxTextLength);
+  const shown = cleanText(whole);
+  return cut(text === undefined || shown.includes(text) ? shown : `${text}\n\n${shown}`, maxTextLength);
 }
 
 function nameOfEmpty(payload: Json): string {

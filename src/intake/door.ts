@@ -1,0 +1,216 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../core/errors.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import type { Now } from "../core/ports.ts";
+import type { Secret } from "../core/secret.ts";
+import type { Acceptance, IncomingRequest, IntakeStore } from "../core/store.ts";
+import { explicitKey } from "./dedupe.ts";
+import { keepHeaders } from "./headers.ts";
+import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
+import { readRequestBody } from "./read-request-body.ts";
+import { countAlerts } from "./split-batch.ts";
+
+export interface DoorOptions {
+  secret: Secret;
+  /** Larger bodies are answered 413. Default 1 MiB. */
+  maxBodyBytes?: number;
+  /** How long idempotency keys and bodies are remembered. Default 24 h. */
+  dedupeWindowMs?: number;
+  /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
+  idempotencyPaths?: string[];
+  /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
+  maxWaiting?: number;
+}
+
+export interface DoorDeps {
+  store: IntakeStore;
+  now: Now;
+  newId: NewId;
+  log: Log;
+  /** Called after the commit, before the answer. */
+  onAccepted(): void;
+}
+
+/** What has come to the door since the start; for `/metrics`. */
+export interface DoorCounters {
+  accepted: number;
+  alerts: number;
+  duplicates: number;
+  tooLarge: number;
+  compressed: number;
+  notStored: number;
+  unknownSecret: number;
+  aborted: number;
+}
+
+export interface Door {
+  /** True when the request is the door's: it has been or will be answered. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  counters: Readonly<DoorCounters>;
+}
+
+const prefix = "/hooks/";
+const oneDayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * `POST /hooks/<secret>`. It speaks to Node's HTTP directly: a framework's request and response objects cost more here
+ * than storing the alert does (docs/adr/0002-plain-door.md).
+ *
+ * 202 after the commit; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
+ * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
+ */
+export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
+  const { store, now, newId, log } = deps;
+  const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
+  const paths = options.idempotencyPaths ?? [];
+  const secretHash = hashOf(options.secret.reveal());
+  const bodies = createIdenticalBodies();
+  const counters: DoorCounters = {
+    accepted: 0,
+    alerts: 0,
+    duplicates: 0,
+    tooLarge: 0,
+    compressed: 0,
+    notStored: 0,
+    unknownSecret: 0,
+    aborted: 0,
+  };
+  let waiting = 0;
+
+  async function accept(request: IncomingMessage, body: Buffer): Promise<Acceptance> {
+    const contentType = request.headers["content-type"];
+    const fingerprint = fingerprintOf(body);
+    const incoming: IncomingRequest = {
+      receivedAt: now(),
+      contentType,
+      headers: keepHeaders(request.rawHeaders),
+      body,
+      fingerprint,
+      ids: Array.from({ length: countAlerts(body, contentType) }, newId),
+      origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
+      dedupeKey: explicitKey(request.headers as Record<string, string>, body, { paths }),
+      identical: bodies.policyFor(fingerprint),
+      dedupeWindowMs,
+    };
+    const acceptance = await store.acceptRequest(incoming);
+    if (acceptance.kind !== "identical") return acceptance;
+    const identical = bodies.decide(fingerprint, body, contentType);
+    return store.acceptRequest({ ...incoming, identical });
+  }
+
+  function answerAccepted(response: ServerResponse, acceptance: Acceptance): void {
+    const { ids } = acceptance;
+    const duplicate = acceptance.kind === "duplicate";
+    if (duplicate) counters.duplicates += 1;
+    else counters.alerts += ids.length;
+    counters.accepted += 1;
+    const text =
+      ids.length === 1
+        ? `{"data":{"id":"${ids[0]}","duplicate":${duplicate}}}`
+        : JSON.stringify({ data: { ids, duplicate } });
+    answer(response, 202, text);
+    log.debug("alert.accepted", { ids, duplicate });
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (waiting >= maxWaiting) {
+      counters.notStored += 1;
+      answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1, true);
+      return;
+    }
+    waiting += 1;
+    try {
+      const reading = await readRequestBody(request, maxBodyBytes);
+      if (reading.kind === "read") {
+        const acceptance = await accept(request, reading.body);
+        if (acceptance.kind === "accepted") deps.onAccepted();
+        answerAccepted(response, acceptance);
+      } else if (reading.kind === "too_large") {
+        counters.tooLarge += 1;
+        log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
+        answerError(
+          response,
+          413,
+          "too_large",
+          `The body is larger than ${maxBodyBytes} bytes.`,
+          undefined,
+          true,
+        );
+      } else counters.aborted += 1;
+    } catch (error) {
+      counters.notStored += 1;
+      const known = error instanceof AppError;
+      log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
+      const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
+      answerError(
+        response,
+        503,
+        "store_unavailable",
+        "The alert could not be stored; send it again.",
+        retryAfterMs / 1000,
+      );
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  return {
+    counters,
+    handle(request, response) {
+      const url = request.url ?? "";
+      if (!url.startsWith(prefix)) return false;
+      const end = url.indexOf("?");
+      const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
+      if (!timingSafeEqual(hashOf(given), secretHash)) {
+        counters.unknownSecret += 1;
+        answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
+      } else if (request.method !== "POST") {
+        response.setHeader("allow", "POST");
+        answerError(
+          response,
+          405,
+          "invalid_request",
+          "This is the hook: send alerts to it with POST.",
+          undefined,
+          true,
+        );
+      } else if ((request.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
+        counters.compressed += 1;
+        log.warn("alert.refused", { reason: "compressed" });
+        answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
+      } else void serve(request, response);
+      return true;
+    },
+  };
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+  });
+  response.end(text);
+}
+
+function answerError(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+  retryAfterSeconds?: number,
+  unread = false,
+): void {
+  if (retryAfterSeconds !== undefined)
+    response.setHeader("retry-after", Math.max(1, Math.ceil(retryAfterSeconds)));
+  // A body that nobody reads would be taken for the next request of the connection.
+  if (unread) response.setHeader("connection", "close");
+  answer(response, status, JSON.stringify({ error: { code, message } }));
+}

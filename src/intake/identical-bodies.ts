@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import { namesItself } from "./dedupe.ts";
+
+/** First 48 bits of the SHA-256, which a JavaScript number holds exactly. */
+export function fingerprintOf(body: Uint8Array): number {
+  return createHash("sha256").update(body).digest().readUIntBE(0, 6);
+}
+
+/**
+ * Remembers of recent bodies whether an identical one is a resend. Deciding that means reading the body, which most
+ * requests never need: only a body that has been seen before is read.
+ */
+export interface IdenticalBodies {
+  /** What the store is to do with a body like this one. */
+  policyFor(fingerprint: number): "duplicate" | "store" | "ask";
+  /** Reads the body and remembers the answer. */
+  decide(fingerprint: number, body: Uint8Array, contentType: string | undefined): "duplicate" | "store";
+}
+
+const remembered = 2048;
+
+export function createIdenticalBodies(): IdenticalBodies {
+  const known = new Map<number, "duplicate" | "store">();
+  return {
+    policyFor: (fingerprint) => known.get(fingerprint) ?? "ask",
+    decide(fingerprint, body, contentType) {
+      const policy = namesItself(body, contentType) ? "duplicate" : "store";
+      if (known.size >= remembered) known.delete(known.keys().next().value as number);
+      known.set(fingerprint, policy);
+      return policy;
+    },
+  };
+}

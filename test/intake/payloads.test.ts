@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { countAlerts } from "../../src/intake/split-batch.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import { describeFacts } from "./describe-facts.ts";
+
+const folder = new URL("../fixtures/payloads/", import.meta.url);
+const payloads = readdirSync(folder).filter(
+  (name) => /\.(json|txt)$/.test(name) && !name.endsWith(".facts.txt"),
+);
+
+/** The header is what senders most often get wrong, so every payload must read the same under each. */
+const headers = ["application/json", "text/plain; charset=utf-8", undefined];
+
+describe("the payloads of known senders", () => {
+  it.each(payloads)("reads the facts of %s as they were reviewed", async (name) => {
+    const body = readFileSync(new URL(name, folder));
+    const facts = describeFacts(translateRequest(body, undefined));
+    await expect(facts).toMatchFileSnapshot(
+      new URL(`${name.replace(/\.\w+$/, "")}.facts.txt`, folder).pathname,
+    );
+  });
+
+  it.each(payloads)("reads the same from %s under any content type", (name) => {
+    const body = readFileSync(new URL(name, folder));
+    const readings = headers.map((header) => describeFacts(translateRequest(body, header)));
+    expect(new Set(readings).size).toBe(1);
+  });
+
+  it.each(payloads)("counts the alerts of %s as it translates them", (name) => {
+    const body = readFileSync(new URL(name, folder));
+    for (const header of headers) {
+      expect(countAlerts(body, header)).toBe(translateRequest(body, header).length);
+    }
+  });
+});
