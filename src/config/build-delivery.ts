@@ -1,0 +1,72 @@
+import type { z } from "zod";
+import {
+  type AmbiguousSettings,
+  type DeliverySettings,
+  defaultDeliverySettings,
+  type RetrySchedule,
+} from "../core/delivery-settings.ts";
+import { formatDuration } from "./duration.ts";
+import type { ProblemList } from "./problem-list.ts";
+import { readShape } from "./read-shape.ts";
+import { deliverySchema } from "./schema.ts";
+
+/** The section `delivery:` over the defaults. */
+export function buildDelivery(value: unknown, problems: ProblemList): DeliverySettings {
+  const settings = defaultDeliverySettings();
+  const options = readShape(deliverySchema, value, ["delivery"], problems);
+  if (options === undefined) return settings;
+
+  const merged: DeliverySettings = {
+    schedule: mergeSchedule(settings.schedule, options),
+    webhookSchedule: mergeSchedule(settings.webhookSchedule, options.webhook ?? {}),
+    jitter: options.jitter ?? settings.jitter,
+    ambiguous: mergeAmbiguous(settings.ambiguous, options.ambiguous),
+    ambiguousEmail: mergeAmbiguous(settings.ambiguousEmail, options.ambiguousEmail),
+    breaker: {
+      openAfter: options.breaker?.failures ?? settings.breaker.openAfter,
+      firstPauseMs: options.breaker?.pause ?? settings.breaker.firstPauseMs,
+      maxPauseMs: options.breaker?.maxPause ?? settings.breaker.maxPauseMs,
+    },
+    telegramBotPace: options.telegramBotPace ?? settings.telegramBotPace,
+    leaseMs: options.lease ?? settings.leaseMs,
+    sendTimeoutMs: options.sendTimeout ?? settings.sendTimeoutMs,
+    emailSendTimeoutMs: options.emailSendTimeout ?? settings.emailSendTimeoutMs,
+    maxInFlight: options.maxInFlight ?? settings.maxInFlight,
+    shutdownMs: options.shutdown ?? settings.shutdownMs,
+  };
+  refuseConflicts(merged, problems);
+  return merged;
+}
+
+type Options = z.infer<typeof deliverySchema>;
+
+function mergeSchedule(
+  settings: RetrySchedule,
+  options: Pick<Options, "schedule" | "thenEvery" | "giveUpAfter">,
+): RetrySchedule {
+  const thenEveryMs = options.thenEvery ?? settings.thenEveryMs;
+  return {
+    stepsMs: options.schedule ?? settings.stepsMs,
+    ...(thenEveryMs === undefined ? {} : { thenEveryMs }),
+    giveUpAfterMs: options.giveUpAfter ?? settings.giveUpAfterMs,
+  };
+}
+
+function mergeAmbiguous(settings: AmbiguousSettings, options: Options["ambiguous"]): AmbiguousSettings {
+  return {
+    waitMs: options?.wait ?? settings.waitMs,
+    maxRepeats: options?.repeats ?? settings.maxRepeats,
+  };
+}
+
+function refuseConflicts(settings: DeliverySettings, problems: ProblemList): void {
+  const { leaseMs, sendTimeoutMs, breaker } = settings;
+  if (leaseMs <= sendTimeoutMs) {
+    const message = `is not longer than sendTimeout (${formatDuration(sendTimeoutMs)}), so a slow send would be made twice`;
+    problems.add(["delivery", "lease"], message, "make it at least twice as long");
+  }
+  if (breaker.maxPauseMs < breaker.firstPauseMs) {
+    const message = `is shorter than pause (${formatDuration(breaker.firstPauseMs)})`;
+    problems.add(["delivery", "breaker", "maxPause"], message, "make it as long, or longer");
+  }
+}

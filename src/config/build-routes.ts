@@ -1,0 +1,175 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Destination, Route } from "../core/rules.ts";
+import type { ConfigPath, ProblemList } from "./problem-list.ts";
+import { readShape } from "./read-shape.ts";
+import { routeSchema } from "./schema.ts";
+import { showValue } from "./show-value.ts";
+import { suggestOrList } from "./suggest.ts";
+
+const defaultFallbackAfterMs = 10 * 60_000;
+
+/**
+ * The list `routes:`. `known` are the names that a route may send to: every destination that was written, also those
+ * with mistakes of their own, so that one mistake is told once.
+ */
+export function buildRoutes(values: unknown, known: readonly string[], problems: ProblemList): Route[] {
+  if (!Array.isArray(values)) {
+    problems.add(
+      ["routes"],
+      `${showValue(values)} cannot stand here`,
+      "write a list: each route begins with '- '",
+    );
+    return [];
+  }
+  const routes = values.flatMap((value, index) => {
+    const route = buildRoute(value, ["routes", index], known, problems);
+    return route === undefined ? [] : [{ route, index }];
+  });
+  refuseSameNames(routes, problems);
+  refuseSecondDefault(routes, problems);
+  refuseUnreachable(routes, problems);
+  return routes.map(({ route }) => route);
+}
+
+interface PlacedRoute {
+  route: Route;
+  index: number;
+}
+
+function buildRoute(
+  value: unknown,
+  path: ConfigPath,
+  known: readonly string[],
+  problems: ProblemList,
+): Route | undefined {
+  const options = readShape(routeSchema, value, path, problems);
+  if (options === undefined) {
+    // Its other mistakes are told already; a destination that does not exist is one more.
+    const to: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "to") : undefined;
+    const names = (Array.isArray(to) ? to : [to]).map((name) =>
+      typeof name === "string" ? name : undefined,
+    );
+    refuseUnknown(names, [...path, "to"], known, problems);
+    return undefined;
+  }
+  const name = options.name ?? `route ${Number(path.at(-1)) + 1}`;
+  refuseUnknown(options.to, [...path, "to"], known, problems);
+  if (options.fallback !== undefined) {
+    const { to } = options.fallback;
+    const at = [...path, "fallback", "to"];
+    refuseUnknown([to], at, known, problems);
+    if (options.to.includes(to)) {
+      problems.add(at, `${showValue(to)} gets every alert of this route already`, "name another destination");
+    }
+  }
+  if (options.default === true && options.continue === true) {
+    problems.add(
+      [...path, "continue"],
+      "has no meaning for the default route, which is asked last",
+      "remove it",
+    );
+  }
+  return {
+    name,
+    matchers: options.match ?? [],
+    to: options.to,
+    continue: options.continue ?? false,
+    isDefault: options.default ?? false,
+    updates: options.updates ?? "auto",
+    ...(options.fallback && {
+      fallback: { to: options.fallback.to, afterMs: options.fallback.after ?? defaultFallbackAfterMs },
+    }),
+    ...(options.freshness === undefined ? {} : { freshnessMs: options.freshness }),
+    definedAt: problems.whereIs(path),
+  };
+}
+
+function refuseUnknown(
+  names: (string | undefined)[],
+  path: ConfigPath,
+  known: readonly string[],
+  problems: ProblemList,
+): void {
+  for (const [index, name] of names.entries()) {
+    if (name === undefined) continue;
+    if (!known.includes(name)) {
+      problems.add(
+        [...path, index],
+        `there is no destination ${showValue(name)}`,
+        suggestOrList(name, known),
+      );
+    } else if (names.indexOf(name) < index) {
+      problems.add([...path, index], `${showValue(name)} is listed twice`, "remove one of the two");
+    }
+  }
+}
+
+function refuseSameNames(routes: PlacedRoute[], problems: ProblemList): void {
+  for (const [position, { route, index }] of routes.entries()) {
+    const earlier = routes.slice(0, position).find((other) => other.route.name === route.name);
+    if (earlier === undefined) continue;
+    const message = `${showValue(route.name)} is also the name of the route at ${earlier.route.definedAt}`;
+    problems.add(["routes", index, "name"], message, "give it another name; decisions are told by it");
+  }
+}
+
+function refuseSecondDefault(routes: PlacedRoute[], problems: ProblemList): void {
+  const [first, ...others] = routes.filter(({ route }) => route.isDefault);
+  for (const { index } of others) {
+    const message = `the route at ${first?.route.definedAt ?? ""} is the default already`;
+    problems.add(
+      ["routes", index, "default"],
+      message,
+      "keep one default route, and list all its destinations under to",
+    );
+  }
+}
+
+/** A route after one that takes at least all the same alerts and does not continue is never asked. */
+function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
+  const ordinary = routes.filter(({ route }) => !route.isDefault);
+  for (const [position, { route, index }] of ordinary.entries()) {
+    const wider = ordinary
+      .slice(0, position)
+      .find((other) => !other.route.continue && takesAllOf(other.route, route))?.route;
+    if (wider === undefined) continue;
+    const what = wider.matchers.length === 0 ? "every alert" : "every alert that this one would match";
+    problems.add(
+      ["routes", index],
+      `can never match: route ${showValue(wider.name)} (${wider.definedAt}) takes ${what} before it and does not continue`,
+      "put this route before that one, or write continue: true there",
+      "key",
+    );
+  }
+}
+
+function takesAllOf(wider: Route, narrower: Route): boolean {
+  return wider.matchers.every((matcher) =>
+    narrower.matchers.some((other) => isDeepStrictEqual(other, matcher)),
+  );
+}
+
+/** What a reader of the routes may have overlooked. */
+export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
+  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault && !route.continue);
+  const defaultRoute = routes.find((route) => route.isDefault);
+  const takesEverything = routes.some((route) => route.matchers.length === 0);
+  if (routes.length > 0 && !takesEverything) {
+    problems.warn(
+      routes[0]?.definedAt ?? "routes",
+      "an alert that matches no route is kept and shown on the page, and sent to nobody",
+      "add a route with default: true",
+    );
+  }
+  if (catchAll !== undefined && defaultRoute !== undefined) {
+    const message = `the default route ${defaultRoute.name} is never used: route ${catchAll.name} takes every alert`;
+    problems.warn(defaultRoute.definedAt, message, "remove one of the two, or add match to the other");
+  }
+  const used = new Set(
+    routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])),
+  );
+  for (const { name, definedAt } of destinations) {
+    if (!used.has(name))
+      problems.warn(definedAt, `no route sends to the destination ${name}`, "name it under to, or remove it");
+  }
+}

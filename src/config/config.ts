@@ -1,0 +1,45 @@
+import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { Rules } from "../core/rules.ts";
+import type { Secret } from "../core/secret.ts";
+import type { ConfigProblem } from "./config-error.ts";
+import type { UpstreamSettings } from "./upstream-env.ts";
+
+export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface ServerSettings {
+  /** 0 takes any free port. */
+  port: number;
+  host: string;
+  /** How the outside reaches it, without a trailing slash. Absent: nobody has said. */
+  publicUrl?: string;
+  /** `host` is not this machine's own loopback, or `publicUrl` names a host of the network. */
+  isPublic: boolean;
+}
+
+export interface IntakeSettings {
+  /** Larger bodies are answered 413. */
+  maxBodyBytes: number;
+  /** Paths like `payload.eventId` whose value is the sender's own key of an event; the first that has a value counts. */
+  idempotencyPaths: string[];
+}
+
+/** All that was configured, checked as a whole. */
+export interface Config {
+  server: ServerSettings;
+  /** Absolute path. */
+  dataDir: string;
+  /** Absent: `loadOrCreateSecrets` makes and keeps one. */
+  webhookSecret?: Secret;
+  /** Absent: `loadOrCreateSecrets` makes and keeps one. */
+  adminToken?: Secret;
+  upstream: UpstreamSettings;
+  rules: Rules;
+  intake: IntakeSettings;
+  delivery: DeliverySettings;
+  logLevel: LogLevel;
+  /** Absolute path of the YAML file; absent when there is none. */
+  configFile?: string;
+  /** What works, but perhaps not as meant. */
+  warnings: ConfigProblem[];
+}

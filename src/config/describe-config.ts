@@ -1,0 +1,146 @@
+import type { Condition, Destination, Matcher, Mute, QuietHours, Route } from "../core/rules.ts";
+import type { Config } from "./config.ts";
+import type { ConfigProblem } from "./config-error.ts";
+import { formatDuration } from "./duration.ts";
+
+/** What is configured, in words and without any secret; plain JSON. */
+export interface ConfigDescription {
+  /** Absent when everything comes from the environment. */
+  file?: string;
+  server: { listensOn: string; publicUrl?: string; dataDir: string };
+  secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
+  upstream: { alerting?: string; pricing?: string };
+  destinations: DestinationDescription[];
+  routes: RouteDescription[];
+  mutes: { when: string; reason: string; from?: string; until: string }[];
+  warnings: ConfigProblem[];
+}
+
+export interface DestinationDescription {
+  name: string;
+  type: Destination["type"];
+  /** Chat id, mailboxes, or the server; never an address that is itself a secret. */
+  reaches: string;
+  quietHours?: string;
+  definedAt: string;
+}
+
+export interface RouteDescription {
+  name: string;
+  when: string;
+  to: string[];
+  continue: boolean;
+  fallback?: string;
+  freshness?: string;
+  definedAt: string;
+}
+
+export function describeConfig(config: Config): ConfigDescription {
+  const { server, upstream, rules } = config;
+  return {
+    ...(config.configFile === undefined ? {} : { file: config.configFile }),
+    server: {
+      listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
+      ...(server.publicUrl === undefined ? {} : { publicUrl: server.publicUrl }),
+      dataDir: config.dataDir,
+    },
+    secrets: {
+      webhookSecret: config.webhookSecret === undefined ? "generated" : "given",
+      adminToken: config.adminToken === undefined ? "generated" : "given",
+    },
+    upstream: {
+      ...(upstream.alerting === undefined ? {} : { alerting: upstream.alerting.url }),
+      ...(upstream.pricing === undefined ? {} : { pricing: upstream.pricing.url }),
+    },
+    destinations: rules.destinations.map(describeDestination),
+    routes: rules.routes.map(describeRoute),
+    mutes: rules.mutes.map(describeMute),
+    warnings: config.warnings,
+  };
+}
+
+function describeDestination(destination: Destination): DestinationDescription {
+  const { name, type, definedAt, quietHours, timeZone } = destination;
+  return {
+    name,
+    type,
+    reaches: describeReach(destination),
+    ...(quietHours === undefined ? {} : { quietHours: describeQuietHours(quietHours, timeZone) }),
+    definedAt,
+  };
+}
+
+function describeReach(destination: Destination): string {
+  switch (destination.type) {
+    case "telegram": {
+      const topic = destination.topicId === undefined ? "" : `, topic ${destination.topicId}`;
+      return `chat ${destination.chatId}${topic}, by bot ${destination.bot.id}`;
+    }
+    case "email":
+      return `${destination.to.join(", ")}, by ${destination.account.id}`;
+    case "webhook":
+      return `${new URL(destination.url).host}, ${destination.secret === undefined ? "unsigned" : "signed"}`;
+    case "slack":
+    case "discord":
+      return new URL(destination.url.reveal()).host;
+    case "ntfy":
+      return `topic ${destination.topic} of ${new URL(destination.server).host}`;
+    case "apprise":
+      return `Apprise at ${new URL(destination.server).host}`;
+  }
+}
+
+const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+
+function describeQuietHours({ from, to, days, except }: QuietHours, timeZone: string): string {
+  const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;
+  const but = except.length === 0 ? "" : `, except ${except.join(", ")}`;
+  return `${from} to ${to} ${timeZone}${on}${but}`;
+}
+
+function describeRoute(route: Route): RouteDescription {
+  const { name, to, definedAt, fallback, freshnessMs } = route;
+  const when = describeMatchers(route.matchers);
+  return {
+    name,
+    when: route.isDefault
+      ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}`
+      : when,
+    to,
+    continue: route.continue,
+    ...(fallback === undefined
+      ? {}
+      : { fallback: `${fallback.to} after ${formatDuration(fallback.afterMs)}` }),
+    ...(freshnessMs === undefined ? {} : { freshness: formatDuration(freshnessMs) }),
+    definedAt,
+  };
+}
+
+function describeMute({ matchers, reason, startsAt, endsAt }: Mute) {
+  return {
+    when: describeMatchers(matchers),
+    reason,
+    ...(startsAt === 0 ? {} : { from: new Date(startsAt).toISOString() }),
+    until: new Date(endsAt).toISOString(),
+  };
+}
+
+/** "severity is critical; value above 5 and below 10"; "every alert" without matchers. */
+export function describeMatchers(matchers: Matcher[]): string {
+  if (matchers.length === 0) return "every alert";
+  return matchers.map(({ field, condition }) => `${field} ${describeCondition(condition)}`).join("; ");
+}
+
+function describeCondition(condition: Condition): string {
+  const { equals, not, gt, gte, lt, lte, exists, matches } = condition;
+  const words: string[] = [];
+  if (equals !== undefined) words.push(`is ${equals.join(" or ")}`);
+  if (not !== undefined) words.push(`is not ${not.join(" or ")}`);
+  if (gt !== undefined) words.push(`above ${gt}`);
+  if (gte !== undefined) words.push(`at least ${gte}`);
+  if (lt !== undefined) words.push(`below ${lt}`);
+  if (lte !== undefined) words.push(`at most ${lte}`);
+  if (matches !== undefined) words.push(`matches /${matches}/`);
+  if (exists !== undefined) words.push(exists ? "is present" : "is missing");
+  return words.join(" and ");
+}

@@ -1,0 +1,161 @@
+import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
+import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { AppError } from "../core/errors.ts";
+import { Secret } from "../core/secret.ts";
+import { findTokenWeakness } from "./token-strength.ts";
+
+export const secretNames = ["webhook-secret", "admin-token"] as const;
+export type SecretName = (typeof secretNames)[number];
+
+export interface GivenSecrets {
+  webhookSecret?: Secret;
+  adminToken?: Secret;
+}
+
+export interface ServerSecrets {
+  webhookSecret: Secret;
+  adminToken: Secret;
+  /** Those that were made just now, for a first greeting. */
+  created: SecretName[];
+}
+
+export interface SecretOptions {
+  /** Default: `randomBytes` of node:crypto. */
+  randomBytes?: (size: number) => Uint8Array;
+}
+
+/** 256 bits; 43 characters that fit into an address. */
+const secretBytes = 32;
+
+/**
+ * What was given, or what was kept in `<dataDir>/secrets`, or new ones that are kept there: one file each, mode 0600 in a
+ * folder of mode 0700, on disk before it is used. Of two processes that start together both get the same secrets.
+ *
+ * Throws `config_invalid` when the folder cannot be written or a file holds no strong secret.
+ */
+export async function loadOrCreateSecrets(
+  dataDir: string,
+  given: GivenSecrets,
+  options: SecretOptions = {},
+): Promise<ServerSecrets> {
+  const created: SecretName[] = [];
+  const load = async (name: SecretName): Promise<Secret> => {
+    const path = secretPath(dataDir, name);
+    const kept = await readSecret(path);
+    if (kept !== undefined) return kept;
+    const made = await createSecret(path, options);
+    if (made) created.push(name);
+    const secret = await readSecret(path);
+    if (secret === undefined) throw unusable(path, "it vanished while it was being made");
+    return secret;
+  };
+  const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
+  const adminToken = given.adminToken ?? (await load("admin-token"));
+  return { webhookSecret, adminToken, created };
+}
+
+/** Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. */
+export async function rotateSecret(
+  dataDir: string,
+  name: SecretName,
+  options: SecretOptions = {},
+): Promise<Secret> {
+  const path = secretPath(dataDir, name);
+  return guard(path, async () => {
+    const temporary = await writeTemporary(path, options);
+    await rename(temporary, path);
+    await syncFolder(dirname(path));
+    const secret = await readSecret(path);
+    if (secret === undefined) throw unusable(path, "it vanished while it was being made");
+    return secret;
+  });
+}
+
+export function secretPath(dataDir: string, name: SecretName): string {
+  return join(dataDir, "secrets", name);
+}
+
+async function readSecret(path: string): Promise<Secret | undefined> {
+  return guard(path, async () => {
+    const text = await readFile(path, "utf8").catch((error: unknown) => {
+      if (hasCode(error, "ENOENT")) return undefined;
+      throw error;
+    });
+    if (text === undefined) return undefined;
+    const secret = text.trim();
+    const weakness = /^[A-Za-z0-9_-]*$/.test(secret)
+      ? findTokenWeakness(secret)
+      : "holds other characters than letters, digits, - and _";
+    if (weakness !== undefined) throw unusable(path, `it ${weakness}`);
+    await closeToOthers(path);
+    return new Secret(secret);
+  });
+}
+
+/** Copies and restores often loosen the mode. */
+async function closeToOthers(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & 0o077) !== 0) await chmod(path, 0o600);
+}
+
+/** Whether it was this call that made it: `link` fails where a name exists, so the first of several wins. */
+async function createSecret(path: string, options: SecretOptions): Promise<boolean> {
+  return guard(path, async () => {
+    const temporary = await writeTemporary(path, options);
+    try {
+      await link(temporary, path);
+      await syncFolder(dirname(path));
+      return true;
+    } catch (error) {
+      if (hasCode(error, "EEXIST")) return false;
+      throw error;
+    } finally {
+      await unlink(temporary);
+    }
+  });
+}
+
+async function writeTemporary(path: string, options: SecretOptions): Promise<string> {
+  const { randomBytes = cryptoRandomBytes } = options;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomUUID()}.new`;
+  const file = await open(temporary, "wx", 0o600);
+  try {
+    await file.writeFile(`${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return temporary;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function guard<T>(path: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const why = error instanceof Error && "code" in error ? String(error.code) : "unknown failure";
+    throw unusable(path, `it cannot be read or written (${why})`, error);
+  }
+}
+
+function unusable(path: string, why: string, cause?: unknown): AppError {
+  return new AppError("config_invalid", `The secret in ${path} cannot be used: ${why}.`, {
+    hint: "Check that the folder belongs to the user that runs Tocsin, or remove the file: then a new secret is made, and senders need the new address.",
+    cause,
+  });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,215 @@
+import { existsSync, readFileSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { parseFieldPath } from "../core/field-path.ts";
+import type { Destination, Route, Rules } from "../core/rules.ts";
+import { buildDelivery } from "./build-delivery.ts";
+import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
+import { buildMutes } from "./build-mutes.ts";
+import { buildRoutes, warnOfGaps } from "./build-routes.ts";
+import type { Config, IntakeSettings } from "./config.ts";
+import { ConfigError, type ConfigProblem } from "./config-error.ts";
+import { addressesOf } from "./destination-address.ts";
+import { maskSecrets } from "./mask-secrets.ts";
+import { createProblemList, type ProblemList } from "./problem-list.ts";
+import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
+import { readShape } from "./read-shape.ts";
+import { defaultsSchema, fileSchema, intakeSchema } from "./schema.ts";
+import { showValue } from "./show-value.ts";
+import { readYamlFile, type YamlFile } from "./yaml-file.ts";
+
+export interface LoadOptions {
+  env: Env;
+  /** Relative paths are meant from here. */
+  cwd: string;
+  /** Returns `undefined` for a file that does not exist. Default: the file system. */
+  readFile?: (path: string) => string | undefined;
+}
+
+const defaultFile = "tocsin.yaml";
+const defaultMaxBodyBytes = 1024 * 1024;
+
+/**
+ * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a whole.
+ * Throws one `ConfigError` that tells all mistakes at once; neither it nor the warnings hold a secret.
+ */
+export function loadConfig({ env, cwd, readFile = readTextFile }: LoadOptions): Config {
+  const { path, file, problem } = openFile(env, cwd, readFile);
+  const problems = createProblemList(file.locate, [...problem, ...file.problems]);
+  const settings = readEnv(env, cwd, problems);
+  const sections = readShape(fileSchema, file.value ?? {}, [], problems);
+  const { defaults, destinations, routes, mutes, intake, delivery } = sections ?? {};
+
+  const rules = buildRules({ defaults, destinations, routes, mutes }, file, settings, problems);
+  const config: Config = {
+    server: settings.server,
+    dataDir: settings.dataDir,
+    ...(settings.webhookSecret && { webhookSecret: settings.webhookSecret }),
+    ...(settings.adminToken && { adminToken: settings.adminToken }),
+    upstream: settings.upstream,
+    rules,
+    intake: buildIntake(intake ?? {}, problems),
+    delivery: buildDelivery(delivery ?? {}, problems),
+    logLevel: settings.logLevel,
+    ...(path === undefined ? {} : { configFile: path }),
+    warnings: [],
+  };
+  const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
+  if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
+  return { ...config, warnings: mask(problems.warnings) };
+}
+
+/** The environment first, then the file from top to bottom. */
+function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {
+  const position = ({ where }: ConfigProblem): number => {
+    const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
+    return line === undefined ? -1 : Number(line) * 100_000 + Number(column);
+  };
+  return [...problems].sort((a, b) => position(a) - position(b));
+}
+
+function readTextFile(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+interface OpenedFile {
+  path?: string;
+  file: YamlFile;
+  /** Why there is no file to read although one was named. */
+  problem: ConfigProblem[];
+}
+
+function openFile(env: Env, cwd: string, readFile: (path: string) => string | undefined): OpenedFile {
+  const named = envText(env, "TOCSIN_CONFIG");
+  const path = resolve(cwd, named ?? defaultFile);
+  const shownPath = relative(cwd, path).startsWith("..") ? path : relative(cwd, path);
+  const nothing = readYamlFile("", shownPath, env);
+  try {
+    const text = readFile(path);
+    if (text !== undefined) return { path, file: readYamlFile(text, shownPath, env), problem: [] };
+    if (named === undefined) return { file: nothing, problem: [] };
+    const problem = {
+      where: "TOCSIN_CONFIG",
+      message: `there is no file ${shownPath}`,
+      instead: "correct the path, or unset it",
+    };
+    return { file: nothing, problem: [problem] };
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "unreadable";
+    const problem = {
+      where: shownPath,
+      message: `the file cannot be read (${why})`,
+      instead: "check its permissions",
+    };
+    return { file: nothing, problem: [problem] };
+  }
+}
+
+interface RuleSections {
+  defaults: unknown;
+  destinations: unknown;
+  routes: unknown;
+  mutes: unknown;
+}
+
+function buildRules(sections: RuleSections, file: YamlFile, env: EnvSettings, problems: ProblemList): Rules {
+  const defaults = readShape(defaultsSchema, sections.defaults ?? {}, ["defaults"], problems) ?? {};
+  const fromEnv = buildEnvDestinations(env, defaults);
+  const written = readWritten(sections.destinations, problems);
+  refuseSameNames(written, fromEnv, problems);
+  const context = { defaults, env, problems, isReference: file.isReference };
+  const fromFile = written.flatMap(([name, value]) => buildDestination(name, value, context) ?? []);
+  const destinations = [...fromEnv, ...fromFile];
+
+  const known = [...fromEnv.map(({ name }) => name), ...written.map(([name]) => name)];
+  const hasRoutes = sections.routes !== undefined && sections.routes !== null;
+  const routes = hasRoutes
+    ? buildRoutes(sections.routes, known, problems)
+    : routeEverything(fromEnv, fromFile, file.locate([], "key"));
+  if (hasRoutes && problems.problems.length === 0) warnOfGaps(routes, destinations, problems);
+  warnOfSharedAddresses(destinations, problems);
+  if (destinations.length === 0 && written.length === 0) {
+    problems.warn(
+      "TELEGRAM_CHAT_IDS",
+      "there is no destination: alerts are kept and shown on the page, and sent to nobody",
+      "set TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_IDS, or SMTP_URL and EMAIL_TO, or write destinations",
+    );
+  }
+  const mutes = buildMutes(sections.mutes ?? [], problems);
+  return { destinations, routes, mutes };
+}
+
+function readWritten(value: unknown, problems: ProblemList): [string, unknown][] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === "object" && !Array.isArray(value)) return Object.entries(value);
+  problems.add(
+    ["destinations"],
+    `${showValue(value)} cannot stand here`,
+    "write a map: a name, a colon, and below it the destination",
+  );
+  return [];
+}
+
+function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], problems: ProblemList): void {
+  for (const [name] of written) {
+    const twin = fromEnv.find((destination) => destination.name === name);
+    if (twin === undefined) continue;
+    problems.add(
+      ["destinations", name],
+      `is also the name of what ${twin.definedAt} makes`,
+      `give it another name, or unset ${twin.definedAt}`,
+      "key",
+    );
+  }
+}
+
+/** Without routes every alert goes everywhere; a chat or mailbox that the file names as well gets it once. */
+function routeEverything(fromEnv: Destination[], fromFile: Destination[], definedAt: string): Route[] {
+  const named = new Set(fromFile.flatMap(addressesOf));
+  const others = fromEnv.filter(
+    (destination) => !addressesOf(destination).every((address) => named.has(address)),
+  );
+  const to = [...others, ...fromFile].map(({ name }) => name);
+  if (to.length === 0) return [];
+  const where = fromFile.length > 0 ? definedAt : (fromEnv[0]?.definedAt ?? definedAt);
+  return [
+    {
+      name: "everything",
+      matchers: [],
+      to,
+      continue: false,
+      isDefault: false,
+      updates: "auto",
+      definedAt: where,
+    },
+  ];
+}
+
+function warnOfSharedAddresses(destinations: Destination[], problems: ProblemList): void {
+  const owners = new Map<string, Destination>();
+  for (const destination of destinations) {
+    for (const address of addressesOf(destination)) {
+      const owner = owners.get(address);
+      if (owner === undefined) owners.set(address, destination);
+      else {
+        const message = `${owner.name} and ${destination.name} reach the same readers: an alert routed to both is told twice`;
+        problems.warn(destination.definedAt, message, "keep one of the two");
+        break;
+      }
+    }
+  }
+}
+
+function buildIntake(value: unknown, problems: ProblemList): IntakeSettings {
+  const options = readShape(intakeSchema, value, ["intake"], problems) ?? {};
+  const idempotencyPaths = options.idempotencyPaths ?? [];
+  for (const [index, path] of idempotencyPaths.entries()) {
+    const parsed = parseFieldPath(path);
+    if (parsed.ok && parsed.path.kind === "payload" && parsed.path.steps.length > 0) continue;
+    problems.add(
+      ["intake", "idempotencyPaths", index],
+      `${showValue(path)} is not a path into the body`,
+      "write e.g. payload.eventId",
+    );
+  }
+  return { maxBodyBytes: options.maxBodyBytes ?? defaultMaxBodyBytes, idempotencyPaths };
+}

@@ -1,0 +1,235 @@
+import { resolve } from "node:path";
+import { AppError } from "../core/errors.ts";
+import { isMailAddress } from "../core/mail-address.ts";
+import type { EmailAccount, TelegramBot } from "../core/rules.ts";
+import { Secret } from "../core/secret.ts";
+import { readChatId } from "./chat-id.ts";
+import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
+import { readHttpUrl, readNumber, readOneOf } from "./field.ts";
+import type { ProblemList } from "./problem-list.ts";
+import { Refusal } from "./refusal.ts";
+import { readSender } from "./schema.ts";
+import { showValue } from "./show-value.ts";
+import { readSmtpUrl } from "./smtp-url.ts";
+import { readTelegramBot } from "./telegram-bot.ts";
+import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./token-strength.ts";
+import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What the environment says, before it is joined with the file. */
+export interface EnvSettings {
+  server: ServerSettings;
+  dataDir: string;
+  webhookSecret?: Secret;
+  adminToken?: Secret;
+  upstream: UpstreamSettings;
+  logLevel: LogLevel;
+  telegram: { bot?: TelegramBot; apiRoot: string; chatIds: string[] };
+  email: { account?: EmailAccount; from?: string; to: string[] };
+}
+
+export const defaultTelegramApiRoot = "https://api.telegram.org";
+
+/** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
+export function envText(env: Env, name: string): string | undefined {
+  const text = env[name]?.trim();
+  return text === undefined || text === "" ? undefined : text;
+}
+
+export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettings {
+  const server = readServer(env, problems);
+  return {
+    server,
+    dataDir: resolve(cwd, envText(env, "DATA_DIR") ?? "data"),
+    ...readTokens(env, server, problems),
+    upstream: readUpstream(env, problems),
+    logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
+    telegram: readTelegram(env, problems),
+    email: readEmail(env, problems),
+  };
+}
+
+function readVariable<T>(
+  env: Env,
+  name: string,
+  read: (value: unknown) => T | Refusal,
+  problems: ProblemList,
+): T | undefined {
+  const text = envText(env, name);
+  if (text === undefined) return undefined;
+  const value = read(text);
+  if (!(value instanceof Refusal)) return value;
+  problems.addEnv(name, value.message, value.instead);
+  return undefined;
+}
+
+function readServer(env: Env, problems: ProblemList): ServerSettings {
+  const port =
+    readVariable(env, "PORT", readNumber({ least: 0, most: 65_535, whole: true }), problems) ?? 8080;
+  const host = readVariable(env, "HOST", readHost, problems) ?? "127.0.0.1";
+  const flyApp = envText(env, "FLY_APP_NAME");
+  const publicUrl =
+    readVariable(env, "PUBLIC_URL", readPublicUrl, problems) ??
+    (flyApp === undefined ? undefined : `https://${flyApp}.fly.dev`);
+  const isPublic = !isLoopback(host) || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname));
+  if (publicUrl?.startsWith("http://") && !isLoopback(new URL(publicUrl).hostname)) {
+    const why = "is not https: the webhook's secret and the page's session travel in the clear";
+    problems.warn("PUBLIC_URL", why, "put a proxy with a certificate in front, and write https://");
+  }
+  return { port, host, isPublic, ...(publicUrl === undefined ? {} : { publicUrl }) };
+}
+
+function readHost(value: unknown): string | Refusal {
+  const text = String(value);
+  if (/^[A-Za-z0-9._:%-]+$/.test(text)) return text;
+  return new Refusal(
+    `${showValue(text)} is not an address`,
+    "write 0.0.0.0 for every interface, or 127.0.0.1",
+  );
+}
+
+function readPublicUrl(value: unknown): string | Refusal {
+  const text = readHttpUrl(value);
+  if (text instanceof Refusal) return text;
+  const { search, hash } = new URL(text);
+  if (search === "" && hash === "") return text;
+  return new Refusal(
+    "has a query or fragment",
+    "write the base address alone, e.g. https://alerts.example.com",
+  );
+}
+
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */
+function readTokens(
+  env: Env,
+  server: ServerSettings,
+  problems: ProblemList,
+): Pick<EnvSettings, "webhookSecret" | "adminToken"> {
+  const webhookSecret = envText(env, "WEBHOOK_SECRET");
+  const adminToken = envText(env, "ADMIN_TOKEN");
+  if (webhookSecret !== undefined) {
+    const weakness = /^[A-Za-z0-9_-]{1,256}$/.test(webhookSecret)
+      ? findTokenWeakness(webhookSecret)
+      : `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
+    if (weakness !== undefined) problems.addEnv("WEBHOOK_SECRET", weakness, howToMakeToken);
+  }
+  if (adminToken !== undefined) {
+    const weakness = findTokenWeakness(adminToken);
+    if (!/^[\x21-\x7e]{1,512}$/.test(adminToken)) {
+      problems.addEnv(
+        "ADMIN_TOKEN",
+        "holds a space or a character that a header cannot carry",
+        howToMakeToken,
+      );
+    } else if (weakness !== undefined && server.isPublic) {
+      problems.addEnv("ADMIN_TOKEN", `${weakness}, and others can reach this server`, howToMakeToken);
+    } else if (weakness !== undefined) {
+      problems.warn(
+        "ADMIN_TOKEN",
+        `${weakness}; it is taken only because nobody else can reach this server`,
+        howToMakeToken,
+      );
+    }
+  }
+  if (webhookSecret !== undefined && webhookSecret === adminToken) {
+    problems.addEnv("ADMIN_TOKEN", "is the same as WEBHOOK_SECRET, which every sender knows", howToMakeToken);
+  }
+  return {
+    ...(webhookSecret === undefined ? {} : { webhookSecret: new Secret(webhookSecret) }),
+    ...(adminToken === undefined ? {} : { adminToken: new Secret(adminToken) }),
+  };
+}
+
+const upstreamVariables = [
+  "ALERTING_URL",
+  "ALERTING_API_KEY",
+  "PRICING_URL",
+  "PRICING_API_KEY",
+  "PRICING_EQUITIES_PRICE_PATH",
+] as const;
+
+/** One at a time, since the reader stops at the first mistake. */
+function readUpstream(env: Env, problems: ProblemList): UpstreamSettings {
+  const good: Record<string, string | undefined> = {};
+  for (const name of upstreamVariables) {
+    try {
+      readUpstreamEnv({ [name]: env[name] });
+      good[name] = env[name];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      problems.addEnv(name, error.message.replace(`${name} `, ""), error.hint);
+    }
+  }
+  return readUpstreamEnv(good);
+}
+
+function readTelegram(env: Env, problems: ProblemList): EnvSettings["telegram"] {
+  const apiRoot = readVariable(env, "TELEGRAM_API_ROOT", readHttpUrl, problems) ?? defaultTelegramApiRoot;
+  const bot = readVariable(
+    env,
+    "TELEGRAM_BOT_TOKEN",
+    (token) => readTelegramBot(String(token), apiRoot),
+    problems,
+  );
+  const chatIds = readList(env, "TELEGRAM_CHAT_IDS", readChatId, problems);
+  if (chatIds.length > 0 && envText(env, "TELEGRAM_BOT_TOKEN") === undefined) {
+    const instead = "set TELEGRAM_BOT_TOKEN to the token that @BotFather gave you";
+    problems.addEnv("TELEGRAM_CHAT_IDS", "there is no bot to write to these chats", instead);
+  }
+  return { apiRoot, chatIds, ...(bot === undefined ? {} : { bot }) };
+}
+
+function readEmail(env: Env, problems: ProblemList): EnvSettings["email"] {
+  const account = readVariable(env, "SMTP_URL", (text) => readSmtpUrl(String(text)), problems);
+  const given = readVariable(env, "EMAIL_FROM", readSender, problems);
+  const to = readList(env, "EMAIL_TO", readRecipient, problems);
+  const user = account?.user;
+  const from = given ?? (user !== undefined && isMailAddress(user) ? user : undefined);
+  if (to.length > 0 && envText(env, "SMTP_URL") === undefined) {
+    const instead = "set SMTP_URL, e.g. smtps://user:password@smtp.example.com";
+    problems.addEnv("EMAIL_TO", "there is no mail server to send by", instead);
+  }
+  if (
+    to.length > 0 &&
+    account !== undefined &&
+    from === undefined &&
+    envText(env, "EMAIL_FROM") === undefined
+  ) {
+    const instead = "set it, e.g. EMAIL_FROM=tocsin@example.com";
+    problems.addEnv("EMAIL_FROM", "is missing, and the user of SMTP_URL is not an address", instead);
+  }
+  return { to, ...(account === undefined ? {} : { account }), ...(from === undefined ? {} : { from }) };
+}
+
+function readRecipient(value: unknown): string | Refusal {
+  const text = String(value);
+  if (isMailAddress(text)) return text;
+  return new Refusal(
+    `${showValue(text)} is not a mail address`,
+    "write e.g. EMAIL_TO=ops@example.com,desk@example.com",
+  );
+}
+
+/** Comma-separated; one that is named twice is told and counts once. */
+function readList(
+  env: Env,
+  name: string,
+  read: (value: unknown) => string | Refusal,
+  problems: ProblemList,
+): string[] {
+  const parts = (envText(env, name) ?? "").split(",").map((part) => part.trim());
+  const good: string[] = [];
+  for (const part of parts.filter((text) => text !== "")) {
+    const value = read(part);
+    if (value instanceof Refusal) problems.addEnv(name, value.message, value.instead);
+    else if (good.includes(value))
+      problems.warn(name, `${showValue(value)} is listed twice; it gets each alert once`);
+    else good.push(value);
+  }
+  return good;
+}

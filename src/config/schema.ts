@@ -1,0 +1,213 @@
+import { z } from "zod";
+import { severities } from "../core/alert.ts";
+import { isMailAddress, parseMailAddress } from "../core/mail-address.ts";
+import type { UpdatePolicy } from "../core/rules.ts";
+import { readChatId } from "./chat-id.ts";
+import { referTo } from "./env-reference.ts";
+import {
+  field,
+  listOf,
+  readDuration,
+  readFlag,
+  readHttpUrl,
+  readInstant,
+  readNumber,
+  readOneOf,
+  readText,
+  readTimeOfDay,
+  readTimeZone,
+} from "./field.ts";
+import { matchSchema } from "./read-match.ts";
+import { Refusal } from "./refusal.ts";
+import { showValue } from "./show-value.ts";
+
+/** The shapes of `tocsin.yaml`. Unknown keys are refused everywhere; what refers to other parts is checked where it is built. */
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
+const text = (example: string) => field(readText(example));
+const duration = (leastMs: number, mostMs: number) => field(readDuration(leastMs, mostMs));
+const whole = (least: number, most: number) => field(readNumber({ least, most, whole: true }));
+const number = (least: number, most: number) => field(readNumber({ least, most, whole: false }));
+const flag = field(readFlag);
+
+export const paceSchema = z.strictObject({
+  perSecond: number(0.001, 1000).optional(),
+  perMinute: number(0.01, 60_000).optional(),
+});
+
+export const quietHoursSchema = z.strictObject({
+  from: field(readTimeOfDay),
+  to: field(readTimeOfDay),
+  days: listOf(readWeekday, "e.g. [mon, tue, wed, thu, fri]").optional(),
+  /** May be empty: then nothing comes through. */
+  except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
+});
+
+function readWeekday(value: unknown): number | Refusal {
+  const name = typeof value === "string" ? value.slice(0, 3).toLowerCase() : "";
+  const index = weekdays.indexOf(name);
+  return index >= 0
+    ? index
+    : new Refusal(`${showValue(value)} is not a day of the week`, `write ${weekdays.join(", ")}`);
+}
+
+function readAddress(value: unknown): string | Refusal {
+  if (typeof value === "string" && isMailAddress(value.trim())) return value.trim();
+  return new Refusal(`${showValue(value)} is not a mail address`, "write e.g. ops@example.com");
+}
+
+/** `a@b` or `Name <a@b>`. */
+export function readSender(value: unknown): string | Refusal {
+  if (typeof value === "string" && parseMailAddress(value) !== undefined) return value.trim();
+  return new Refusal(
+    `${showValue(value)} is not a mail address`,
+    'write e.g. tocsin@example.com or "Tocsin <tocsin@example.com>"',
+  );
+}
+
+/** A host name or a range of addresses that may be internal. */
+function readInternalHost(value: unknown): string | Refusal {
+  const cidr = /^[0-9a-f.:]+(\/\d{1,3})?$/i;
+  const name = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+  if (typeof value === "string" && (cidr.test(value) || name.test(value))) return value;
+  return new Refusal(
+    `${showValue(value)} is neither a host name nor a range`,
+    "write e.g. hooks.lan or 10.0.0.0/8",
+  );
+}
+
+const common = {
+  timeZone: field(readTimeZone).optional(),
+  onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
+  digestOver: whole(1, 10_000).optional(),
+  pace: paceSchema.optional(),
+};
+const ofDestination = { type: z.unknown(), ...common, quietHours: quietHoursSchema.optional() };
+const allowInternal = listOf(readInternalHost, "[10.0.0.0/8]").optional();
+
+/** One shape for each `type:` of a destination. */
+export const destinationSchemas = {
+  telegram: z.strictObject({
+    ...ofDestination,
+    chatId: field(readChatId),
+    topicId: whole(1, 2 ** 31 - 1).optional(),
+    silent: flag.optional(),
+    botToken: text(referTo("TELEGRAM_BOT_TOKEN")).optional(),
+    apiRoot: field(readHttpUrl).optional(),
+  }),
+  email: z.strictObject({
+    ...ofDestination,
+    to: listOf(readAddress, "[ops@example.com]"),
+    from: field(readSender).optional(),
+    smtpUrl: text(referTo("SMTP_URL")).optional(),
+  }),
+  webhook: z.strictObject({
+    ...ofDestination,
+    url: field(readHttpUrl),
+    secret: text(referTo("WEBHOOK_SIGNING_SECRET")).optional(),
+    headers: z.record(z.string(), text("a header's value")).optional(),
+    allowInternal,
+  }),
+  slack: z.strictObject({ ...ofDestination, url: field(readHttpUrl), allowInternal }),
+  discord: z.strictObject({ ...ofDestination, url: field(readHttpUrl), allowInternal }),
+  ntfy: z.strictObject({
+    ...ofDestination,
+    server: field(readHttpUrl).optional(),
+    topic: field(readTopic),
+    token: text(referTo("NTFY_TOKEN")).optional(),
+    allowInternal,
+  }),
+  apprise: z.strictObject({
+    ...ofDestination,
+    server: field(readHttpUrl),
+    key: field(readAppriseKey).optional(),
+    urls: listOf(readText(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
+    tag: text("ops").optional(),
+    allowInternal,
+  }),
+} as const;
+
+/** ntfy's own rule for topics. */
+function readTopic(value: unknown): string | Refusal {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^[-_A-Za-z0-9]{1,64}$/.test(text)) return text;
+  return new Refusal(`${showValue(value)} is not a topic`, "write up to 64 letters, digits, - and _");
+}
+
+/** Apprise's own rule for keys. */
+function readAppriseKey(value: unknown): string | Refusal {
+  if (typeof value === "string" && /^[-_A-Za-z0-9]{1,128}$/.test(value)) return value;
+  return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
+}
+
+export const defaultsSchema = z.strictObject(common);
+
+export const routeSchema = z.strictObject({
+  name: text("critical").optional(),
+  match: matchSchema.optional(),
+  to: listOf(readText("ops"), "[ops]"),
+  continue: flag.optional(),
+  default: flag.optional(),
+  updates: field(readOneOf(updatePolicies)).optional(),
+  fallback: z.strictObject({ to: text("ops"), after: duration(10 * second, 7 * day).optional() }).optional(),
+  freshness: duration(10 * second, 30 * day).optional(),
+});
+
+export const muteSchema = z.strictObject({
+  match: matchSchema,
+  reason: text("migration of the pools"),
+  from: field(readInstant).optional(),
+  until: field(readInstant),
+});
+
+export const intakeSchema = z.strictObject({
+  maxBodyBytes: whole(1024, 64 * 1024 * 1024).optional(),
+  idempotencyPaths: listOf(readText("payload.eventId"), "[payload.eventId]").optional(),
+});
+
+const scheduleSteps = listOf(readDuration(100, 7 * day), "[1s, 5s, 15s, 1m]").optional();
+const ambiguousSchema = z.strictObject({
+  wait: duration(1 * second, 1 * day).optional(),
+  repeats: whole(0, 10).optional(),
+});
+
+export const deliverySchema = z.strictObject({
+  schedule: scheduleSteps,
+  thenEvery: duration(1 * second, 1 * day).optional(),
+  giveUpAfter: duration(1 * minute, 30 * day).optional(),
+  webhook: z
+    .strictObject({ schedule: scheduleSteps, giveUpAfter: duration(1 * minute, 30 * day).optional() })
+    .optional(),
+  jitter: number(0, 0.5).optional(),
+  ambiguous: ambiguousSchema.optional(),
+  ambiguousEmail: ambiguousSchema.optional(),
+  breaker: z
+    .strictObject({
+      failures: whole(1, 1000).optional(),
+      pause: duration(1 * second, 1 * day).optional(),
+      maxPause: duration(1 * second, 1 * day).optional(),
+    })
+    .optional(),
+  telegramBotPace: paceSchema.optional(),
+  lease: duration(10 * second, 1 * day).optional(),
+  sendTimeout: duration(1 * second, 10 * minute).optional(),
+  emailSendTimeout: duration(1 * second, 30 * minute).optional(),
+  maxInFlight: whole(1, 1000).optional(),
+  shutdown: duration(0, 10 * minute).optional(),
+});
+
+/** Only the names of the sections; each is read by its own shape, so that a mistake in one hides none in another. */
+export const fileSchema = z.strictObject({
+  defaults: z.unknown().optional(),
+  destinations: z.unknown().optional(),
+  routes: z.unknown().optional(),
+  mutes: z.unknown().optional(),
+  intake: z.unknown().optional(),
+  delivery: z.unknown().optional(),
+});

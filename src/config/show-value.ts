@@ -1,0 +1,35 @@
+const shownCharacters = 48;
+
+/** Forms that secrets of the services we talk to have. None of them is an address, a name or a chat id. */
+const secretForms: readonly RegExp[] = [
+  // Telegram bot tokens.
+  /\d{5,}:[A-Za-z0-9_-]{25,}/,
+  // Standard Webhooks, Slack, GitHub, ntfy.
+  /whsec_[A-Za-z0-9+/=]{8,}/,
+  /xox[a-z]-[A-Za-z0-9-]{8,}/,
+  /gh[a-z]_[A-Za-z0-9]{20,}/,
+  /\btk_[a-z0-9]{20,}/,
+  // Incoming webhooks, whose address is the secret.
+  /hooks\.slack\.com\/(services|workflows|triggers)\/\w/,
+  /discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d/,
+  // A password inside an address.
+  /^[a-z][a-z0-9+.-]*:\/\/[^/\s@:]*:[^/\s@]+@/i,
+];
+
+/** Whether a text looks like something that nobody but its owner should read. */
+export function looksSecret(text: string): boolean {
+  return secretForms.some((form) => form.test(text));
+}
+
+/** A value of the configuration inside a message: quoted, on one line, short, and never a secret. */
+export function showValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "nothing (null)";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a map";
+  if (typeof value !== "string") return String(value);
+  if (looksSecret(value)) return "a secret (not shown)";
+  return value.length > shownCharacters
+    ? JSON.stringify(`${value.slice(0, shownCharacters)}…`)
+    : JSON.stringify(value);
+}
