@@ -95,7 +95,7 @@ function writeReason(alerts: Alert[], telling: DigestTelling): Inline[] {
 function reasonWords(reason: DigestReason): string {
   switch (reason) {
     case "burst":
-      return "Told together: more came than this chat takes one by one";
+      return "Told together: more came than can be told one by one";
     case "outage":
       return "Told together: they could not be delivered when they came";
     case "stale":

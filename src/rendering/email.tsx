@@ -124,7 +124,7 @@ function RunHtml({ run }: { run: Run }) {
       return <code style={codeStyle}>{run.text}</code>;
     case "link":
       return (
-        <a href={run.href} style="color: #3b82d6">
+        <a href={run.href} style="color: #2f7ad6">
           {run.text}
         </a>
       );

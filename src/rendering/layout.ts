@@ -7,6 +7,7 @@ export type Run =
   | { style: "text" | "bold" | "italic" | "code" | "pre"; text: string }
   /** `href` is an address that `isLinkable` accepts. */
   | { style: "link"; text: string; href: string }
+  /** `at` is after 1970 and before 2038. */
   | { style: "time"; text: string; at: number; shown?: "clock" };
 
 /** One block as runs in reading order, the same for every channel. */
@@ -76,11 +77,17 @@ function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "
       if (isLinkable(inline.href)) return { style: "link", text, href: inline.href };
       return { style: "text", text: text === inline.href ? text : `${text} (${cleanText(inline.href)})` };
     }
-    case "time":
-      return inline.shown === "clock"
-        ? { style: "time", text: times.clock(inline.at), at: inline.at, shown: "clock" }
-        : { style: "time", text: times.full(inline.at), at: inline.at };
+    case "time": {
+      const text = inline.shown === "clock" ? times.clock(inline.at) : times.full(inline.at);
+      if (!isCommonInstant(inline.at)) return { style: textStyle, text };
+      return { style: "time", text, at: inline.at, ...(inline.shown && { shown: inline.shown }) };
+    }
   }
+}
+
+/** Vendors hold an instant in 32 bits of seconds and refuse a message with any other; senders write any number. */
+function isCommonInstant(at: number): boolean {
+  return at > 0 && at < 2 ** 31 * 1000;
 }
 
 function joinLines(lines: Run[][]): Run[] {

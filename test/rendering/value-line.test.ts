@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { writeValueLine } from "../../src/rendering/value-line.ts";
+
+function line(facts: Parameters<typeof writeValueLine>[0]): string {
+  return writeValueLine(facts)
+    .map((inline) => ("text" in inline ? inline.text : ""))
+    .join("");
+}
+
+describe("the line of numbers", () => {
+  it.each([
+    [{}, ""],
+    [{ value: "1.10" }, "1.10"],
+    [{ value: "5.2", unit: "%" }, "5.2%"],
+    [{ value: "4", threshold: "5" }, "4 · below the threshold 5"],
+    [{ value: "6", threshold: "5.0" }, "6 · above the threshold 5.0"],
+    [{ value: "5", threshold: "5.00" }, "5 · threshold 5.00"],
+    [{ threshold: "5" }, "threshold 5"],
+    [{ value: "94", previousValue: "100" }, "94 · was 100 (−6.0 %)"],
+    [{ value: "-1", previousValue: "-2" }, "-1 · was -2 (+50.0 %)"],
+    [{ value: "3", previousValue: "1" }, "3 · was 1 (+200 %)"],
+    [{ value: "100.0001", previousValue: "100" }, "100.0001 · was 100"],
+    [{ value: "1", previousValue: "0" }, "1 · was 0"],
+    [{ value: "12345678.9", unit: "USD" }, "12345678.9 USD (≈ 12.35 million)"],
+  ])("says %o as %s", (facts, expected) => {
+    expect(line(facts)).toBe(expected);
+  });
+
+  it("does not compare what are no plain decimals", () => {
+    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe(
+      "1,000 · threshold 5 M · was 0x10",
+    );
+  });
+
+  it("does not compare numbers whose difference a double cannot hold", () => {
+    expect(line({ value: "12345678901234567891", threshold: "12345678901234567892" })).toBe(
+      "12345678901234567891 · threshold 12345678901234567892",
+    );
+  });
+
+  it("does not round a value onto its threshold", () => {
+    expect(line({ value: "4999999", threshold: "5000000" })).toBe("4999999 · below the threshold 5000000");
+  });
+
+  it("keeps the digits of a huge amount together as code", () => {
+    const digits = "123456789012345678901234567890123456789";
+    expect(writeValueLine({ value: digits })[0]).toEqual({ kind: "code", text: digits });
+  });
+});
