@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { AppError } from "../core/errors.ts";
 import type { CliContext, TextSink } from "./context.ts";
-import { formatFields, formatTable, type TableColumn } from "./table.ts";
+import { formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
 
 /** Thrown when nobody reads stdout any more (`tocsin … | head`): the command ends quietly and counts as done. */
@@ -52,6 +52,8 @@ export interface Output {
   note(text: string): Promise<void>;
   progress(): Progress;
   table(columns: TableColumn[], rows: string[][]): string;
+  /** A table that is printed page after page, its widths settled by the first. */
+  layOutTable(columns: TableColumn[], sample: string[][]): TableLayout;
   fields(fields: [string, string][]): string;
 }
 
@@ -75,6 +77,7 @@ export function openOutput(context: CliContext, command: Command): Output {
     note: (text) => writeText(context.stderr, `${terminalText(text)}\n`),
     progress: () => createProgress(context),
     table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
+    layOutTable: (columns, sample) => layOutTable(columns, sample, { width, styleTitle }),
     fields: (fields) => formatFields(fields, { styleTitle }),
   };
 }

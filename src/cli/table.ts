@@ -15,29 +15,58 @@ export interface TableOptions {
   styleTitle?: (text: string) => string;
 }
 
+/** A table whose widths are settled, so that rows can follow page after page. Each text ends in a line break. */
+export interface TableLayout {
+  /** The titles; empty where rows are told as records, which carry their own. */
+  head(): string;
+  rows(rows: string[][]): string;
+}
+
 const gap = "  ";
 const leastCellWidth = 6;
 
 /**
- * Aligned columns for people, ending in a line break. When the terminal is too narrow, cells are cut with `…`, except
- * those of `keep` columns; when even that does not fit, each row is told as lines of "title: value".
- * Cells are shown as text whatever they hold (no escape codes pass).
+ * Aligned columns for people. When the terminal is too narrow, cells are cut with `…`, except those of `keep` columns; when
+ * even that does not fit, each row is told as lines of "title  value". Cells are shown as text whatever they hold (no
+ * escape codes pass).
  */
 export function formatTable(columns: TableColumn[], rows: string[][], options: TableOptions = {}): string {
+  const layout = layOutTable(columns, rows, options);
+  return layout.head() + layout.rows(rows);
+}
+
+/** Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment, or are cut on a terminal. */
+export function layOutTable(
+  columns: TableColumn[],
+  sample: string[][],
+  options: TableOptions = {},
+): TableLayout {
   const style = options.styleTitle ?? ((text: string) => text);
-  const cells = rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
-  const widths = fitWidths(columns, naturalWidths(columns, cells), options.width);
-  if (widths === undefined) return formatRecords(columns, cells, style);
-  const line = (texts: string[], decorate: (text: string) => string) =>
-    texts
-      .map((text, index) => decorate(pad(text, widths[index] ?? 0, columns[index]?.align ?? "left")))
-      .join(gap)
-      .trimEnd();
-  const head = line(
-    columns.map((column) => column.title),
-    style,
-  );
-  return `${[head, ...cells.map((row) => line(row, (text) => text))].join("\n")}\n`;
+  const safe = (rows: string[][]) =>
+    rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
+  const widths = fitWidths(columns, naturalWidths(columns, safe(sample)), options.width);
+  if (widths === undefined) {
+    return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), style)}\n` };
+  }
+  const toLine = (texts: string[], decorate: (text: string) => string) => {
+    const cells = texts.map((text, index) => {
+      const { align = "left", keep = false } = columns[index] ?? { title: "" };
+      const width = widths[index] ?? 0;
+      return decorate(pad(keep || options.width === undefined ? text : fitText(text, width), width, align));
+    });
+    return `${cells.join(gap).trimEnd()}\n`;
+  };
+  return {
+    head: () =>
+      toLine(
+        columns.map(({ title }) => title),
+        style,
+      ),
+    rows: (rows) =>
+      safe(rows)
+        .map((row) => toLine(row, (text) => text))
+        .join(""),
+  };
 }
 
 /** One object told as lines of "title  value", titles aligned. Values are never cut. */
@@ -100,9 +129,8 @@ function indexOfWidestCuttable(columns: TableColumn[], widths: number[]): number
 }
 
 function pad(text: string, width: number, align: "left" | "right"): string {
-  const fitted = fitText(text, width);
-  const space = " ".repeat(Math.max(0, width - displayWidth(fitted)));
-  return align === "right" ? space + fitted : fitted + space;
+  const space = " ".repeat(Math.max(0, width - displayWidth(text)));
+  return align === "right" ? space + text : text + space;
 }
 
 function sum(numbers: number[]): number {

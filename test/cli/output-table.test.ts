@@ -28,7 +28,7 @@ describe("a table", () => {
 
   it("becomes a list of records where a row cannot fit", () => {
     const table = formatTable(columns, [["k".repeat(50), "name", "5"]], { width: 40 });
-    expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n`);
+    expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n\n`);
   });
 
   it("counts wide characters as two columns", () => {

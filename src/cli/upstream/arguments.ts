@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from "commander";
+import { toEpochMs } from "../../upstream/instants.ts";
+
+/** Parsers of arguments for commander; what they refuse is wrong usage (exit status 2). */
+
+/** `A,B` → its parts, without empty ones. */
+export function parseList(text: string): string[] {
+  const parts = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  if (parts.length === 0)
+    throw new InvalidArgumentError("give at least one value, several separated by commas");
+  return parts;
+}
+
+export function parsePage(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("a page is a whole number");
+  return Number(text);
+}
+
+export function parsePair(text: string): string {
+  if (/^[^/\s]+\/[^/\s]+$/.test(text)) return text;
+  throw new InvalidArgumentError("a pair is written BASE/QUOTE, e.g. ETH/USD");
+}
+
+const unitMs: Record<string, number> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** `90s`, `5m`, `2h`, `1h30m`, `7d`, `2w` → milliseconds. */
+export function parseDuration(text: string): number {
+  if (!/^(\d+(\.\d+)?[smhdw])+$/.test(text)) {
+    throw new InvalidArgumentError("a duration is written like 90s, 5m, 2h, 1h30m or 7d");
+  }
+  let ms = 0;
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g)) {
+    ms += Number(count) * (unitMs[unit ?? ""] ?? 0);
+  }
+  return Math.round(ms);
+}
+
+/**
+ * An instant as epoch milliseconds: ISO 8601 (UTC when it names no zone), Unix seconds or milliseconds, `now`, or a time
+ * before now like `-6h` or `-1d12h`.
+ */
+export function parseInstant(text: string, now: number): number {
+  if (text === "now") return now;
+  if (/^-\d+(\.\d+)?[smhdw]/.test(text)) return now - parseDuration(text.slice(1));
+  if (/^\d+(\.\d+)?$/.test(text)) return toEpochMs(text) ?? refuseInstant();
+  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(text))
+    return refuseInstant();
+  const hasZone = /(Z|[+-]\d\d:?\d\d)$/i.test(text.slice(10));
+  const ms = Date.parse(text.length > 10 && !hasZone ? `${text.replace(" ", "T")}Z` : text.replace(" ", "T"));
+  return Number.isNaN(ms) ? refuseInstant() : ms;
+}
+
+function refuseInstant(): never {
+  throw new InvalidArgumentError(
+    "write 2026-11-20T18:00Z, a Unix timestamp, now, or a time before now like -6h",
+  );
+}

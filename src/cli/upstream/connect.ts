@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { readUpstreamEnv, requireAlerting, requirePricing } from "../../config/upstream-env.ts";
+import type { AppError } from "../../core/errors.ts";
+import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
+import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
+import type { CliContext } from "../context.ts";
+import type { Output } from "../output.ts";
+
+/** What a command of `tocsin upstream` works with. */
+export interface UpstreamRun {
+  context: CliContext;
+  output: Output;
+}
+
+/** Makes what one run works with, from the command that commander hands to an action. */
+export type BeginRun = (command: Command) => UpstreamRun;
+
+/** The client of `ALERTING_URL`. Throws `config_invalid` when it is not configured. */
+export function connectAlerting(run: UpstreamRun): AlertingClient {
+  return createAlertingClient({ ...requireAlerting(run.context.env), ...surroundings(run) });
+}
+
+/** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */
+export function connectPricing(run: UpstreamRun): PricingClient {
+  const { env } = run.context;
+  const { equitiesPricePath } = readUpstreamEnv(env);
+  return createPricingClient({ ...requirePricing(env), ...surroundings(run), equitiesPricePath });
+}
+
+function surroundings({ context, output }: UpstreamRun) {
+  const { now, random, sleep } = context;
+  const onRetry = (error: AppError, waitMs: number) => {
+    // A note that cannot be printed must not end the request it tells about.
+    output.note(`${error.message}; trying again in ${seconds(waitMs)}`).catch(() => {});
+  };
+  return { now, random, sleep, onRetry };
+}
+
+function seconds(ms: number): string {
+  return `${Math.max(0.1, ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}

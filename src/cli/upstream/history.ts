@@ -1,0 +1,105 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { AppError } from "../../core/errors.ts";
+import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
+import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { type CurveFacts, describeChange, sortByTime, summarizeCurve } from "./curve.ts";
+import { drawCurveSvg } from "./curve-svg.ts";
+import { formatInstant, formatNumber } from "./number-text.ts";
+import { svgToPng } from "./svg-to-png.ts";
+import { drawTerminalCurve } from "./terminal-curve.ts";
+
+export interface HistoryOptions {
+  key: string;
+  /** Epoch milliseconds. */
+  from?: number;
+  to?: number;
+  granularity?: string;
+  svg?: string;
+  png?: string;
+}
+
+/** The interface covers up to 7 days. */
+const longestRangeMs = 7 * 86_400_000;
+const plotHeight = 12;
+const widestPlot = 120;
+
+/** `tocsin upstream history`: the curve in the terminal, and as a picture in files. */
+export async function showHistory(run: UpstreamRun, options: HistoryOptions): Promise<void> {
+  const { context, output } = run;
+  await checkRange(run, options);
+  const history = await connectAlerting(run).readHistory(
+    { key: options.key, fromAt: options.from, toAt: options.to, granularity: options.granularity },
+    { signal: context.signal },
+  );
+  const points = sortByTime(history.points);
+  await writePictures(run, { ...history, points }, options);
+  const data = {
+    ...history,
+    points: points.map((point) => ({ ...point, at: new Date(point.at).toISOString() })),
+  };
+  await output.result(data, () => describeHistory(run, { ...history, points }));
+}
+
+async function checkRange({ context, output }: UpstreamRun, { from, to }: HistoryOptions): Promise<void> {
+  const end = to ?? context.now();
+  if (from !== undefined && from >= end) {
+    throw new AppError("usage", "--from must be earlier than --to", {
+      hint: "e.g. --from -6h, or --from -2d --to -1d",
+    });
+  }
+  if (from !== undefined && end - from > longestRangeMs) {
+    await output.note("the service covers up to 7 days; what it has of this longer range follows");
+  }
+}
+
+async function writePictures(
+  run: UpstreamRun,
+  history: MetricHistory,
+  options: HistoryOptions,
+): Promise<void> {
+  if (options.svg === undefined && options.png === undefined) return;
+  const svg = drawCurveSvg(history.points, { title: history.key });
+  if (options.svg !== undefined) await writePicture(run, options.svg, svg);
+  if (options.png !== undefined) await writePicture(run, options.png, await svgToPng(svg));
+}
+
+async function writePicture(
+  { context, output }: UpstreamRun,
+  file: string,
+  content: string | Uint8Array,
+): Promise<void> {
+  const path = resolve(context.cwd, file);
+  try {
+    await writeFile(path, content);
+  } catch (cause) {
+    const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+    throw new AppError("failed", `cannot write ${path} (${reason})`, {
+      hint: "check that its folder exists and is writable",
+      cause,
+    });
+  }
+  await output.note(`wrote ${path}`);
+}
+
+function describeHistory({ context, output }: UpstreamRun, history: MetricHistory): string {
+  const facts = summarizeCurve(history.points);
+  const title = output.fields([["Metric", history.key]]);
+  if (facts === undefined) return `${title}no records in this range\n`;
+  const width = Math.min(widestPlot, output.width ?? context.columns ?? 80);
+  const curve = drawTerminalCurve(history.points, { width, height: plotHeight });
+  return `${title}\n${curve}\n${describeFacts({ output }, facts, history.points.length)}`;
+}
+
+function describeFacts({ output }: Pick<UpstreamRun, "output">, facts: CurveFacts, count: number): string {
+  const change = describeChange(facts);
+  return output.fields([
+    [
+      "Last",
+      `${formatNumber(facts.last.value)}  at ${formatInstant(facts.last.at)}${change === "" ? "" : `  (${change})`}`,
+    ],
+    ["Min", `${formatNumber(facts.min.value)}  at ${formatInstant(facts.min.at)}`],
+    ["Max", `${formatNumber(facts.max.value)}  at ${formatInstant(facts.max.at)}`],
+    ["Points", `${count.toLocaleString("en-US")}, from ${formatInstant(facts.first.at)}`],
+  ]);
+}

@@ -1,0 +1,45 @@
+import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { layOutLooseTable } from "./loose-table.ts";
+
+/** `tocsin upstream tokens`. */
+export async function listTokens(
+  run: UpstreamRun,
+  query: { chain: string; address?: string[] },
+): Promise<void> {
+  const { signal } = run.context;
+  const tokens = await connectAlerting(run).listTokens(
+    { chainId: query.chain, addresses: query.address },
+    { signal },
+  );
+  await showList(run, tokens, "token");
+}
+
+/** `tocsin upstream users`. */
+export async function listUsers(run: UpstreamRun, query: { id?: string[] }): Promise<void> {
+  const users = await connectAlerting(run).listUsers({ ids: query.id }, { signal: run.context.signal });
+  await showList(run, users, "user");
+}
+
+/** `tocsin upstream subscriptions`. */
+export async function listSubscriptions(run: UpstreamRun, query: { user?: string[] }): Promise<void> {
+  const { signal } = run.context;
+  const subscriptions = await connectAlerting(run).listSubscriptions({ userIds: query.user }, { signal });
+  await showList(run, subscriptions, "subscription");
+}
+
+async function showList({ output }: UpstreamRun, items: object[], noun: string): Promise<void> {
+  await output.result(items, () => {
+    if (items.length === 0) return "";
+    const table = layOutLooseTable(items);
+    return output.table(
+      table.columns,
+      items.map((item) => table.toRow(item)),
+    );
+  });
+  if (!output.json) await output.note(countOf(items.length, noun));
+}
+
+/** `1 token`, `1,234 tokens`. */
+export function countOf(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,130 @@
+import type { AppError } from "../../core/errors.ts";
+import type { MetricsQuery } from "../../upstream/alerting-client.ts";
+import type { Metric } from "../../upstream/alerting-schemas.ts";
+import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
+import { AlreadyTold, asAppError } from "../failure.ts";
+import { OutputClosed } from "../output.ts";
+import type { TableLayout } from "../table.ts";
+import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { countOf } from "./lists.ts";
+import { type LooseTable, layOutLooseTable } from "./loose-table.ts";
+
+export interface MetricsOptions {
+  chain: string;
+  /** With `all`: the page to begin with. */
+  page?: number;
+  all?: boolean;
+  token?: string[];
+  pool?: string[];
+  key?: string[];
+}
+
+const defaultPage = 1;
+
+/** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
+export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Promise<void> {
+  const { chain: chainId, page = defaultPage, token, pool, key } = options;
+  const client = connectAlerting(run);
+  const { signal } = run.context;
+  const query: MetricsQuery = { chainId, tokenAddresses: token, poolAddresses: pool, keys: key };
+  if (options.all) return printWalk(run, client.walkMetrics(query, { signal, firstPage: page }));
+  const metrics = await client.listMetrics({ ...query, page }, { signal });
+  const { output } = run;
+  await output.result(
+    metrics,
+    () => {
+      if (metrics.length === 0) return "";
+      const table = layOutLooseTable(metrics);
+      return output.table(
+        table.columns,
+        metrics.map((metric) => table.toRow(metric)),
+      );
+    },
+    { page },
+  );
+  if (!output.json)
+    await output.note(`page ${page}: ${countOf(metrics.length, "metric")}; --all reads every page`);
+}
+
+async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
+  const { output } = run;
+  const writer = output.json ? await openJsonWriter(run) : createTableWriter(run);
+  const progress = output.progress();
+  const count = { pages: 0, metrics: 0 };
+  try {
+    for (;;) {
+      const next = await pages.next();
+      if (next.done) {
+        await progress.clear();
+        await writer.close({ ...count, end: next.value });
+        await output.note(
+          `${countOf(count.metrics, "metric")} on ${countOf(count.pages, "page")}${endWords(next.value)}`,
+        );
+        return;
+      }
+      await progress.clear();
+      await writer.write(next.value.items);
+      count.pages += 1;
+      count.metrics += next.value.items.length;
+      await progress.update(`page ${next.value.number}: ${countOf(count.metrics, "metric")} so far`);
+    }
+  } catch (thrown) {
+    await progress.clear();
+    if (thrown instanceof OutputClosed) throw thrown;
+    throw await writer.fail(asAppError(thrown));
+  }
+}
+
+/** Pages as they come; `fail` ends what was begun and returns what is to be thrown. */
+interface PageWriter {
+  write(metrics: Metric[]): Promise<void>;
+  close(meta: Record<string, unknown>): Promise<void>;
+  fail(error: AppError): Promise<Error>;
+}
+
+async function openJsonWriter({ output }: UpstreamRun): Promise<PageWriter> {
+  const list = await output.openList();
+  return {
+    write: async (metrics) => {
+      for (const metric of metrics) await list.item(metric);
+    },
+    close: (meta) => list.close(meta),
+    fail: async (error) => {
+      await list.fail(error);
+      return new AlreadyTold(error);
+    },
+  };
+}
+
+/** The first page settles columns and widths of all. */
+function createTableWriter({ output }: UpstreamRun): PageWriter {
+  let settled: { table: LooseTable; layout: TableLayout } | undefined;
+  return {
+    write: async (metrics) => {
+      let head = "";
+      if (settled === undefined) {
+        const table = layOutLooseTable(metrics);
+        const sample = metrics.map((metric) => table.toRow(metric));
+        settled = { table, layout: output.layOutTable(table.columns, sample) };
+        head = settled.layout.head();
+      }
+      const { table, layout } = settled;
+      await output.print(head + layout.rows(metrics.map((metric) => table.toRow(metric))));
+    },
+    close: async () => {},
+    fail: async (error) => error,
+  };
+}
+
+function endWords(end: WalkEnd): string {
+  switch (end) {
+    case "empty":
+      return "";
+    case "repeated":
+      return "; the service then repeated a page, taken as the end";
+    case "refused":
+      return "; the service refused the next page, taken as the end";
+    case "limit":
+      return "; stopped there, since the service gives pages without end";
+  }
+}

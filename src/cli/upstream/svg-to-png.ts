@@ -1,0 +1,50 @@
+import { createRequire } from "node:module";
+import { AppError } from "../../core/errors.ts";
+import { svgFontFamily } from "./curve-svg.ts";
+
+const fontFile = "dejavu-fonts-ttf/ttf/DejaVuSans.ttf";
+const boldFontFile = "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf";
+
+/**
+ * The picture as PNG at twice its size, for dense screens. Both the renderer and its font are optional packages: without the
+ * renderer this throws `failed`; without the font the system's fonts are used, and if there are none it throws too, since
+ * the renderer would leave every text out without a word.
+ */
+export async function svgToPng(svg: string): Promise<Uint8Array> {
+  const { Resvg } = await loadRenderer();
+  const fontFiles = installedFonts();
+  const font = { fontFiles, loadSystemFonts: fontFiles.length === 0, defaultFontFamily: svgFontFamily };
+  const probe = new Resvg(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">x</text></svg>`,
+    { font },
+  );
+  if (probe.getBBox() === undefined) {
+    throw new AppError("failed", "no font was found to write the picture's text with", {
+      hint: "npm install dejavu-fonts-ttf, or write --svg instead",
+    });
+  }
+  return new Resvg(svg, { font, fitTo: { mode: "zoom", value: 2 } }).render().asPng();
+}
+
+async function loadRenderer(): Promise<typeof import("@resvg/resvg-js")> {
+  try {
+    return await import("@resvg/resvg-js");
+  } catch {
+    throw new AppError(
+      "failed",
+      "PNG files need the optional package @resvg/resvg-js, which is not installed",
+      {
+        hint: "npm install @resvg/resvg-js, or write --svg instead",
+      },
+    );
+  }
+}
+
+function installedFonts(): string[] {
+  const { resolve } = createRequire(import.meta.url);
+  try {
+    return [resolve(fontFile), resolve(boldFontFile)];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,108 @@
+import { type Tick, timeTicks, valueTicks } from "./axis.ts";
+import { type CurvePoint, type KnownPoint, splitAtGaps, summarizeCurve } from "./curve.ts";
+
+export interface TerminalCurveOptions {
+  /** Columns in all, labels included. At least 30 are used. */
+  width: number;
+  /** Lines of the plot, without the axis below. */
+  height: number;
+}
+
+/** A braille character is a grid of 2 by 4 dots; these are its bits, by column and row (Unicode 2800 to 28FF). */
+const dotBits = [
+  [0x01, 0x02, 0x04, 0x40],
+  [0x08, 0x10, 0x20, 0x80],
+] as const;
+
+/** The curve as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
+export function drawTerminalCurve(points: readonly CurvePoint[], options: TerminalCurveOptions): string {
+  const facts = summarizeCurve(points);
+  if (facts === undefined) return "";
+  const ticks = valueTicks(facts.min.value, facts.max.value, Math.max(2, Math.ceil(options.height / 3)));
+  const labelWidth = Math.max(...ticks.map((tick) => tick.label.length));
+  const columns = Math.max(30, options.width) - labelWidth - 2;
+  const plot = createPlot(columns, options.height, {
+    fromAt: facts.first.at,
+    toAt: facts.last.at,
+    low: ticks[0]?.value ?? facts.min.value,
+    high: ticks.at(-1)?.value ?? facts.max.value,
+  });
+  for (const stretch of splitAtGaps(points)) plot.drawLine(stretch);
+  const labels = labelRows(ticks, plot.rowOf, options.height);
+  const lines = plot.toLines().map((line, row) => {
+    const label = labels[row];
+    return `${(label ?? "").padStart(labelWidth)} ${label === undefined ? "│" : "┤"}${line}`.trimEnd();
+  });
+  const axis = timeAxis(facts.first.at, facts.last.at, columns);
+  const margin = " ".repeat(labelWidth + 1);
+  return [...lines, `${margin}└${axis.marks}`, `${margin} ${axis.labels}`.trimEnd(), ""].join("\n");
+}
+
+interface Bounds {
+  fromAt: number;
+  toAt: number;
+  low: number;
+  high: number;
+}
+
+function createPlot(columns: number, rows: number, bounds: Bounds) {
+  const cells = Array.from({ length: rows }, () => new Uint8Array(columns));
+  const width = columns * 2;
+  const height = rows * 4;
+  const x = (at: number) => place(at, bounds.fromAt, bounds.toAt, width);
+  const y = (value: number) => height - 1 - place(value, bounds.low, bounds.high, height);
+
+  const setDot = (column: number, row: number) => {
+    const line = cells[row >> 2];
+    const bit = dotBits[(column & 1) as 0 | 1][row & 3];
+    const cell = column >> 1;
+    if (line !== undefined && bit !== undefined) line[cell] = (line[cell] ?? 0) | bit;
+  };
+  const drawSegment = (from: KnownPoint, to: KnownPoint) => {
+    const [x0, y0, x1, y1] = [x(from.at), y(from.value), x(to.at), y(to.value)];
+    const steps = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0), 1);
+    for (let step = 0; step <= steps; step += 1) {
+      setDot(Math.round(x0 + ((x1 - x0) * step) / steps), Math.round(y0 + ((y1 - y0) * step) / steps));
+    }
+  };
+
+  return {
+    rowOf: (value: number) => y(value) >> 2,
+    drawLine: (stretch: KnownPoint[]) => {
+      for (const [index, point] of stretch.entries()) drawSegment(stretch[index - 1] ?? point, point);
+    },
+    toLines: () =>
+      cells.map((line) =>
+        [...line].map((bits) => (bits === 0 ? " " : String.fromCharCode(0x2800 + bits))).join(""),
+      ),
+  };
+}
+
+/** The dot, 0 to `size - 1`, at which `value` stands between `low` and `high`. */
+function place(value: number, low: number, high: number, size: number): number {
+  if (high <= low) return Math.floor(size / 2);
+  return Math.min(size - 1, Math.max(0, Math.round(((value - low) / (high - low)) * (size - 1))));
+}
+
+function labelRows(ticks: Tick[], rowOf: (value: number) => number, rows: number): (string | undefined)[] {
+  const labels = new Array<string | undefined>(rows).fill(undefined);
+  for (const tick of ticks) labels[rowOf(tick.value)] ??= tick.label;
+  return labels;
+}
+
+/** Labels stand centred under their mark where there is room, and are left out where they would touch. */
+function timeAxis(fromAt: number, toAt: number, columns: number): { marks: string; labels: string } {
+  const marks = new Array<string>(columns).fill("─");
+  let labels = "";
+  for (const tick of timeTicks(fromAt, toAt, Math.max(2, Math.floor(columns / 12)))) {
+    const column = place(tick.value, fromAt, toAt, columns);
+    const start = Math.min(
+      columns - tick.label.length,
+      Math.max(0, column - Math.floor(tick.label.length / 2)),
+    );
+    if (start < labels.length + (labels === "" ? 0 : 1)) continue;
+    marks[column] = "┬";
+    labels = labels.padEnd(start) + tick.label;
+  }
+  return { marks: marks.join(""), labels };
+}

@@ -1,0 +1,489 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { CliContext } from "../../src/cli/context.ts";
+import { runTocsin } from "../support/cli.ts";
+import {
+  type FakeAnswer,
+  type FakeService,
+  type SeenRequest,
+  startFakeService,
+} from "../upstream/fake-service.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+const hookUrl = "https://relay.example/hooks/canary-hook-secret";
+const account = {
+  id: "acc-1",
+  accountName: "Desk",
+  alertOutputs: { webhookUrl: hookUrl, messengerChannelId: "-100" },
+  apiKeyHash: "h",
+  apiKeyExpirationTimestamp: (now + 23 * 86_400_000) / 1000,
+  createdAt: "2026-01-01T00:00:00Z",
+  updatedAt: "2026-01-02T00:00:00Z",
+};
+
+let service: FakeService;
+let answer: (request: SeenRequest, count: number) => FakeAnswer;
+let folder: string;
+
+beforeEach(async () => {
+  answer = () => ({ status: 404, json: { message: "nothing here" } });
+  service = await startFakeService((request, count) => answer(request, count));
+  folder = await mkdtemp(join(tmpdir(), "tocsin-upstream-"));
+});
+afterEach(async () => {
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+function tocsin(argv: string[], overrides: Partial<CliContext> = {}) {
+  const env = { ALERTING_URL: service.url, ALERTING_API_KEY: "canary-key", PRICING_URL: service.url };
+  return runTocsin(["upstream", ...argv], { env, cwd: folder, ...overrides });
+}
+
+describe("account and outputs", () => {
+  beforeEach(() => {
+    answer = () => ({ json: { message: "authorized", data: account } });
+  });
+
+  it("tell people when the key ends, and hide the hook's secret", async () => {
+    const run = await tocsin(["account"]);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toContain("Key          authorized");
+    expect(run.stdout).toContain("2026-12-14 12:00:00 UTC (in 23 days)");
+    expect(run.stdout).toContain("https://relay.example/hooks/***");
+    expect(run.stdout).not.toContain("canary");
+  });
+
+  it("hide it in JSON too, unless it is asked for", async () => {
+    const masked = { webhookUrl: "https://relay.example/hooks/***", messengerChannelId: "-100" };
+    const accountRun = await tocsin(["account", "--json"]);
+    expect(accountRun.json()).toEqual({
+      data: { ...account, alertOutputs: masked, apiKeyExpiresAt: "2026-12-14T12:00:00.000Z" },
+      meta: { message: "authorized" },
+    });
+    expect((await tocsin(["outputs", "--json"])).json()).toEqual({ data: masked });
+    expect((await tocsin(["outputs", "--show-secrets"])).stdout).toContain(hookUrl);
+  });
+
+  it("say none where nothing is configured", async () => {
+    answer = () => ({ json: { data: { ...account, alertOutputs: {} } } });
+    expect((await tocsin(["outputs"])).stdout).toBe("Webhook  none\nChannel  none\n");
+  });
+});
+
+describe("what goes wrong", () => {
+  it("a missing setting is named, with status 2", async () => {
+    const run = await tocsin(["account", "--json"], { env: {} });
+    expect(run.status).toBe(2);
+    expect(run.json().error.message).toBe("ALERTING_URL and ALERTING_API_KEY are not set");
+  });
+
+  it("a refused key is told with status 1 and without the key", async () => {
+    answer = () => ({ status: 401, json: { message: "key canary-key is not known" } });
+    const run = await tocsin(["account"], {
+      env: { ALERTING_URL: service.url, ALERTING_API_KEY: "canary-key", LOG_LEVEL: "debug" },
+    });
+    expect(run.status).toBe(1);
+    expect(run.stdout).toBe("");
+    expect(run.stderr).toContain("answered 401: key *** is not known");
+    expect(run.stderr).toContain("check ALERTING_API_KEY");
+    expect(run.stderr).not.toContain("canary");
+  });
+
+  it("a wait before another try is explained", async () => {
+    answer = (_request, count) =>
+      count === 1 ? { status: 429, text: "", headers: { "retry-after": "7" } } : { json: { data: [] } };
+    const run = await tocsin(["users", "--json"]);
+    expect(run.status).toBe(0);
+    expect(run.stderr).toContain("429; trying again in 7.0 s");
+  });
+
+  it.each([
+    ["metrics"],
+    ["metrics --chain eth --page x"],
+    ["metrics --chain eth --key ,"],
+    ["history"],
+    ["history k --from yesterday"],
+    ["history k --from 2026-13-01"],
+    ["history k --from -1h --to -2h"],
+    ["pool 0x1"],
+    ["ticker ETHUSD"],
+    ["assets add"],
+    ["assets add x --pool 0x1"],
+    ["assets add x --timeout soon"],
+    ["assets add --asset missing.json"],
+  ])("wrong usage is refused before anything is asked: %s", async (line) => {
+    const run = await tocsin(line.split(" "));
+    expect([run.status, service.seen.length]).toEqual([2, 0]);
+    expect(run.stderr).toMatch(/^error: /m);
+  });
+});
+
+describe("metrics", () => {
+  const metricsOf = (page: number, count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      key: `eth_token_total_tvl_0x${page}_${n}`,
+      kind: "tvl",
+      token: { symbol: "ABC" },
+    }));
+  const pages = (sizes: number[]) => {
+    answer = ({ query }) => {
+      const page = Number(query.page);
+      return { json: { data: metricsOf(page, sizes[page - 1] ?? 0) } };
+    };
+  };
+
+  it("show one page with the columns that are there", async () => {
+    pages([2]);
+    const run = await tocsin(["metrics", "--chain", "eth", "--token", "0xAA,0xBB", "--key", "k"]);
+    expect(run.stdout).toBe(
+      [
+        "key                        kind  token.symbol",
+        "eth_token_total_tvl_0x1_0  tvl   ABC",
+        "eth_token_total_tvl_0x1_1  tvl   ABC",
+        "",
+      ].join("\n"),
+    );
+    expect(service.seen[0]?.target).toBe("/metrics?chainId=eth&page=1&tokenAddresses=0xaa,0xbb&keys=k");
+    expect(run.stderr).toContain("page 1: 2 metrics");
+  });
+
+  it("walk every page into one JSON document", async () => {
+    pages([100, 100, 30]);
+    const run = await tocsin(["metrics", "--chain", "eth", "--all", "--json"]);
+    const document = run.json();
+    expect(document.data).toHaveLength(230);
+    expect(document.meta).toEqual({ pages: 3, metrics: 230, end: "empty" });
+  });
+
+  it("print the head of a long table once", async () => {
+    pages([100, 5]);
+    const lines = (await tocsin(["metrics", "--chain", "eth", "--all"])).stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(106);
+    expect(lines.filter((line) => line.startsWith("key "))).toHaveLength(1);
+  });
+
+  it("show on a terminal how far the walk is", async () => {
+    pages([100, 5]);
+    const run = await tocsin(["metrics", "--chain", "eth", "--all"], {
+      isTty: { stdin: false, stdout: false, stderr: true },
+      columns: 80,
+    });
+    expect(run.stderr).toContain("\r\u001b[Kpage 1: 100 metrics so far\r\u001b[K");
+    expect(run.stderr.endsWith("\r\u001b[K105 metrics on 2 pages\n")).toBe(true);
+  });
+
+  it("end a walk that breaks off as one document with the error", async () => {
+    answer = ({ query }) =>
+      query.page === "1"
+        ? { json: { data: metricsOf(1, 100) } }
+        : { status: 403, json: { message: "no more" } };
+    const run = await tocsin(["metrics", "--chain", "eth", "--all", "--json"]);
+    expect(run.status).toBe(1);
+    expect(run.json()).toMatchObject({ error: { code: "upstream_forbidden" } });
+    expect(run.json().data).toHaveLength(100);
+    expect(run.stderr).toContain("no more");
+  });
+
+  it("stop asking when nobody reads any more", async () => {
+    pages([100, 100, 100]);
+    const run = await tocsin(["metrics", "--chain", "eth", "--all"], {
+      stdout: { write: (_text, callback) => callback(Object.assign(new Error("EPIPE"), { code: "EPIPE" })) },
+    });
+    expect([run.status, service.seen.length]).toEqual([0, 1]);
+  });
+});
+
+describe("history", () => {
+  const points = Array.from({ length: 48 }, (_, n) => ({
+    timestamp: now / 1000 - (48 - n) * 1800,
+    value: 1_000_000 + n * 5_000,
+  }));
+  beforeEach(() => {
+    answer = () => ({ json: { data: { key: "eth_token_total_tvl_0xabc", points: [...points].reverse() } } });
+  });
+
+  it("draws the curve with its labels and what it says", async () => {
+    const run = await tocsin([
+      "history",
+      "eth_token_total_tvl_0xabc",
+      "--from",
+      "-1d",
+      "--to",
+      "now",
+      "--granularity",
+      "30m",
+    ]);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toMatchSnapshot();
+    expect(service.seen[0]?.query).toEqual({
+      key: "eth_token_total_tvl_0xabc",
+      fromTimestamp: String(now / 1000 - 86_400),
+      toTimestamp: String(now / 1000),
+      granularity: "30m",
+    });
+  });
+
+  it("gives points by time with --json", async () => {
+    const { data } = (await tocsin(["history", "k", "--json"])).json();
+    expect(data.points[0]).toEqual({ ...points[0], at: "2026-11-20T12:00:00.000Z" });
+    expect(data.points).toHaveLength(48);
+  });
+
+  it("writes the curve as SVG and PNG", async () => {
+    const run = await tocsin(["history", "k", "--svg", "curve.svg", "--png", "curve.png"]);
+    expect(run.stderr).toContain(`wrote ${join(folder, "curve.svg")}`);
+    expect(await readFile(join(folder, "curve.svg"), "utf8")).toMatch(/^<svg .*<\/svg>\n$/s);
+    const png = await readFile(join(folder, "curve.png"));
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect(png.readUInt32BE(16)).toBe(1920);
+  });
+
+  it("says which file cannot be written", async () => {
+    const run = await tocsin(["history", "k", "--svg", "no/such/folder.svg"]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("ENOENT");
+  });
+
+  it("says so when there is nothing to draw, and when the range is longer than the service covers", async () => {
+    answer = () => ({ json: { data: { key: "k", points: [] } } });
+    const run = await tocsin(["history", "k", "--from", "-9d"]);
+    expect(run.stdout).toContain("no records in this range");
+    expect(run.stderr).toContain("up to 7 days");
+  });
+});
+
+describe("tokens, users, subscriptions", () => {
+  it("show what is there, whatever its fields, as harmless text", async () => {
+    answer = () => ({
+      json: {
+        data: [
+          { subscription: { id: "s1", tags: ["a", "b"] }, metric: { key: "k\u001b[2J" } },
+          { subscription: { id: "s2", threshold: 5 }, metric: null },
+        ],
+      },
+    });
+    const run = await tocsin(["subscriptions", "--user", "u1"]);
+    expect(run.stdout).toBe(
+      [
+        "subscription.id  metric.key  subscription.tags  subscription.threshold",
+        "s1               k\\x1b[2J    a, b",
+        "s2                                                                   5",
+        "",
+      ].join("\n"),
+    );
+    expect(run.stderr).toBe("2 subscriptions\n");
+  });
+
+  it("ask for the chain's tokens by address in lower case", async () => {
+    answer = () => ({ json: { data: [{ symbol: "ABC" }] } });
+    expect((await tocsin(["tokens", "--chain", "bsc", "--address", "0xAB"])).stdout).toBe("symbol\nABC\n");
+    expect(service.seen[0]?.target).toBe("/tokens?chainId=bsc&addresses=0xab");
+  });
+});
+
+describe("prices", () => {
+  it("show a ticker with the digits that matter", async () => {
+    answer = () => ({
+      json: {
+        data: {
+          id: "USDT/USD",
+          aggregated: { price: 1.000213, h24UsdVolume: 1_234_567.891 },
+          cex: { price: 1.0002, h24UsdVolume: 1_000_000 },
+          dex: { price: 0.00001234, h24UsdVolume: 5, usdTvl: 9 },
+        },
+      },
+    });
+    const run = await tocsin(["ticker", "USDT/USD"]);
+    expect(run.stdout).toContain("$1.000213");
+    expect(run.stdout).toContain("$0.00001234");
+    expect(run.stdout).toContain("$1,234,567.89");
+  });
+
+  it("show a pool", async () => {
+    answer = () => ({
+      json: {
+        data: {
+          chainId: "eth",
+          address: "0xAb",
+          protocol: "p",
+          usdTvl: 10,
+          h24UsdVolume: 5,
+          tokens: [{ symbol: "A", address: "0x1", tvl: 3, usdTvl: 10 }],
+          pairs: [],
+        },
+      },
+    });
+    const run = await tocsin(["pool", "0xAb", "--chain", "eth"]);
+    expect(run.stdout).toContain("TVL          $10.00");
+    expect(run.stdout).toContain("A          –       3  $10.00            –  0x1");
+  });
+
+  it("tell which equity has no price", async () => {
+    answer = () => ({ json: { data: [{ symbol: "XNAS:AAPL", price: 200.5 }] } });
+    const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
+    expect(run.stdout).toContain("200.5");
+    expect(run.stderr).toBe("no price for NOPE\n");
+  });
+
+  it("list equities with their meta", async () => {
+    const document = {
+      data: [{ symbol: "AAPL", name: "Apple", exchange: "XNAS", type: "stock" }],
+      meta: { count: 1, supportedExchanges: {} },
+    };
+    answer = () => ({ json: document });
+    expect((await tocsin(["equities", "symbols", "--json"])).json()).toEqual(document);
+  });
+});
+
+describe("assets add", () => {
+  /** Registration answers `status`; the ticker is there from the `after`th look on. */
+  const registers = (status: number, json: unknown, after = 1) => {
+    let looks = 0;
+    answer = ({ method }) => {
+      if (method === "POST") return { status, json };
+      looks += 1;
+      if (looks < after) return { status: 404, json: { message: "unknown ticker" } };
+      return { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
+    };
+  };
+
+  it("is done at once when the asset was added", async () => {
+    registers(200, { data: { symbol: "ABC" } });
+    const run = await tocsin(["assets", "add", "abc", "--json"]);
+    expect(run.status).toBe(0);
+    expect(run.json().data).toEqual({ outcome: "added", registration: { data: { symbol: "ABC" } } });
+    expect(service.seen.map(({ method, body }) => [method, body])).toEqual([["POST", '{"catalogId":"abc"}']]);
+  });
+
+  it("follows a registration in progress by the symbol that the answer names", async () => {
+    registers(202, { message: "still in progress", data: { symbol: "ABC" } }, 4);
+    const run = await tocsin(["assets", "add", "abc", "--json"]);
+    expect(run.status).toBe(0);
+    expect(run.json().data).toMatchObject({
+      outcome: "queryable",
+      evidence: { kind: "ticker", symbol: "ABC/USD" },
+      waitedMs: 15_000,
+    });
+    expect(service.seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+
+  it("follows it through a service that is down for a moment", async () => {
+    let looks = 0;
+    answer = ({ method }) => {
+      if (method === "POST") return { status: 202, text: "" };
+      looks += 1;
+      return looks < 6
+        ? { status: 502, text: "" }
+        : { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
+    };
+    expect((await tocsin(["assets", "add", "abc", "--ticker", "ABC/USD"])).stdout).toContain(
+      "ticker ABC/USD answers",
+    );
+  });
+
+  it("can follow a pool", async () => {
+    answer = ({ method }) =>
+      method === "POST"
+        ? { status: 202, text: "" }
+        : {
+            json: {
+              data: {
+                chainId: "eth",
+                address: "0x1",
+                protocol: "p",
+                usdTvl: 1,
+                h24UsdVolume: 1,
+                tokens: [],
+                pairs: [],
+              },
+            },
+          };
+    const run = await tocsin(["assets", "add", "abc", "--pool", "0x1", "--chain", "eth"]);
+    expect(run.stdout).toContain("pool 0x1 on eth answers");
+  });
+
+  it("registers a manual definition and follows its symbol", async () => {
+    const definition = { symbol: "ABC", tokenMapping: { eth: "0x1" } };
+    await writeFile(join(folder, "asset.json"), JSON.stringify(definition));
+    registers(202, {}, 1);
+    const run = await tocsin(["assets", "add", "--asset", "asset.json"]);
+    expect(run.status).toBe(0);
+    expect(JSON.parse(service.seen[0]?.body ?? "")).toEqual({ asset: definition });
+    expect(service.seen[1]?.query).toEqual({ symbol: "ABC/USD" });
+  });
+
+  it("gives up after its time, saying so", async () => {
+    registers(202, { data: { symbol: "ABC" } }, 1_000);
+    const run = await tocsin(["assets", "add", "abc", "--timeout", "30s", "--json"]);
+    expect(run.status).toBe(1);
+    expect(run.json().error.code).toBe("timeout");
+    expect(run.stderr).toContain("ticker ABC/USD still cannot be queried after 30 s");
+  });
+
+  it("says how to follow it when nothing tells by what", async () => {
+    registers(202, { message: "still in progress" });
+    const run = await tocsin(["assets", "add", "abc", "--json"]);
+    expect(run.json().error.code).toBe("upstream_in_progress");
+    expect(run.stderr).toContain("--ticker SYMBOL/USD");
+  });
+
+  it("does not wait with --no-wait, and waits after 200 with --wait", async () => {
+    registers(202, {});
+    expect((await tocsin(["assets", "add", "abc", "--no-wait", "--json"])).json().data.outcome).toBe(
+      "in_progress",
+    );
+    registers(200, { data: { symbol: "ABC" } }, 2);
+    expect((await tocsin(["assets", "add", "abc", "--wait", "--json"])).json().data.outcome).toBe(
+      "queryable",
+    );
+  });
+
+  it.each([
+    [409, "upstream_conflict", "abc is registered already"],
+    [400, "upstream_rejected", "does not take abc"],
+    [500, "upstream_failed", "could not register abc"],
+  ])("ends clearly at a %i", async (status, code, words) => {
+    registers(status, { message: "the service's words" });
+    const run = await tocsin(["assets", "add", "abc", "--json"]);
+    expect(run.status).toBe(1);
+    expect(run.json().error.code).toBe(code);
+    expect(run.json().error.message).toContain(words);
+    expect(run.json().error.message).toContain("the service's words");
+    expect(service.seen).toHaveLength(1);
+  });
+
+  it("says that nobody knows when the answer is lost", async () => {
+    answer = () => "reset";
+    const run = await tocsin(["assets", "add", "abc"]);
+    expect(run.stderr).toContain("whether abc was registered is not known");
+    expect(service.seen).toHaveLength(1);
+  });
+});
+
+describe("help", () => {
+  it.each([
+    "",
+    "account",
+    "outputs",
+    "metrics",
+    "history",
+    "tokens",
+    "users",
+    "subscriptions",
+    "pool",
+    "ticker",
+    "equities",
+    "equities symbols",
+    "equities price",
+    "assets",
+    "assets add",
+  ])("of upstream %s has an example", async (line) => {
+    const run = await tocsin([...line.split(" ").filter(Boolean), "--help"]);
+    expect(run.status).toBe(0);
+    expect(run.stdout).toMatch(/Examples?:\n {2}\$ tocsin upstream/);
+    expect(run.stdout).toContain("--json");
+  });
+});
