@@ -53,6 +53,11 @@ export const FaultForm: FC<{ mailbox: string; pending: readonly MailFault[] }> =
   </section>
 );
 
-function nameFault({ stage, kind }: MailFault): string {
-  return typeof kind === "number" ? `${kind} at the ${stage}` : `${kind} at the ${stage}`;
+/** The choice's words, or what a script asked for. */
+function nameFault({ stage, kind, text, delivered }: MailFault): string {
+  const chosen = choices.find(
+    ({ fault }) =>
+      fault.stage === stage && fault.kind === kind && fault.text === text && fault.delivered === delivered,
+  );
+  return chosen?.words ?? `${kind} at stage ${stage}`;
 }

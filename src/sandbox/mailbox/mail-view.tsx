@@ -125,7 +125,9 @@ function nameOf(from: string): string {
   return /^(.+) <[^<>]+>$/.exec(from)?.[1] ?? from;
 }
 
-function snippetOf({ text }: ReceivedMail): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
+/** What the mail says beyond its subject, as mail programs show it in a list. */
+function snippetOf({ subject, text }: ReceivedMail): string {
+  const whole = text.replaceAll(/\s+/g, " ").trim();
+  const line = whole.startsWith(subject) ? whole.slice(subject.length).trim() : whole;
   return line.length > 140 ? `${line.slice(0, 139).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }

@@ -21,14 +21,14 @@ h1, h2, p, ol, dl, dd { margin: 0; padding: 0; }
 .banner b { color: var(--ink); }
 #live-state { float: right; color: var(--good); }
 #live-state.lost { color: var(--bad); }
-main { flex: 1; min-height: 0; display: grid; grid-template-columns: 230px minmax(280px, 380px) minmax(0, 1fr); }
+main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minmax(280px, 380px) minmax(0, 1fr); }
 .quiet { color: var(--soft); font-size: 13px; }
 .empty { padding: 14px; }
 .side { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; display: flex; flex-direction: column; justify-content: space-between; }
 .mailboxes a { display: grid; grid-template-columns: 1fr auto; gap: 8px; padding: 10px 14px; color: inherit; text-decoration: none; border-bottom: 1px solid var(--line); }
 .mailboxes a:hover, .mail-line:hover { background: var(--raised); }
 .mailboxes a[aria-current], .mail-line[aria-current] { background: var(--raised); box-shadow: inset 3px 0 0 var(--accent); }
-.mailboxes .title { font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.mailboxes .title { font-size: 14px; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .mailboxes .count { color: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
 .threads { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; }
 .thread { list-style: none; border-bottom: 1px solid var(--line); }
@@ -65,6 +65,7 @@ h2 { font-size: 14px; margin-bottom: 8px; }
 .faults form { display: grid; gap: 8px; font-size: 13px; }
 .faults label { display: grid; gap: 4px; }
 select, button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--line); border-radius: 6px; padding: 6px 8px; min-height: 36px; width: 100%; }
+select { text-overflow: ellipsis; padding-right: 20px; }
 button { cursor: pointer; font-weight: 600; }
 button:hover { border-color: var(--accent); }
 #pending form { margin-top: 12px; }
@@ -75,14 +76,15 @@ button:hover { border-color: var(--accent); }
 }
 @media (max-width: 640px) {
   html, body { height: auto; min-height: 100%; }
-  main { display: flex; flex-direction: column; }
+  main { flex: none; display: flex; flex-direction: column; }
   .side { display: contents; }
   .mailboxes { display: flex; overflow-x: auto; background: var(--surface); border-bottom: 1px solid var(--line); }
   .mailboxes a { flex: 0 0 auto; max-width: 80vw; border-bottom: 0; border-right: 1px solid var(--line); }
   .mailboxes a[aria-current] { box-shadow: inset 0 -3px 0 var(--accent); }
   .threads { border-right: 0; }
-  .mail { padding: 14px; }
-  .mail iframe { flex: none; height: 70vh; }
+  .mail { padding: 14px; overflow: visible; }
+  .mail.none { display: none; }
+  .mail iframe { flex: none; height: 60vh; }
   .faults { order: 3; background: var(--surface); }
 }
 `;

@@ -55,6 +55,8 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
     secureHeaders({
       contentSecurityPolicy: pagePolicy,
       strictTransportSecurity: false,
+      // A mail in its frame has an origin of its own, which a promise for the whole origin would contradict.
+      originAgentCluster: false,
       referrerPolicy: "no-referrer",
     }),
   );
