@@ -1,6 +1,7 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
+import type { DigestReason } from "./telling.ts";
 import type { Decision, Mute, PlannedDelivery, UpdatePolicy } from "./rules.ts";
 
 /**
@@ -141,14 +142,22 @@ export interface DueDelivery {
   updates: UpdatePolicy;
   freshnessMs?: number;
   insteadOf?: string;
+  /** The destination that stands by, until it has been called upon. */
+  fallbackTo?: string;
   /** Why the last attempt did not succeed, for "late because". */
   lastDetail?: string;
 }
 
 export interface DeliveryProgress {
-  /** Identifies the rendering that the parts belong to; another rendering starts over. */
-  fingerprint?: string;
+  /** The vendor's ids of the parts that are delivered, in order; null where the vendor gives none. */
   refs: (string | null)[];
+  /** What the parts already sent said of themselves, so that the rest is cut in the same places. */
+  madeAt?: number;
+  late?: { byMs: number; why: string };
+  /** How often the destination has moved during this delivery. */
+  moves?: number;
+  /** Why the alerts of a digest are told together; a repeat says the same. */
+  digestReason?: DigestReason;
 }
 
 export interface ClaimInput {
@@ -167,8 +176,14 @@ export interface ClaimedDelivery extends DueDelivery {
 /** What happens to the deliveries of a claim after an attempt; decided purely by the delivery policy. */
 export type NextStep =
   | { state: "sent" | "digested"; reason: string }
-  | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm; recipient?: string }
+  | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm }
   | { state: "failed" | "held" | "expired"; reason: string };
+
+/** What to make at the destination that stands by for one delivery. */
+export interface FallbackCall {
+  deliverySeq: number;
+  planned: PlannedDelivery[];
+}
 
 export interface AttemptRecord {
   token: string;
@@ -188,8 +203,8 @@ export interface AttemptRecord {
   next?: NextStep;
   leaseUntil?: number;
   thread?: ThreadUpdate;
-  /** Deliveries to make for the fallback destination when `next` is final and not sent. */
-  fallback?: PlannedDelivery;
+  /** Deliveries to make at the fallback destination, because `next` is final and not sent. */
+  fallbacks?: FallbackCall[];
 }
 
 /** The messages of one alert key in one chat, to edit or answer them. */
@@ -197,9 +212,11 @@ export interface Thread {
   destination: string;
   recipient: string;
   alertKey: string;
-  /** The first message of the current occurrence. */
+  /** The first message of the current occurrence, and the alert that it shows now. */
   rootRef: string;
   rootAlertSeq: number;
+  /** The last message that pinged. */
+  lastRef: string;
   firstAt: number;
   /** When the last message that pinged was sent. */
   lastNewAt: number;
@@ -225,8 +242,8 @@ export interface DestinationStatus {
   openUntil?: number;
   probeAt?: number;
   lastSentAt?: number;
-  /** Where a group went when it was upgraded. */
-  movedTo?: string;
+  /** Where a group went when it was upgraded, and the configured id that this is about. */
+  moved?: { from: string; to: string };
   announcedAt?: number;
 }
 
@@ -258,21 +275,17 @@ export interface DeliveryStore {
     deliverySeqs: number[],
     next: { state: "failed" | "expired" | "held"; reason: string },
     at: number,
-    fallbacks: { deliverySeq: number; planned: PlannedDelivery }[],
+    fallbacks: FallbackCall[],
   ): Promise<void>;
   /** Gives claimed deliveries back untried (shutdown before the call). */
   releaseClaim(token: string, dueAt: number): Promise<void>;
   /** Claims of a process that is gone, or whose lease has ended. */
   listAbandoned(now: number, all: boolean): Promise<(DueDelivery & { token: string })[]>;
-  /** Waiting deliveries whose fallback time has come; each is returned once. */
-  takeFallbacksDue(now: number): Promise<(DueDelivery & { fallbackTo: string })[]>;
-  addDeliveries(
-    alertSeq: number,
-    deliveries: PlannedDelivery[],
-    purpose: DeliveryPurpose,
-    at: number,
-    insteadOf?: string,
-  ): Promise<void>;
+  /** Unfinished deliveries whose fallback time has come. */
+  listFallbacksDue(now: number): Promise<DueDelivery[]>;
+  /** Makes deliveries at the fallback destination; once for each delivery, whoever asks. */
+  callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
+  addDeliveries(alertSeq: number, deliveries: PlannedDelivery[], purpose: DeliveryPurpose, at: number): Promise<void>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
   failOrphans(known: string[], at: number): Promise<number>;
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;

@@ -20,7 +20,11 @@ export function readRequestBody(request: IncomingMessage, maxBytes: number): Pro
     });
     request.once("end", () => {
       if (length > maxBytes) resolve({ kind: "too_large" });
-      else resolve({ kind: "read", body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length) });
+      else
+        resolve({
+          kind: "read",
+          body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length),
+        });
     });
     request.once("error", () => resolve({ kind: "aborted" }));
     request.once("close", () => resolve({ kind: "aborted" }));

@@ -72,6 +72,7 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
     updates: row.updates,
     freshnessMs: row.freshness_ms ?? undefined,
     insteadOf: row.instead_of ?? undefined,
+    fallbackTo: row.fallback_to ?? undefined,
     lastDetail: row.last_detail ?? undefined,
   };
 }

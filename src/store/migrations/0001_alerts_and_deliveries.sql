@@ -98,6 +98,7 @@ CREATE TABLE threads (
   alert_key      TEXT    NOT NULL,
   root_ref       TEXT    NOT NULL,
   root_alert_seq INTEGER NOT NULL,
+  last_ref       TEXT    NOT NULL,
   first_at       INTEGER NOT NULL,
   last_new_at    INTEGER NOT NULL,
   last_at        INTEGER NOT NULL,

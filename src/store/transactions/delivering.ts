@@ -5,6 +5,7 @@ import type {
   ClaimedDelivery,
   ClaimInput,
   DueDelivery,
+  FallbackCall,
   NextStep,
   PaceRecord,
 } from "../../core/store.ts";
@@ -49,12 +50,12 @@ export function createDelivering(context: TransactionContext) {
   );
   const step = db.prepare(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
-       recipient = coalesce(?, recipient), attempts = attempts + ?, ambiguous = ambiguous + ?,
+       attempts = attempts + ?, ambiguous = ambiguous + ?,
        last_detail = coalesce(?, last_detail), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
        claim_token = NULL, lease_until = NULL
      WHERE seq = ?`,
   );
-  const finish = db.prepare<unknown[], number>(
+  const finish = db.prepare<unknown[], { alert_seq: number }>(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = NULL, finished_at = ?, fallback_at = NULL
      WHERE seq = ? AND due_at IS NOT NULL RETURNING alert_seq`,
   );
@@ -68,7 +69,10 @@ export function createDelivering(context: TransactionContext) {
   const fallbacksDue = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
   );
-  const clearFallback = db.prepare("UPDATE deliveries SET fallback_at = NULL WHERE seq = ?");
+  const takeFallback = db.prepare<[number], { alert_seq: number; destination: string }>(
+    `UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL WHERE seq = ? AND fallback_to IS NOT NULL
+     RETURNING alert_seq, destination`,
+  );
   const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
 
   function apply(seq: number, next: NextStep, record: AttemptRecord): void {
@@ -80,13 +84,20 @@ export function createDelivering(context: TransactionContext) {
       final ? record.at + record.durationMs : null,
       JSON.stringify(record.progress),
       next.state === "waiting" ? (next.form ?? null) : null,
-      next.state === "waiting" ? (next.recipient ?? null) : null,
       record.countsAsAttempt ? 1 : 0,
       record.outcome === "ambiguous" ? 1 : 0,
       record.detail ?? null,
       final ? 1 : 0,
       seq,
     );
+  }
+
+  function callFallbacks(fallbacks: FallbackCall[], at: number): void {
+    for (const { deliverySeq, planned } of fallbacks) {
+      const row = takeFallback.get(deliverySeq);
+      if (row === undefined) continue;
+      for (const delivery of planned) insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
+    }
   }
 
   return {
@@ -138,12 +149,9 @@ export function createDelivering(context: TransactionContext) {
           );
         } else {
           apply(seq, record.next, record);
-          if (record.fallback && (record.next.state === "failed" || record.next.state === "expired")) {
-            const destination = claimed.get(seq)?.destination;
-            insertDelivery(alertSeq, record.fallback, "fallback", record.at, destination);
-          }
         }
       }
+      if (held > 0) callFallbacks(record.fallbacks ?? [], record.at);
       if (held > 0 && record.thread) saveThread(record.deliverySeqs[0] as number, record.thread);
       paces.forEach(savePace);
       return held > 0 ? "recorded" : "late";
@@ -153,18 +161,13 @@ export function createDelivering(context: TransactionContext) {
       deliverySeqs: number[],
       next: { state: "failed" | "expired" | "held"; reason: string },
       at: number,
-      fallbacks: { deliverySeq: number; planned: PlannedDelivery }[],
+      fallbacks: FallbackCall[],
     ): void {
-      const planned = new Map(fallbacks.map((fallback) => [fallback.deliverySeq, fallback.planned]));
       for (const seq of deliverySeqs) {
-        const row = finish.get(next.state, next.reason, next.state === "held" ? null : at, seq) as
-          | { alert_seq: number }
-          | undefined;
-        if (row === undefined) continue;
-        changed.add(row.alert_seq);
-        const fallback = planned.get(seq);
-        if (fallback) insertDelivery(row.alert_seq, fallback, "fallback", at, claimed.get(seq)?.destination);
+        const row = finish.get(next.state, next.reason, next.state === "held" ? null : at, seq);
+        if (row !== undefined) changed.add(row.alert_seq);
       }
+      callFallbacks(fallbacks, at);
     },
 
     releaseClaim(token: string, dueAt: number): void {
@@ -176,21 +179,12 @@ export function createDelivering(context: TransactionContext) {
         .all(all ? Number.MAX_SAFE_INTEGER : now)
         .map((row) => ({ ...toDueDelivery(row), token: row.claim_token ?? "" })),
 
-    takeFallbacksDue(now: number): (DueDelivery & { fallbackTo: string })[] {
-      return fallbacksDue.all(now).map((row) => {
-        clearFallback.run(row.seq);
-        return { ...toDueDelivery(row), fallbackTo: row.fallback_to ?? "" };
-      });
-    },
+    listFallbacksDue: (now: number): DueDelivery[] => fallbacksDue.all(now).map(toDueDelivery),
 
-    addDeliveries(
-      alertSeq: number,
-      deliveries: PlannedDelivery[],
-      purpose: DeliveryPurpose,
-      at: number,
-      insteadOf?: string,
-    ): void {
-      for (const planned of deliveries) insertDelivery(alertSeq, planned, purpose, at, insteadOf);
+    callFallbacks,
+
+    addDeliveries(alertSeq: number, deliveries: PlannedDelivery[], purpose: DeliveryPurpose, at: number): void {
+      for (const planned of deliveries) insertDelivery(alertSeq, planned, purpose, at);
     },
   };
 }

@@ -14,6 +14,7 @@ interface ThreadRow {
   alert_key: string;
   root_ref: string;
   root_alert_seq: number;
+  last_ref: string;
   first_at: number;
   last_new_at: number;
   last_at: number;
@@ -36,9 +37,9 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
   );
   const paces = db.prepare<[], PaceRow>("SELECT * FROM paces");
   const upsertThread = db.prepare(
-    `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, first_at, last_new_at,
-       last_at, count, severity, status)
-     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?
+    `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
+       last_new_at, last_at, count, severity, status)
+     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
   );
   const thread = db.prepare<[string, string, string], ThreadRow>(
@@ -89,6 +90,7 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
       upsertThread.run(
         update.rootRef,
         update.rootAlertSeq,
+        update.lastRef,
         update.firstAt,
         update.lastNewAt,
         update.lastAt,
@@ -108,6 +110,7 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
         alertKey: row.alert_key,
         rootRef: row.root_ref,
         rootAlertSeq: row.root_alert_seq,
+        lastRef: row.last_ref,
         firstAt: row.first_at,
         lastNewAt: row.last_new_at,
         lastAt: row.last_at,

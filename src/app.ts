@@ -1,0 +1,171 @@
+import { randomInt } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { createChannel } from "./channels/index.ts";
+import type { Config } from "./config/config.ts";
+import type { ServerSecrets } from "./config/generated-secrets.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
+import { createIdSource } from "./core/id.ts";
+import type { Log } from "./core/log.ts";
+import type { Operations } from "./core/operations.ts";
+import type { Store } from "./core/store.ts";
+import { type Engine, startEngine } from "./delivery/engine.ts";
+import { createDoor } from "./intake/door.ts";
+import { translateRequest } from "./intake/translate.ts";
+import { listen } from "./listen.ts";
+import { formatMetrics } from "./operations/metrics.ts";
+import { openMuteBook } from "./operations/mute-book.ts";
+import { readinessOf } from "./operations/readiness.ts";
+import { resendAlert } from "./operations/resend.ts";
+import { viewDestinations } from "./operations/view-destinations.ts";
+import { createRendering } from "./rendering/rendering.ts";
+import { createRouter } from "./routing/router.ts";
+import { createRoutingLoop } from "./routing/routing-loop.ts";
+import { openThreadedStore } from "./store/threaded-store.ts";
+import { createWeb } from "./web/web.ts";
+
+export interface RelayOptions {
+  config: Config;
+  secrets: ServerSecrets;
+  log: Log;
+  /** Default: the machine's. */
+  clock?: Clock;
+  /** See `ThreadedStoreOptions`. */
+  storeThreadEntry?: URL;
+}
+
+/** A running relay. */
+export interface Relay {
+  /** Where it listens on this machine, e.g. `http://127.0.0.1:8080`. */
+  localUrl: string;
+  /** How the outside reaches it: `PUBLIC_URL`, or `localUrl` when nobody has said. */
+  publicUrl: string;
+  operations: Operations;
+  store: Store;
+  /**
+   * Not ready → no new connections → commits in flight → no new claims → calls in flight until the deadline → the rest
+   * aborted and recorded → checkpoint → closed. A second call waits for the first.
+   */
+  stop(): Promise<void>;
+}
+
+/** The composition root: builds every room and hands each what it needs. */
+export async function startRelay(options: RelayOptions): Promise<Relay> {
+  const { config, secrets, log, clock = systemClock } = options;
+  const store = await openThreadedStore({ dataDir: config.dataDir, threadEntry: options.storeThreadEntry });
+  try {
+    return await startParts(options, store, clock);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+
+  async function startParts({ config, secrets, log }: RelayOptions, store: Store, clock: Clock): Promise<Relay> {
+    const newId = createIdSource(clock.now);
+    const stopping = new AbortController();
+    const routing = { nudge: () => {} };
+    const door = createDoor(
+      { store, now: clock.now, newId, log, onAccepted: () => routing.nudge() },
+      { ...config.intake, secret: secrets.webhookSecret },
+    );
+    const server = await listen({ door, host: config.server.host, port: config.server.port });
+    const { port } = server.address() as AddressInfo;
+    const localUrl = `http://${localHost(config.server.host)}:${port}`;
+    const publicUrl = config.server.publicUrl ?? localUrl;
+
+    const { rules, delivery } = config;
+    const router = createRouter(rules);
+    const mutes = await openMuteBook({
+      store,
+      configured: rules.mutes,
+      checkMute: (mute) => void router.checkMute(mute),
+      clock,
+      newId,
+    });
+    const outlets = await Promise.all(
+      rules.destinations.map(async (destination) => ({
+        destination,
+        channel: await createChannel(destination, { now: clock.now }),
+      })),
+    );
+    const engine: Engine = await startEngine({
+      store,
+      outlets,
+      rendering: createRendering({ publicUrl }),
+      settings: delivery,
+      clock,
+      newId,
+      random: () => randomInt(2 ** 32) / 2 ** 32,
+      log,
+      publicUrl,
+    });
+    const loop = createRoutingLoop({
+      store,
+      router,
+      translate: translateRequest,
+      activeMutes: () => mutes.active(),
+      clock,
+      log,
+      onRouted: (destinations) => engine.nudge(destinations),
+    });
+    routing.nudge = loop.nudge;
+    const routed = loop.run(stopping.signal);
+
+    const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
+    const operations: Operations = {
+      listMutes: mutes.listMutes,
+      addMute: mutes.addMute,
+      endMute: mutes.endMute,
+      destinations,
+      resend: (alertId, name) =>
+        resendAlert({ store, destinations: rules.destinations, clock, nudge: engine.nudge }, alertId, name),
+      readiness: () => readinessOf({ store, engine, clock, stopping: stopping.signal }),
+      metricsText: async () =>
+        formatMetrics({
+          door: { ...door.counters },
+          store: await store.health(),
+          destinations: await destinations(),
+          now: clock.now(),
+        }),
+    };
+    const web = createWeb({
+      store,
+      operations,
+      adminToken: secrets.adminToken,
+      publicUrl,
+      behindFly: config.server.isBehindFly,
+      clock,
+      newId,
+      log,
+    });
+    server.serve(web.fetch);
+    log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });
+
+    let stopped: Promise<void> | undefined;
+    async function stop(): Promise<void> {
+      log.info("relay.stopping");
+      stopping.abort();
+      web.close();
+      await server.close();
+      await routed;
+      await engine.stop(delivery.shutdownMs);
+      await Promise.all(outlets.map(({ channel }) => channel.close()));
+      await store.close();
+      log.info("relay.stopped");
+    }
+    return {
+      localUrl,
+      publicUrl,
+      operations,
+      store,
+      stop: () => {
+        stopped ??= stop();
+        return stopped;
+      },
+    };
+  }
+}
+
+function localHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

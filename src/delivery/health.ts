@@ -1,0 +1,105 @@
+import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { Outcome } from "../core/delivery.ts";
+import type { DestinationStatus } from "../core/store.ts";
+
+const deadProbeMs = 24 * 60 * 60 * 1000;
+const pausedProbeMs = 10 * 60 * 1000;
+
+export function newStatus(name: string, now: number): DestinationStatus {
+  return { name, health: "ok", reason: "", since: now, failures: 0 };
+}
+
+/**
+ * What a call says about the destination (or, for `account`, about the bot or mail account). Pure.
+ *
+ *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles
+ *     ok, down ──refused for good──▶ dead: until a person acts; probed daily       (destinations)
+ *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
+ *     any ──a call or a probe succeeds──▶ ok
+ */
+export function judgeOutcome(
+  status: DestinationStatus,
+  outcome: Outcome,
+  settings: DeliverySettings,
+  now: number,
+): DestinationStatus {
+  switch (outcome.kind) {
+    case "sent":
+      return { ...recovered(status, now), lastSentAt: now };
+    case "retry":
+      if (outcome.movedTo !== undefined) return status;
+      return outcome.countsAsAttempt === false ? status : failedOnce(status, outcome.detail, settings, now);
+    case "ambiguous":
+      return failedOnce(status, outcome.detail, settings, now);
+    case "rejected":
+      return judgeRejection(status, outcome.scope, outcome.detail, now);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function judgeRejection(
+  status: DestinationStatus,
+  scope: Extract<Outcome, { kind: "rejected" }>["scope"],
+  detail: string,
+  now: number,
+): DestinationStatus {
+  switch (scope) {
+    case "message":
+    case "recipient":
+      return recovered(status, now);
+    case "destination":
+      return turned(status, "dead", detail, now, now + deadProbeMs);
+    case "account":
+      return turned(status, "paused", detail, now, now + pausedProbeMs);
+    default:
+      return scope satisfies never;
+  }
+}
+
+/** A probe sends nothing to people: only a clear yes makes it well again, and only dead or paused ones are probed. */
+export function judgeProbe(status: DestinationStatus, outcome: Outcome, now: number): DestinationStatus {
+  if (outcome.kind === "sent") return recovered(status, now);
+  const next = now + (status.health === "dead" ? deadProbeMs : pausedProbeMs);
+  return { ...status, probeAt: next };
+}
+
+function failedOnce(
+  status: DestinationStatus,
+  reason: string,
+  { breaker }: DeliverySettings,
+  now: number,
+): DestinationStatus {
+  const failures = status.failures + 1;
+  if (status.health === "dead" || status.health === "paused") return { ...status, failures };
+  if (failures < breaker.openAfter) {
+    return { ...status, failures, reason, health: "degraded", since: status.health === "ok" ? now : status.since };
+  }
+  const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
+  const since = status.health === "ok" ? now : status.since;
+  return { ...status, failures, reason, health: "down", since, openUntil: now + pauseMs };
+}
+
+function turned(
+  status: DestinationStatus,
+  health: "dead" | "paused",
+  reason: string,
+  now: number,
+  probeAt: number,
+): DestinationStatus {
+  const since = status.health === health ? status.since : now;
+  return { ...status, health, reason, since, probeAt, openUntil: undefined, failures: status.failures + 1 };
+}
+
+function recovered(status: DestinationStatus, now: number): DestinationStatus {
+  if (status.health === "ok" && status.failures === 0) return status;
+  return {
+    ...status,
+    health: "ok",
+    reason: "",
+    since: now,
+    failures: 0,
+    openUntil: undefined,
+    probeAt: undefined,
+  };
+}

@@ -1,0 +1,92 @@
+import type { Pace } from "../core/rules.ts";
+import type { PaceRecord } from "../core/store.ts";
+
+/** One limit that a call falls under: its chat's, and its bot's. */
+export interface PaceKey {
+  key: string;
+  pace: Pace;
+}
+
+export interface Slot {
+  /** The earliest time of the next call; now or earlier when it may go at once. */
+  at: number;
+  /** Why it is later than now, when the other side asked for it. */
+  why?: string;
+}
+
+export interface Pacer {
+  /** When a call under all of these keys may be made. */
+  nextSlot(keys: PaceKey[], now: number): Slot;
+  /** Counts a call; what it returns has to be stored with the claim. */
+  take(keys: PaceKey[], now: number): PaceRecord[];
+  /** Nothing goes out under this key before `until`; a shorter wish never shortens a longer one. */
+  park(key: string, until: number, why: string): PaceRecord;
+}
+
+/**
+ * Calls arrive at the other side a little closer together or further apart than they left; the windows are longer by
+ * this, so that the closest two are still far enough apart.
+ */
+const marginMs = 60;
+
+/** Keeps the times of recent calls. `records` are what the store kept, so that limits hold across restarts. */
+export function createPacer(records: PaceRecord[]): Pacer {
+  const known = new Map(records.map((record) => [record.key, record]));
+
+  function recordOf(key: string): PaceRecord {
+    let record = known.get(key);
+    if (!record) {
+      record = { key, sentAt: [], parkedUntil: 0 };
+      known.set(key, record);
+    }
+    return record;
+  }
+
+  return {
+    nextSlot(keys, now) {
+      let slot: Slot = { at: now };
+      for (const { key, pace } of keys) {
+        const record = recordOf(key);
+        const free = nextFreeAt(record.sentAt, pace, now);
+        if (free > slot.at) slot = { at: free };
+        if (record.parkedUntil > slot.at) slot = { at: record.parkedUntil, why: record.parkedWhy };
+      }
+      return slot;
+    },
+
+    take(keys, now) {
+      return keys.map(({ key, pace }) => {
+        const record = recordOf(key);
+        const keep = Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0);
+        const sentAt = keep === 0 ? [] : [...record.sentAt, now].slice(-Math.ceil(keep));
+        const next = { ...record, sentAt };
+        known.set(key, next);
+        return next;
+      });
+    },
+
+    park(key, until, why) {
+      const record = recordOf(key);
+      if (until <= record.parkedUntil) return record;
+      const next = { ...record, parkedUntil: until, parkedWhy: why };
+      known.set(key, next);
+      return next;
+    },
+  };
+}
+
+/** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */
+export function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
+  return Math.max(
+    now,
+    freeInWindow(sentAt, pace.perSecond, 1000),
+    freeInWindow(sentAt, pace.perMinute, 60_000),
+  );
+}
+
+function freeInWindow(sentAt: number[], bound: number | undefined, windowMs: number): number {
+  if (bound === undefined) return 0;
+  if (bound < 1) return (sentAt.at(-1) ?? Number.NEGATIVE_INFINITY) + windowMs / bound + marginMs;
+  const oldestThatCounts = sentAt.at(-Math.floor(bound));
+  return oldestThatCounts === undefined ? 0 : oldestThatCounts + windowMs + marginMs;
+}

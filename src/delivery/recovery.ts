@@ -1,0 +1,73 @@
+import type { Clock } from "../core/clock.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { Log } from "../core/log.ts";
+import type { Random } from "../core/ports.ts";
+import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type { Store } from "../core/store.ts";
+import { decideNext } from "./policy.ts";
+
+export interface RecoveryDeps {
+  store: Pick<Store, "listAbandoned" | "recordAttempt">;
+  destinations: Map<string, Destination>;
+  settings: DeliverySettings;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  planFallback(destination: string, insteadOf: string): PlannedDelivery[];
+}
+
+/**
+ * Claims that nobody will end: of a process that was killed (`all`, at a start), or whose lease has run out. The call may
+ * or may not have been made, so each is recorded as ambiguous and goes on as the policy says.
+ */
+export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise<void> {
+  const { store, settings, clock, random, log } = deps;
+  const now = clock.now();
+  const abandoned = (await store.listAbandoned(now, all)).flatMap((delivery) => {
+    const destination = deps.destinations.get(delivery.destination);
+    return destination ? [{ delivery, destination }] : [];
+  });
+  const settling = abandoned.map(async ({ delivery, destination }) => {
+    const detail = all ? "Tocsin was stopped during the call" : "the call never ended";
+    const progress = { ...delivery.progress, refs: [], madeAt: undefined, late: undefined };
+    const next = decideNext(
+      { kind: "ambiguous", reason: "process_stopped", detail },
+      {
+        channel: destination.type,
+        onAmbiguous: destination.onAmbiguous,
+        createdAt: delivery.createdAt,
+        attempts: delivery.attempts,
+        ambiguous: delivery.ambiguous,
+        form: delivery.form,
+        moves: delivery.progress.moves ?? 0,
+        inDigest: delivery.digestId !== undefined,
+      },
+      settings,
+      now,
+      random,
+    );
+    await store.recordAttempt(
+      {
+        token: delivery.token,
+        deliverySeqs: [delivery.seq],
+        at: now,
+        durationMs: 0,
+        action: "send",
+        part: 1,
+        parts: 1,
+        outcome: "ambiguous",
+        reason: "process_stopped",
+        detail,
+        countsAsAttempt: true,
+        progress,
+        next,
+        fallbacks: [],
+      },
+      [],
+    );
+  });
+  await Promise.all(settling);
+  if (abandoned.length === 0) return;
+  log.warn("delivery.recovered", { count: abandoned.length });
+  if (all) await settleAbandoned(deps, all);
+}

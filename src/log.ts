@@ -1,0 +1,43 @@
+import { type DestinationStream, destination, pino } from "pino";
+import type { Log } from "./core/log.ts";
+
+export interface LogOptions {
+  /** pino's levels, and `silent`. */
+  level: string;
+  /** Texts that must never appear, whatever they came in with: each becomes `***`. */
+  secrets: string[];
+  /** Default: standard error, since standard output belongs to what a command returns. */
+  stream?: DestinationStream;
+}
+
+/**
+ * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile
+ * field stays within its line; U+2028 and U+2029 are escaped as well.
+ */
+export function createLog({ level, secrets, stream = destination({ fd: 2, sync: true }) }: LogOptions): Log {
+  const hidden = secrets.filter((secret) => secret.length >= 6);
+  const guarded: DestinationStream = { write: (line) => stream.write(hide(line, hidden)) };
+  const logger = pino(
+    {
+      level,
+      base: undefined,
+      messageKey: "event",
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    guarded,
+  );
+  return {
+    debug: (event, fields) => logger.debug(fields ?? {}, event),
+    info: (event, fields) => logger.info(fields ?? {}, event),
+    warn: (event, fields) => logger.warn(fields ?? {}, event),
+    error: (event, fields) => logger.error(fields ?? {}, event),
+  };
+}
+
+/** The last line of defence: no caller logs a secret, and if one did it would not get out. */
+function hide(line: string, secrets: string[]): string {
+  let safe = line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+  for (const secret of secrets) safe = safe.replaceAll(secret, "***");
+  return safe;
+}

@@ -1,0 +1,68 @@
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { NewId } from "../core/id.ts";
+import type { Operations } from "../core/operations.ts";
+import type { Mute } from "../core/rules.ts";
+import type { MuteStore } from "../core/store.ts";
+
+export interface MuteBookDeps {
+  store: MuteStore;
+  /** Those of the configuration. */
+  configured: Mute[];
+  /** Throws AppError `invalid_request` for a matcher that cannot be read. */
+  checkMute(mute: Mute): void;
+  clock: Clock;
+  newId: NewId;
+}
+
+/** The mutes made at run time, kept at hand so that routing an alert asks nobody. */
+export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute"> {
+  active(): Mute[];
+}
+
+export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
+  const { store, configured, clock, newId } = deps;
+  let known = await store.listMutes(clock.now(), false);
+
+  async function refresh(): Promise<void> {
+    known = await store.listMutes(clock.now(), false);
+  }
+
+  return {
+    active: () => known.filter((mute) => mute.endsAt > clock.now()),
+    async listMutes(includeEnded = false) {
+      const now = clock.now();
+      const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now);
+      return [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
+    },
+    async addMute(input) {
+      const now = clock.now();
+      const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
+      checkTimes(mute, now);
+      deps.checkMute(mute);
+      await store.addMute(mute);
+      await refresh();
+      return mute;
+    },
+    async endMute(id) {
+      if (configured.some((mute) => mute.id === id)) {
+        throw new AppError("conflict", "This mute stands in the configuration.", {
+          hint: "Remove it there and restart Tocsin.",
+        });
+      }
+      if (!(await store.endMute(id, clock.now()))) {
+        throw new AppError("not_found", `There is no active mute ${id}.`, { hint: "List them to see their ids." });
+      }
+      await refresh();
+    },
+  };
+}
+
+function checkTimes(mute: Mute, now: number): void {
+  if (mute.matchers.length === 0) {
+    throw new AppError("invalid_request", "A mute needs at least one matcher.", { hint: "For example severity=info." });
+  }
+  if (mute.endsAt <= mute.startsAt || mute.endsAt <= now) {
+    throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
+  }
+}

@@ -1,0 +1,106 @@
+import type { Translation } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { DeliveryPurpose } from "../core/delivery.ts";
+import type { Log } from "../core/log.ts";
+import type { Mute } from "../core/rules.ts";
+import type { RoutingRecord, Store, UnroutedRequest } from "../core/store.ts";
+import type { Router } from "./router.ts";
+
+export interface RoutingLoopDeps {
+  store: Pick<Store, "listUnrouted" | "recordRouting" | "recordRoutingFailure">;
+  router: Router;
+  /** One translation for each alert of the body, in its order. */
+  translate(body: Uint8Array, contentType: string | undefined): Translation[];
+  /** Mutes made at run time that are active. */
+  activeMutes(): Mute[];
+  clock: Clock;
+  log: Log;
+  /** Called after the commit with the destinations that have something new. */
+  onRouted(destinations: Set<string>): void;
+}
+
+export interface RoutingLoop {
+  /** Something was accepted. */
+  nudge(): void;
+  /** Runs until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+/** Small, so that accepting gets its turn between two batches. */
+const batchSize = 100;
+/** The safety net under a lost nudge, and the wait after a store that refused. */
+const pollMs = 1_000;
+const firstRetryMs = 5_000;
+const longestRetryMs = 5 * 60_000;
+
+/** Takes what was accepted through translation and the rules: T2. An alert that this fails on stays unrouted and flagged, and is tried again. */
+export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
+  const { store, router, clock, log } = deps;
+  let wake = new AbortController();
+
+  async function routeBatch(): Promise<number> {
+    const requests = await store.listUnrouted(batchSize, clock.now());
+    const records: RoutingRecord[] = [];
+    let count = 0;
+    for (const request of requests) {
+      count += request.alerts.length;
+      records.push(...(await routeRequest(request)));
+    }
+    if (records.length === 0) return count;
+    await store.recordRouting(records);
+    const destinations = new Set<string>();
+    for (const record of records) {
+      for (const delivery of record.deliveries) destinations.add(delivery.destination);
+      log.info("alert.routed", {
+        alertSeq: record.alertSeq,
+        severity: record.facts.severity,
+        deliveries: record.deliveries.length,
+      });
+    }
+    deps.onRouted(destinations);
+    return count;
+  }
+
+  async function routeRequest(request: UnroutedRequest): Promise<RoutingRecord[]> {
+    const records: RoutingRecord[] = [];
+    let translations: Translation[] | undefined;
+    for (const alert of request.alerts) {
+      try {
+        translations ??= deps.translate(request.body, request.contentType);
+        const translation = translations[alert.item];
+        if (!translation) throw new Error(`the body has ${translations.length} alerts, not ${alert.item + 1}`);
+        records.push(routeAlert(alert, translation));
+      } catch (error) {
+        const message = String(error instanceof Error ? error.message : error).slice(0, 300);
+        const waitMs = Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs);
+        log.error("alert.routing_failed", { alert: alert.id, error: message, failures: alert.failures + 1 });
+        await store.recordRoutingFailure(alert.seq, message, clock.now() + waitMs);
+      }
+    }
+    return records;
+  }
+
+  function routeAlert(alert: UnroutedRequest["alerts"][number], { facts, payload }: Translation): RoutingRecord {
+    const { origin, receivedAt } = alert;
+    const now = clock.now();
+    const { decisions, deliveries } = router.route({ facts, payload, origin, receivedAt }, deps.activeMutes(), now);
+    const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
+    return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt: now };
+  }
+
+  return {
+    nudge() {
+      wake.abort();
+    },
+    async run(stop) {
+      while (!stop.aborted) {
+        wake = new AbortController();
+        const count = await routeBatch().catch((error: unknown) => {
+          log.error("routing.failed", { error: String(error).slice(0, 300) });
+          return 0;
+        });
+        if (count < batchSize) await clock.sleep(pollMs, AbortSignal.any([wake.signal, stop]));
+      }
+    },
+  };
+}
