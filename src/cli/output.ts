@@ -1,27 +1,14 @@
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { AppError } from "../core/errors.ts";
-import type { CliContext, TextSink } from "./context.ts";
+import type { CliContext } from "./context.ts";
+import { createProgressLine, type Progress } from "./progress-line.ts";
 import { formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
-import { fitText, terminalText } from "./terminal-text.ts";
-
-/** Thrown when nobody reads stdout any more (`tocsin … | head`): the command ends quietly and counts as done. */
-export class OutputClosed extends Error {
-  constructor() {
-    super("nobody reads the output any more");
-    this.name = "OutputClosed";
-  }
-}
+import { terminalText } from "./terminal-text.ts";
+import { writeText } from "./write-text.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export type Style = (name: StyleName, text: string) => string;
-
-/** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
-export interface Progress {
-  update(text: string): Promise<void>;
-  /** Removes the line. Call it before anything else is printed, also after a failure. */
-  clear(): Promise<void>;
-}
 
 /** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
 export interface ListWriter {
@@ -50,7 +37,8 @@ export interface Output {
   print(text: string): Promise<void>;
   /** One line on stderr: something worth knowing besides the result. */
   note(text: string): Promise<void>;
-  progress(): Progress;
+  /** Removed by itself before anything else is printed. */
+  readonly progress: Progress;
   table(columns: TableColumn[], rows: string[][]): string;
   /** A table that is printed page after page, its widths settled by the first. */
   layOutTable(columns: TableColumn[], sample: string[][]): TableLayout;
@@ -61,7 +49,11 @@ export interface Output {
 export function openOutput(context: CliContext, command: Command): Output {
   const json = command.optsWithGlobals<{ json?: boolean }>().json === true;
   const style = createStyle(context.env, context.isTty.stdout);
-  const out = (text: string) => writeText(context.stdout, text);
+  const progress = createProgressLine(context);
+  const out = async (text: string) => {
+    await progress.clear();
+    await writeText(context.stdout, text);
+  };
   const width = context.isTty.stdout ? context.columns : undefined;
   const styleTitle = (text: string) => style("bold", text);
   return {
@@ -74,8 +66,11 @@ export function openOutput(context: CliContext, command: Command): Output {
     print: async (text) => {
       if (!json) await out(text);
     },
-    note: (text) => writeText(context.stderr, `${terminalText(text)}\n`),
-    progress: () => createProgress(context),
+    note: async (text) => {
+      await progress.clear();
+      await writeText(context.stderr, `${terminalText(text)}\n`);
+    },
+    progress,
     table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
     layOutTable: (columns, sample) => layOutTable(columns, sample, { width, styleTitle }),
     fields: (fields) => formatFields(fields, { styleTitle }),
@@ -87,22 +82,6 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
   const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
-}
-
-/** Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader. */
-export function writeText(sink: TextSink, text: string): Promise<void> {
-  if (text === "") return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    sink.write(text, (error) => {
-      if (!error) resolve();
-      else reject(isClosedPipe(error) ? new OutputClosed() : error);
-    });
-  });
-}
-
-export function isClosedPipe(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || code === "ERR_STREAM_WRITE_AFTER_END";
 }
 
 async function openJsonList(out: (text: string) => Promise<void>): Promise<ListWriter> {
@@ -124,18 +103,5 @@ export function errorDocument(error: AppError): { code: string; message: string;
     code: error.code,
     message: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
-  };
-}
-
-function createProgress(context: CliContext): Progress {
-  let shown = "";
-  const rewrite = async (text: string) => {
-    if (!context.isTty.stderr || text === shown) return;
-    shown = text;
-    await writeText(context.stderr, `\r\u001b[K${text}`);
-  };
-  return {
-    update: (text) => rewrite(fitText(terminalText(text), (context.columns ?? 80) - 1)),
-    clear: () => rewrite(""),
   };
 }

@@ -15,20 +15,18 @@ export const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longe
 const rateLimitFactor = 4;
 
 /**
- * How long to wait before the next try; `undefined`: give up. `Retry-After` is obeyed in full or not at all; otherwise the
- * wait is exponential, between half of it and all of it at random, so that clients do not return in step.
+ * How long to wait before the next try; `undefined`: give up. The wait is exponential, between half of it and all of it at
+ * random, so that clients do not return in step; it is never shorter than `Retry-After`, which is obeyed in full or not at all.
  */
 export function retryWaitMs(
   failed: { attempt: number; retryAfterMs?: number; rateLimited: boolean },
   policy: RetryPolicy,
   random: Random,
 ): number | undefined {
-  if (failed.attempt >= policy.attempts) return undefined;
-  if (failed.retryAfterMs !== undefined) {
-    return failed.retryAfterMs <= policy.longestRetryAfterMs ? failed.retryAfterMs : undefined;
-  }
-  const fullMs = policy.baseMs * 2 ** (failed.attempt - 1) * (failed.rateLimited ? rateLimitFactor : 1);
-  return Math.round(fullMs * (0.5 + random() / 2));
+  const { attempt, retryAfterMs = 0, rateLimited } = failed;
+  if (attempt >= policy.attempts || retryAfterMs > policy.longestRetryAfterMs) return undefined;
+  const fullMs = policy.baseMs * 2 ** (attempt - 1) * (rateLimited ? rateLimitFactor : 1);
+  return Math.max(retryAfterMs, Math.round(fullMs * (0.5 + random() / 2)));
 }
 
 /** `Retry-After` as milliseconds from now: seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` when it is neither. */

@@ -2,7 +2,8 @@ import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/context.ts";
 import { AlreadyTold, reportFailure } from "../../src/cli/failure.ts";
-import { createStyle, OutputClosed, openOutput } from "../../src/cli/output.ts";
+import { createStyle, openOutput } from "../../src/cli/output.ts";
+import { OutputClosed } from "../../src/cli/write-text.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
 
@@ -135,7 +136,7 @@ describe("the progress line", () => {
       { json: true },
       { isTty: { stdin: false, stdout: false, stderr: true }, columns: 20 },
     );
-    const progress = output.progress();
+    const progress = output.progress;
     await progress.update("a very long text that does not fit");
     await progress.clear();
     expect(stderr()).toBe("\r\u001b[Ka very long text t…\r\u001b[K");
@@ -143,7 +144,7 @@ describe("the progress line", () => {
 
   it("is silent elsewhere", async () => {
     const { output, stderr } = open({ json: false });
-    await output.progress().update("x");
+    await output.progress.update("x");
     expect(stderr()).toBe("");
   });
 });

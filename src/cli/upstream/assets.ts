@@ -42,13 +42,12 @@ export async function addAsset(run: UpstreamRun, options: AddAssetOptions): Prom
   await run.output.note(
     `${name} ${inProgress ? "is being registered" : "is registered"}; it can be queried in 30 seconds to 3 minutes`,
   );
-  const progress = run.output.progress();
+  const progress = run.output.progress;
   try {
     const found = await waitUntilQueryable(client, evidence, context, {
       timeoutMs: options.timeoutMs,
       progress,
     });
-    await progress.clear();
     await showAdded(run, name, { outcome: "queryable", registration: answer.body, ...found });
   } finally {
     await progress.clear();
@@ -61,7 +60,7 @@ async function register(
   registration: AssetRegistration,
   name: string,
 ): Promise<RegistrationAnswer> {
-  const progress = run.output.progress();
+  const progress = run.output.progress;
   await progress.update(`registering ${name}; the service answers within about 20 s`);
   try {
     return await client.registerAsset(registration, { signal: run.context.signal });

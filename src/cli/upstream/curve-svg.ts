@@ -7,7 +7,7 @@ import {
   splitAtGaps,
   summarizeCurve,
 } from "./curve.ts";
-import { formatInstant, formatNumber } from "./number-text.ts";
+import { formatNumber } from "./number-text.ts";
 
 export interface CurveSvgOptions {
   title: string;
@@ -28,11 +28,11 @@ const colours = {
 };
 const margin = { top: 84, right: 28, bottom: 44, left: 84 };
 
-/** A picture of the curve that stands on its own: title, numbers, axes (UTC), line. Every text is escaped. */
-export function drawCurveSvg(unsorted: readonly CurvePoint[], options: CurveSvgOptions): string {
+/** A picture of the curve that stands on its own: title, numbers, axes (UTC), line. Expects points by time; every text is escaped. */
+export function drawCurveSvg(points: readonly CurvePoint[], options: CurveSvgOptions): string {
   const { title, width = 960, height = 420 } = options;
-  const facts = summarizeCurve(unsorted);
-  const body = facts === undefined ? noValues(width, height) : drawBody(unsorted, facts, width, height);
+  const facts = summarizeCurve(points);
+  const body = facts === undefined ? noValues(width, height) : drawBody(points, facts, width, height);
   const shortTitle = shorten(title, Math.floor((width - 56) / 9.6));
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-family="'${svgFontFamily}', Verdana, sans-serif">
 <title>${escapeXml(title)}</title>
@@ -87,10 +87,14 @@ function noValues(width: number, height: number): string {
   return `<text x="${width / 2}" y="${height / 2}" font-size="16" text-anchor="middle" fill="${colours.quiet}">no records in this range</text>`;
 }
 
+/** One line beside a curve has room for seven digits; the terminal shows all. */
 function summary(facts: CurveFacts): string {
   const change = describeChange(facts);
-  const numbers = `last ${formatNumber(facts.last.value)}${change === "" ? "" : ` (${change})`}, min ${formatNumber(facts.min.value)}, max ${formatNumber(facts.max.value)}`;
-  return `${numbers}  ·  ${formatInstant(facts.first.at)} to ${formatInstant(facts.last.at)}`;
+  const short = ({ value }: KnownPoint) => formatNumber(Number(value.toPrecision(7)));
+  const minute = ({ at }: KnownPoint) => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+  const last = `last ${short(facts.last)}${change === "" ? "" : ` (${change})`}`;
+  const range = `${minute(facts.first)} to ${minute(facts.last)} UTC`;
+  return `${last}, min ${short(facts.min)}, max ${short(facts.max)}  ·  ${range}`;
 }
 
 type Scale = (value: number) => number;

@@ -3,8 +3,8 @@ import type { MetricsQuery } from "../../upstream/alerting-client.ts";
 import type { Metric } from "../../upstream/alerting-schemas.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
 import { AlreadyTold, asAppError } from "../failure.ts";
-import { OutputClosed } from "../output.ts";
 import type { TableLayout } from "../table.ts";
+import { OutputClosed } from "../write-text.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
 import { countOf } from "./lists.ts";
 import { type LooseTable, layOutLooseTable } from "./loose-table.ts";
@@ -49,27 +49,24 @@ export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Pr
 async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
   const { output } = run;
   const writer = output.json ? await openJsonWriter(run) : createTableWriter(run);
-  const progress = output.progress();
   const count = { pages: 0, metrics: 0 };
   try {
     for (;;) {
       const next = await pages.next();
       if (next.done) {
-        await progress.clear();
         await writer.close({ ...count, end: next.value });
         await output.note(
           `${countOf(count.metrics, "metric")} on ${countOf(count.pages, "page")}${endWords(next.value)}`,
         );
         return;
       }
-      await progress.clear();
       await writer.write(next.value.items);
       count.pages += 1;
       count.metrics += next.value.items.length;
-      await progress.update(`page ${next.value.number}: ${countOf(count.metrics, "metric")} so far`);
+      await output.progress.update(`page ${next.value.number}: ${countOf(count.metrics, "metric")} so far`);
     }
   } catch (thrown) {
-    await progress.clear();
+    await output.progress.clear();
     if (thrown instanceof OutputClosed) throw thrown;
     throw await writer.fail(asAppError(thrown));
   }

@@ -4,6 +4,8 @@ import { addExamples } from "../examples.ts";
 import { openOutput } from "../output.ts";
 import { parseInstant, parseList, parsePage } from "./arguments.ts";
 import type { BeginRun } from "./connect.ts";
+import type { HistoryOptions } from "./history.ts";
+import type { MetricsOptions } from "./metrics.ts";
 import { registerPricingCommands } from "./register-pricing.ts";
 
 /** `tocsin upstream …`: every read endpoint of the market-data service, and asset registration. */
@@ -57,7 +59,7 @@ function registerMetricCommands(upstream: Command, begin: BeginRun, context: Cli
     .option("--token <addresses>", "token addresses, separated by commas", parseList)
     .option("--pool <addresses>", "pool addresses, separated by commas", parseList)
     .option("--key <keys>", "metric keys, separated by commas", parseList)
-    .action(async (options, command: Command) => {
+    .action(async (options: MetricsOptions, command: Command) => {
       const { listMetrics } = await import("./metrics.ts");
       await listMetrics(begin(command), options);
     });
@@ -77,7 +79,7 @@ function registerMetricCommands(upstream: Command, begin: BeginRun, context: Cli
     .option("--granularity <interval>", "average the records per bucket; handed to the service as it is")
     .option("--svg <file>", "write the curve as an SVG file too")
     .option("--png <file>", "write the curve as a PNG file too")
-    .action(async (key: string, options, command: Command) => {
+    .action(async (key: string, options: Omit<HistoryOptions, "key">, command: Command) => {
       const { showHistory } = await import("./history.ts");
       await showHistory(begin(command), { key, ...options });
     });
@@ -94,7 +96,7 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
     .description("list the tokens of a chain")
     .addOption(chainOption())
     .option("--address <addresses>", "only these, separated by commas", parseList)
-    .action(async (options, command: Command) => {
+    .action(async (options: { chain: string; address?: string[] }, command: Command) => {
       const { listTokens } = await import("./lists.ts");
       await listTokens(begin(command), options);
     });
@@ -104,7 +106,7 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
     .command("users")
     .description("list the account's users")
     .option("--id <ids>", "only these, separated by commas", parseList)
-    .action(async (options, command: Command) => {
+    .action(async (options: { id?: string[] }, command: Command) => {
       const { listUsers } = await import("./lists.ts");
       await listUsers(begin(command), options);
     });
@@ -114,7 +116,7 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
     .command("subscriptions")
     .description("list which metrics the account's users are subscribed to")
     .option("--user <ids>", "only of these users, separated by commas", parseList)
-    .action(async (options, command: Command) => {
+    .action(async (options: { user?: string[] }, command: Command) => {
       const { listSubscriptions } = await import("./lists.ts");
       await listSubscriptions(begin(command), options);
     });
