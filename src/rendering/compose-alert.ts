@@ -9,9 +9,9 @@ import { pageOfAlert } from "./page-links.ts";
 import { formatDuration } from "./time.ts";
 import { writeValueLine } from "./value-line.ts";
 
-/** The bounds that `AlertFacts` sets: facts that reach one were cut. */
+/** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
 const maxFields = 40;
-const maxTextUnits = 20_000;
+const cutTextUnits = 19_900;
 
 /**
  * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where and
@@ -111,7 +111,7 @@ function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | und
 /** Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody. */
 function matterToReaders(facts: AlertFacts): boolean {
   if (facts.notes.length === 0) return false;
-  const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= maxTextUnits;
+  const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits;
   return facts.format === "broken-json" || facts.format === "binary" || isCut;
 }
 

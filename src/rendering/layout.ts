@@ -40,11 +40,11 @@ export function isLinkable(href: string): boolean {
 function runsOf(block: Block, times: TimeFormat): Run[] {
   switch (block.kind) {
     case "heading":
-      return block.inlines.map((inline) => runOf(inline, times, "bold"));
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "bold")));
     case "paragraph":
-      return block.inlines.map((inline) => runOf(inline, times, "text"));
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "text")));
     case "note":
-      return block.inlines.map((inline) => runOf(inline, times, "italic"));
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "italic")));
     case "fields":
       return joinLines(
         block.rows.map((row) => [
@@ -90,6 +90,18 @@ function isCommonInstant(at: number): boolean {
   return at > 0 && at < 2 ** 31 * 1000;
 }
 
+/** A bold title behind a bold word is one bold run. */
+function mergeRuns(runs: Run[]): Run[] {
+  const merged: Run[] = [];
+  for (const run of runs) {
+    const previous = merged.at(-1);
+    const isPlainStyle = run.style === "text" || run.style === "bold" || run.style === "italic";
+    if (isPlainStyle && previous?.style === run.style) previous.text += run.text;
+    else merged.push({ ...run });
+  }
+  return merged;
+}
+
 function joinLines(lines: Run[][]): Run[] {
   return lines.flatMap((line, index) =>
     index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line],
@@ -100,8 +112,7 @@ function joinLines(lines: Run[][]): Run[] {
 function trimEnds(runs: Run[]): Run[] {
   const kept = runs.filter((run) => run.text !== "");
   for (let first = kept[0]; first !== undefined; first = kept[0]) {
-    // The indentation of a code block's first line belongs to it.
-    const text = first.style === "pre" ? first.text.replace(/^[ \t]*\n/, "") : first.text.trimStart();
+    const text = first.text.trimStart();
     kept[0] = { ...first, text };
     if (text !== "") break;
     kept.shift();

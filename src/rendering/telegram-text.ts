@@ -20,9 +20,7 @@ export function writeTelegramText(blocks: LaidBlock[]): FormattedText {
     const blockOffset = text.length;
     for (const run of block.runs.map(withReachableLink)) {
       const entity = block.quoted ? undefined : entityOf(run, text.length);
-      const previous = entities.at(-1);
-      if (entity !== undefined && continues(previous, entity)) previous.length += entity.length;
-      else if (entity !== undefined) entities.push(entity);
+      if (entity !== undefined) entities.push(entity);
       text += run.text;
     }
     if (block.quoted) {
@@ -38,15 +36,6 @@ function withReachableLink(run: Run): Run {
   const { protocol, hostname } = new URL(run.href);
   const accepted = protocol === "tg:" || hostname.includes(".") || hostname.startsWith("[");
   return accepted ? run : { style: "text", text: spellOutLink(run.text, run.href) };
-}
-
-/** The same style right behind itself: a bold title after a bold word is one entity of the hundred. */
-function continues(previous: TelegramEntity | undefined, entity: TelegramEntity): previous is TelegramEntity {
-  return (
-    (entity.type === "bold" || entity.type === "italic") &&
-    previous?.type === entity.type &&
-    previous.offset + previous.length === entity.offset
-  );
 }
 
 function entityOf(run: Run, offset: number): TelegramEntity | undefined {

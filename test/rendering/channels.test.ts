@@ -1,0 +1,298 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ChannelType } from "../../src/core/delivery.ts";
+import type { Document } from "../../src/core/document.ts";
+import { JsonNumber } from "../../src/core/json.ts";
+import { type Message, readableText, type WebhookData } from "../../src/core/message.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { anyDocument } from "./arbitrary-document.ts";
+import { fullFacts, makeAlert, makeTelling, publicUrl, receivedAt } from "./sample.ts";
+
+const rendering = createRendering({ publicUrl });
+
+function render<K extends Message["kind"]>(
+  kind: K & ChannelType,
+  document: Document,
+  form: "rich" | "plain" = "rich",
+): Extract<Message, { kind: K }> {
+  const [message] = rendering.renderDocument(kind, document, { form, timeZone: "Europe/Zurich" });
+  if (message?.kind !== kind) throw new Error(`a ${message?.kind} message for ${kind}`);
+  return message as Extract<Message, { kind: K }>;
+}
+
+const full = rendering.composeAlert(makeAlert({ facts: fullFacts }), makeTelling());
+const hostile = rendering.composeAlert(
+  makeAlert({
+    facts: {
+      title: "<!channel> @everyone *bold* :fire: <@123>",
+      text: "# head\n- item\n1. one\n> quote\n||spoiler|| ```code``` [x](https://evil.example) https://a.example/x & <https://b.example|c>",
+      token: "`tick`",
+      fields: [{ name: "_a_", value: "~b~ @here" }],
+    },
+  }),
+  makeTelling(),
+);
+
+describe("every channel", () => {
+  it("gives a readable, bounded message for any document in any form", () => {
+    fc.assert(
+      fc.property(anyDocument, fc.constantFrom("rich" as const, "plain" as const), (document, form) => {
+        for (const channel of ["email", "webhook", "slack", "discord", "ntfy", "apprise"] as const) {
+          const [message] = rendering.renderDocument(channel, document, { form, timeZone: "UTC" });
+          if (message === undefined) throw new Error(`nothing for ${channel}`);
+          expect(readableText(message).trim()).not.toBe("");
+          expect(faultsOf(message)).toEqual([]);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("falls back to UTC for a zone that does not exist", () => {
+    const [message] = rendering.renderDocument("apprise", full, { form: "rich", timeZone: "Mars/Olympus" });
+    expect(message === undefined ? "" : readableText(message)).toContain("02:02:02 UTC");
+  });
+});
+
+/** The documented limits of each vendor. */
+function faultsOf(message: Message): string[] {
+  switch (message.kind) {
+    case "email":
+      return [
+        /[\r\n]/.test(message.subject) ? "line break in subject" : "",
+        message.subject.length > 200 ? "long subject" : "",
+        message.html.length > 100_000 ? "long HTML" : "",
+      ].filter(Boolean);
+    case "slack": {
+      const body = JSON.parse(message.body) as { text: string; blocks?: { elements: unknown[] }[] };
+      const blocks = body.blocks ?? [];
+      const unitsOf = (block: unknown): number =>
+        textsIn(block).reduce((sum, element) => sum + element.text.length, 0);
+      return [
+        blocks.length > 50 ? "blocks" : "",
+        blocks.some((block) => unitsOf(block) > 3000) ? "long block" : "",
+        blocks.flatMap(textsIn).some(({ text }) => text === "") ? "empty element" : "",
+        /[<>]/.test(body.text) ? "unescaped" : "",
+      ].filter(Boolean);
+    }
+    case "discord": {
+      const body = JSON.parse(message.body) as {
+        content: string;
+        embeds?: { description: string }[];
+        allowed_mentions: unknown;
+      };
+      return [
+        body.content.trim() === "" || body.content.length > 2000 ? `content ${body.content.length}` : "",
+        (body.embeds ?? []).some(({ description }) => description.length > 4096 || description === "")
+          ? "embed"
+          : "",
+        JSON.stringify(body.allowed_mentions) === '{"parse":[]}' ? "" : "mentions",
+      ].filter(Boolean);
+    }
+    case "ntfy":
+      return [
+        message.title.length > 250 || /[\r\n]/.test(message.title) ? "title" : "",
+        Buffer.byteLength(message.text) > 4096 ? "long" : "",
+      ].filter(Boolean);
+    case "apprise":
+      return message.title.length > 250 ? ["title"] : [];
+    case "webhook":
+      JSON.parse(message.body);
+      return [];
+    case "telegram":
+      return [];
+  }
+}
+
+function textsIn(value: unknown): { type: string; text: string }[] {
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value !== "object" || value === null) return [];
+  const own =
+    "text" in value && typeof value.text === "string" ? [value as { type: string; text: string }] : [];
+  return "elements" in value ? textsIn(value.elements) : own;
+}
+
+describe("Slack", () => {
+  it("gets literal rich text, so that no control sequence of a sender means anything", () => {
+    const body = JSON.parse(render("slack", hostile).body);
+    expect(body.text).toContain("&lt;!channel&gt; @everyone");
+    expect(body.link_names).toBe(false);
+    const types = new Set(JSON.stringify(body.blocks).match(/"type":"\w+"/g));
+    expect([...types].sort()).toEqual([
+      '"type":"date"',
+      '"type":"link"',
+      '"type":"rich_text"',
+      '"type":"rich_text_quote"',
+      '"type":"rich_text_section"',
+      '"type":"text"',
+    ]);
+    expect(textsIn(body.blocks)[0]?.text).toContain("<!channel> @everyone *bold* :fire: <@123>");
+  });
+
+  it("gets escaped text only in the plain form", () => {
+    const message = render("slack", hostile, "plain");
+    expect(Object.keys(JSON.parse(message.body))).not.toContain("blocks");
+    expect(JSON.parse(message.body).text).toContain("&lt;@123&gt;");
+    expect(message.text).toContain("<@123>");
+  });
+});
+
+describe("Discord", () => {
+  it("gets the heading as content and the rest as an embed, with no markdown of the sender's", () => {
+    const body = JSON.parse(render("discord", hostile).body);
+    expect(body.content).toBe("**🚨 Critical: \\<!channel\\> \\@everyone \\*bold\\* \\:fire: \\<\\@123\\>**");
+    const { description } = body.embeds[0];
+    expect(description).toContain(
+      "> \\# head\n> \\- item\n> 1\\. one\n> \\> quote\n> \\|\\|spoiler\\|\\| \\`\\`\\`code",
+    );
+    expect(description).toContain("Token: \\`tick\\`");
+    expect(description).toContain(`[Open in Tocsin](<${publicUrl}/alerts/`);
+    expect(body.allowed_mentions).toEqual({ parse: [] });
+  });
+
+  it("shows times in the reader's zone and colours by severity", () => {
+    const body = JSON.parse(render("discord", full).body);
+    expect(body.embeds[0].description).toContain(`When: <t:${Math.floor((receivedAt - 3000) / 1000)}:f>`);
+    expect(body.embeds[0].color).toBe(0xd92d20);
+  });
+});
+
+describe("ntfy and Apprise", () => {
+  it("ring by severity, carry the symbol as a tag, and open the alert at a tap", () => {
+    const message = render("ntfy", full);
+    expect(message).toMatchObject({
+      title: "Critical: USDC total TVL fell below 5,000,000",
+      priority: 5,
+      tags: ["rotating_light"],
+      click: `${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
+    });
+    expect(message.text).toMatch(/^4812345\.67 USD/);
+    const unknown = rendering.composeAlert(makeAlert({ facts: { severity: "unknown" } }), makeTelling());
+    expect(render("ntfy", unknown).priority).toBe(4);
+    const resolved = rendering.composeAlert(makeAlert({ facts: { status: "resolved" } }), makeTelling());
+    expect(render("ntfy", resolved)).toMatchObject({ priority: 3, tags: ["white_check_mark"] });
+    expect(render("apprise", resolved)).toMatchObject({ type: "success" });
+    expect(render("apprise", full)).toMatchObject({ type: "failure" });
+  });
+
+  it("say nothing twice: without other blocks the text is the subject", () => {
+    const bare: Document = {
+      subject: "Bare",
+      severity: "info",
+      status: "firing",
+      blocks: [{ kind: "heading", inlines: [{ kind: "bold", text: "Bare" }] }],
+    };
+    expect(render("ntfy", bare)).toMatchObject({ title: "Bare", text: "Bare" });
+  });
+});
+
+describe("e-mail", () => {
+  it("escapes everything in the HTML part and loads nothing", () => {
+    const document = rendering.composeAlert(
+      makeAlert({
+        facts: {
+          title: '<img src=x onerror="alert(1)">',
+          text: "</blockquote><script>alert(1)</script> &amp; \"quotes'",
+          token: "<b>",
+          link: 'https://example.com/"onmouseover="alert(1)',
+          fields: [{ name: "<style>", value: "</div><iframe>" }],
+        },
+      }),
+      makeTelling(),
+    );
+    const { html } = render("email", document);
+    const elements = new Set(
+      [...html.matchAll(/<([a-z][a-z0-9]*)/gi)].map((match) => match[1]?.toLowerCase()),
+    );
+    expect([...elements].sort()).toEqual(
+      ["a", "blockquote", "body", "div", "h1", "head", "html", "meta", "p", "span", "strong", "title"].filter(
+        (name) => elements.has(name),
+      ),
+    );
+    expect(html).not.toMatch(/<(script|img|iframe|style|b)\b/i);
+    expect(html).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;");
+    for (const [, attributes] of html.matchAll(/<a ([^>]*)>/g)) {
+      expect(attributes?.match(/[\w-]+(?==")/g)).toEqual(["href", "style"]);
+    }
+  });
+
+  it("has a subject on one line that keeps what we say about the alert", () => {
+    const document = rendering.composeAlert(
+      makeAlert({ facts: { title: `Long\r\nBcc: x@example.com ${"word ".repeat(60)}` } }),
+      makeTelling({ possibleRepeat: true }),
+    );
+    const { subject } = render("email", document);
+    expect(subject).toMatch(/^Critical: Long Bcc: x@example\.com word .*… \(possible repeat\)$/);
+    expect(subject.length).toBeLessThanOrEqual(200);
+  });
+
+  it("is short text alone in the plain form", () => {
+    const document = rendering.composeAlert(
+      makeAlert({ facts: { text: "long ".repeat(4000) } }),
+      makeTelling(),
+    );
+    const message = render("email", document, "plain");
+    expect(message.html).toBe("");
+    expect(message.text.length).toBeLessThanOrEqual(4000);
+    expect(message.text).toContain("characters cut]");
+  });
+});
+
+describe("an outgoing webhook", () => {
+  const data: WebhookData = {
+    type: "alert",
+    deliveryId: "d-1",
+    at: receivedAt + 1000,
+    repeat: false,
+    alerts: [
+      {
+        id: "a-1",
+        receivedAt,
+        title: "T",
+        severity: "critical",
+        status: "firing",
+        facts: { value: "1.10", occurredAt: receivedAt - 3000 },
+        payload: { amount: new JsonNumber("123456789012345678901.10"), list: [null, true, "x\u2028"] },
+        url: `${publicUrl}/alerts/a-1`,
+      },
+    ],
+  };
+  const bodyOf = (form: "rich" | "plain", given?: WebhookData): string => {
+    const options = { form, timeZone: "UTC", data: given };
+    const [message] = rendering.renderDocument("webhook", full, options);
+    return message?.kind === "webhook" ? message.body : "";
+  };
+
+  it("carries the alert with ISO times, the payload digit for digit, and the text", () => {
+    const body = bodyOf("rich", data);
+    expect(body).toContain('"amount":123456789012345678901.10');
+    expect(JSON.parse(body)).toMatchObject({
+      type: "alert",
+      timestamp: "2026-11-21T02:02:06.000Z",
+      data: {
+        deliveryId: "d-1",
+        repeat: false,
+        subject: full.subject,
+        text: expect.stringContaining("4812345.67 USD"),
+        alerts: [
+          {
+            id: "a-1",
+            receivedAt: "2026-11-21T02:02:05.000Z",
+            severity: "critical",
+            facts: { value: "1.10", occurredAt: "2026-11-21T02:02:02.000Z" },
+            payload: { list: [null, true, "x\u2028"] },
+          },
+        ],
+      },
+    });
+  });
+
+  it("leaves facts and payload out of the plain form", () => {
+    const [alert] = JSON.parse(bodyOf("plain", data)).data.alerts;
+    expect(Object.keys(alert).sort()).toEqual(["id", "receivedAt", "severity", "status", "title", "url"]);
+  });
+
+  it("still tells the message without data", () => {
+    expect(JSON.parse(bodyOf("rich"))).toMatchObject({ type: "notice", data: { subject: full.subject } });
+  });
+});

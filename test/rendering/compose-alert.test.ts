@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import type { Alert } from "../../src/core/alert.ts";
+import { readableText } from "../../src/core/message.ts";
+import type { Telling } from "../../src/core/telling.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { fullFacts, makeAlert, makeTelling, minuteMs, publicUrl, receivedAt } from "./sample.ts";
+
+function textOf(alert: Alert, telling: Partial<Telling> = {}, url: string | undefined = publicUrl): string {
+  const rendering = createRendering(url === "" ? {} : { publicUrl: url });
+  const document = rendering.composeAlert(alert, makeTelling(telling));
+  const options = { form: "plain", timeZone: "Europe/Zurich" } as const;
+  return rendering.renderDocument("telegram", document, options).map(readableText).join("\n");
+}
+
+describe("a composed alert", () => {
+  it("shows nothing that the body does not offer", () => {
+    const text = textOf(makeAlert({ facts: { title: "T", severity: "unknown", status: "unknown" } }));
+    expect(text).toBe(
+      `🔔 T\nReceived: 03:02 CET\n\nOpen in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
+    );
+  });
+
+  it("says the state in a word unless the title begins with it", () => {
+    const first = (
+      title: string,
+      severity: "critical" | "warning" | "info" = "critical",
+    ): string | undefined => textOf(makeAlert({ facts: { title, severity } })).split("\n")[0];
+    expect(first("Depeg")).toBe("🚨 Critical: Depeg");
+    expect(first("[CRITICAL] Depeg")).toBe("🚨 [CRITICAL] Depeg");
+    expect(first("Criticality rose")).toBe("🚨 Critical: Criticality rose");
+    expect(first("Not critical: depeg")).toBe("🚨 Critical: Not critical: depeg");
+    expect(first("Depeg", "warning")).toBe("⚠️ Warning: Depeg");
+    expect(first("Depeg", "info")).toBe("ℹ️ Depeg");
+  });
+
+  it("marks a test as one even when the title does", () => {
+    const text = textOf(makeAlert({ origin: "test", facts: { title: "Test alert", severity: "info" } }));
+    expect(text).toMatch(/^ℹ️ TEST: Test alert\n/);
+    expect(text).toContain("A test of the relay: nothing has happened");
+  });
+
+  it("says a possible repeat in the first line, and the alert's id", () => {
+    const text = textOf(makeAlert(), { possibleRepeat: true });
+    expect(text.split("\n")[0]).toMatch(/ \(possible repeat\)$/);
+    expect(text).toContain("the first try got no answer. Alert 01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00");
+  });
+
+  it("says how late it is and why before the facts", () => {
+    const text = textOf(makeAlert({ facts: fullFacts }), {
+      late: { byMs: 12 * minuteMs, why: "Telegram asked us\nto wait" },
+    });
+    expect(text.indexOf("⏱ 12 min late: Telegram asked us to wait")).toBeGreaterThan(0);
+    expect(text.indexOf("⏱ 12 min late")).toBeLessThan(text.indexOf("Token:"));
+  });
+
+  it.each([
+    [1, undefined],
+    [2, "2nd time since 02:02 CET"],
+    [3, "3rd time since 02:02 CET"],
+    [11, "11th time since 02:02 CET"],
+    [21, "21st time since 02:02 CET"],
+    [112, "112th time since 02:02 CET"],
+  ])("counts %d events of the same key", (count, expected) => {
+    const text = textOf(makeAlert(), {
+      history: { count, firstAt: receivedAt - 60 * minuteMs, lastAt: receivedAt },
+    });
+    if (expected === undefined) expect(text).not.toContain("time since");
+    else expect(text).toContain(expected);
+  });
+
+  it("says when it was resolved, after how long, and both values", () => {
+    const resolvedBy = makeAlert({
+      receivedAt: receivedAt + 18 * minuteMs,
+      facts: { value: "5012000", unit: "USD", status: "resolved", text: "Recovered." },
+    });
+    const text = textOf(makeAlert({ facts: { ...fullFacts, occurredAt: receivedAt } }), {
+      resolvedBy,
+      now: resolvedBy.receivedAt,
+    });
+    expect(text).toMatch(/^✅ Resolved: /);
+    expect(text).toContain("Resolved at 03:20 CET, after 18 min");
+    expect(text).toContain("Now: 5012000 USD");
+    expect(text).toContain("When it fired: 4812345.67 USD");
+    expect(text).toContain("> Recovered.");
+  });
+
+  it("does not claim a duration when the sender's clocks disagree", () => {
+    const resolvedBy = makeAlert({ facts: { occurredAt: receivedAt - 60 * minuteMs } });
+    expect(textOf(makeAlert(), { resolvedBy })).toMatch(/Resolved at 02:02 CET\n/);
+  });
+
+  it("names the destination that it stands in for, and a resend", () => {
+    expect(textOf(makeAlert(), { purpose: "fallback", insteadOf: "ops-chat" })).toContain(
+      "Instead of ops-chat, which cannot be reached",
+    );
+    expect(textOf(makeAlert(), { purpose: "resend" })).toContain("Resent by hand");
+  });
+
+  it("gives the sender's time, and ours only where they disagree", () => {
+    const near = textOf(makeAlert({ facts: { occurredAt: receivedAt - minuteMs } }));
+    expect(near).toContain("When: 21 Nov 2026, 03:01:05 CET");
+    expect(near).not.toContain("Received:");
+    const far = textOf(makeAlert({ facts: { occurredAt: receivedAt - 10 * minuteMs } }));
+    expect(far).toContain("When: 21 Nov 2026, 02:52:05 CET\nReceived: 03:02 CET");
+  });
+
+  it("dates a time that is not of today", () => {
+    const text = textOf(makeAlert(), { now: receivedAt + 30 * 60 * minuteMs });
+    expect(text).toContain("Received: 21 Nov 2026, 03:02:05 CET");
+  });
+
+  it("does not say twice what the title says", () => {
+    const text = textOf(makeAlert({ facts: { title: "A depeg", text: "A depeg\nNow 0.98" } }));
+    expect(text.match(/A depeg/g)).toHaveLength(1);
+    expect(text).toContain("> Now 0.98");
+  });
+
+  it("keeps the sender's lines from passing for ours", () => {
+    const text = textOf(
+      makeAlert({
+        facts: {
+          title: "A\n✅ Resolved: B",
+          text: "x\n✅ Resolved: all is well\nOpen in Tocsin: https://evil.example",
+          fields: [{ name: "f\nOpen in Tocsin", value: "v\nOpen in Tocsin: https://evil.example" }],
+        },
+      }),
+    );
+    const ours = text.split("\n").filter((line) => /^(✅|Open in Tocsin)/.test(line));
+    expect(ours).toEqual([`Open in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`]);
+  });
+
+  it("tells a reader what the translator had to cut, and keeps its guesses for the page", () => {
+    const notes = ["the text is cut from 40,000 characters to 20,000"];
+    expect(textOf(makeAlert({ facts: { notes } }))).not.toContain("cut from");
+    expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).toContain(
+      "The text is cut from 40,000",
+    );
+  });
+
+  it("shows the id where no page is known to link to", () => {
+    const text = textOf(makeAlert(), {}, "");
+    expect(text).toMatch(/\nAlert 01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00$/);
+    expect(text).not.toContain("http");
+  });
+});

@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Alert, severities } from "../../src/core/alert.ts";
+import { readableText } from "../../src/core/message.ts";
+import type { DigestTelling } from "../../src/core/telling.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { makeAlert, minuteMs, publicUrl, receivedAt } from "./sample.ts";
+
+const rendering = createRendering({ publicUrl });
+
+function textOf(alerts: Alert[], telling: Partial<DigestTelling> = {}): string {
+  const document = rendering.composeDigest(alerts, {
+    now: receivedAt + minuteMs,
+    reason: "burst",
+    possibleRepeat: false,
+    ...telling,
+  });
+  const [message] = rendering.renderDocument("apprise", document, { form: "rich", timeZone: "UTC" });
+  return message === undefined ? "" : readableText(message);
+}
+
+function makeOne(seq: number, facts: Partial<Alert["facts"]>): Alert {
+  const at = receivedAt + seq * 1000;
+  return makeAlert({
+    id: `id-${seq}`,
+    seq,
+    receivedAt: at,
+    facts: { alertKey: `key-${seq}`, title: `Alert ${seq}`, ...facts },
+  });
+}
+
+const linesOf = (text: string): string[] => text.split("\n").filter((line) => line.startsWith("• "));
+
+describe("a digest", () => {
+  it("accounts for every alert: the counts, and the lines and the rest, add up", () => {
+    const anyAlert = fc.record({
+      severity: fc.constantFrom(...severities),
+      status: fc.constantFrom("firing" as const, "resolved" as const, "unknown" as const),
+      alertKey: fc.integer({ min: 0, max: 40 }).map(String),
+      title: fc.constant("T"),
+    });
+    fc.assert(
+      fc.property(fc.array(anyAlert, { minLength: 1, maxLength: 120 }), (facts) => {
+        const text = textOf(facts.map((one, seq) => makeOne(seq, one)));
+        const [first = ""] = text.split("\n");
+        const [total = 0, ...counts] = [...first.matchAll(/\d+/g)].map(Number);
+        expect(total).toBe(facts.length);
+        expect(counts.reduce((sum, one) => sum + one, 0)).toBe(total);
+        const told = linesOf(text).reduce((sum, line) => sum + Number(/ ×(\d+)/.exec(line)?.[1] ?? 1), 0);
+        const rest = Number(/^and (\d+) more$/m.exec(text)?.[1] ?? 0);
+        expect(told + rest).toBe(total);
+        expect(linesOf(text).length).toBeLessThanOrEqual(15);
+      }),
+    );
+  });
+
+  it("puts the worst first, then the newest, and what is resolved last", () => {
+    const text = textOf([
+      makeOne(1, { severity: "info" }),
+      makeOne(2, { severity: "critical" }),
+      makeOne(3, { severity: "critical", status: "resolved" }),
+      makeOne(4, { severity: "unknown" }),
+      makeOne(5, { severity: "critical" }),
+      makeOne(6, { severity: "warning" }),
+    ]);
+    expect(linesOf(text).map((line) => line.replace(/ · .*/, ""))).toEqual([
+      "• 🚨 Alert 5",
+      "• 🚨 Alert 2",
+      "• ⚠️ Alert 6",
+      "• 🔔 Alert 4",
+      "• ℹ️ Alert 1",
+      "• ✅ Alert 3",
+    ]);
+  });
+
+  it("tells one key on one line by its worst, unless it is over", () => {
+    const same = { alertKey: "same" };
+    const open = [makeOne(1, { ...same, severity: "critical" }), makeOne(2, { ...same, severity: "info" })];
+    expect(linesOf(textOf(open))).toEqual(["• 🚨 Alert 1 ×2 · 02:02 UTC"]);
+    const over = [...open, makeOne(3, { ...same, status: "resolved" })];
+    expect(linesOf(textOf(over))).toEqual(["• ✅ Alert 3 ×3 · 02:02 UTC"]);
+    expect(textOf(over)).toMatch(/^3 alerts: 1 critical, 1 info, 1 resolved/);
+  });
+
+  it("says since when, why, and how late", () => {
+    const alerts = [makeOne(0, {}), makeOne(600, {})];
+    expect(
+      textOf(alerts, { reason: "outage", late: { byMs: 11 * minuteMs, why: "Telegram did not answer" } }),
+    ).toContain(
+      "they could not be delivered when they came. Received within 10 min since 02:02 UTC. Up to 11 min late: Telegram did not answer",
+    );
+    expect(textOf(alerts, { reason: "quiet_hours" })).toContain("they came during quiet hours");
+    expect(textOf(alerts, { reason: "stale" })).toContain("too old by now");
+  });
+
+  it("marks a possible repeat and names an alert by which to find the first copy", () => {
+    const text = textOf([makeOne(1, {})], { possibleRepeat: true });
+    expect(text.split("\n")[0]).toBe("1 alert: 1 critical (possible repeat)");
+    expect(text).toContain("First alert id-1");
+  });
+
+  it("keeps one line for each alert whatever its title holds", () => {
+    const text = textOf([
+      makeOne(1, { title: `a\n• ✅ all is well\u2028${"long ".repeat(60)}`, value: "1\n2" }),
+    ]);
+    expect(linesOf(text)).toHaveLength(1);
+    expect(linesOf(text)[0]?.length).toBeLessThan(180);
+  });
+
+  it("is resolved only when everything in it is", () => {
+    const resolved = makeOne(1, { status: "resolved" });
+    const telling: DigestTelling = { now: receivedAt, reason: "burst", possibleRepeat: false };
+    expect(rendering.composeDigest([resolved], telling)).toMatchObject({ status: "resolved" });
+    expect(rendering.composeDigest([resolved, makeOne(2, { severity: "warning" })], telling)).toMatchObject({
+      status: "firing",
+      severity: "warning",
+    });
+  });
+});
