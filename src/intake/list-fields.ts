@@ -34,8 +34,7 @@ export function listFields(
 ): FieldList {
   const texts = new Set(told.texts.map((text) => cleanLine(text ?? "")));
   const remaining = leaves.filter(
-    (leaf) =>
-      !told.used.has(leaf) && !texts.has(cleanLine(leaf.text)) && !machineNames.has(leaf.names.at(-1) ?? ""),
+    (leaf) => !told.used.has(leaf) && !texts.has(cleanLine(leaf.text)) && !saysNothing(leaf),
   );
   const kept = keepOutermost(remaining);
   const taken = new Set<string>();

@@ -16,7 +16,12 @@ export type RequestReading =
       envelope?: JsonObject;
       notes: string[];
     }
-  | { kind: "single"; reading: Reading };
+  | {
+      kind: "single";
+      reading: Reading;
+      /** How many alerts the list holds, when it is too long to be split. */
+      unsplit?: number;
+    };
 
 /**
  * How many alerts a request holds, always the length of what `translateRequest` makes of it. It runs before the sender
@@ -41,7 +46,8 @@ export function readRequest(body: Uint8Array, contentType: string | undefined): 
   if (!Array.isArray(list)) return { kind: "single", reading };
   const problem = whyNotSplit(list);
   if (problem !== undefined) {
-    return { kind: "single", reading: { ...reading, notes: [...reading.notes, problem] } };
+    const unsplit = list.length > maxAlertsOfBatch ? list.length : undefined;
+    return { kind: "single", reading: { ...reading, notes: [...reading.notes, problem] }, unsplit };
   }
   return { kind: "batch", items: list as JsonObject[], envelope, notes: reading.notes };
 }

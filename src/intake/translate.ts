@@ -6,7 +6,7 @@ import { findFacts } from "./find-facts.ts";
 import { inheritEnvelope } from "./inherit-envelope.ts";
 import { type Leaf, listLeaves } from "./leaves.ts";
 import { listFields } from "./list-fields.ts";
-import { makeHeadline, maxTextLength } from "./make-title.ts";
+import { makeHeadline, maxTextLength, maxTitleLength } from "./make-title.ts";
 import { cleanText, cut, formatBytes } from "./plain-text.ts";
 import type { Reading } from "./read-body.ts";
 import { readRequest } from "./split-batch.ts";
@@ -19,7 +19,10 @@ import { unwrapPayload } from "./unwrap-payload.ts";
  */
 export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
   const request = readRequest(body, contentType);
-  if (request.kind === "single") return [translateReading(request.reading, body)];
+  if (request.kind === "single") {
+    const { facts, payload } = translateReading(request.reading, body);
+    return [{ facts: tellUnsplit(facts, request.unsplit), payload }];
+  }
   return request.items.map((item) => {
     const payload = inheritEnvelope(item, request.envelope);
     return {
@@ -27,6 +30,13 @@ export function translateRequest(body: Uint8Array, contentType: string | undefin
       payload,
     };
   });
+}
+
+/** The first of thousands must not be taken for the only one. */
+function tellUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
+  if (count === undefined) return facts;
+  const title = `${count.toLocaleString("en")} alerts in one request, the first: ${facts.title}`;
+  return { ...facts, title: cut(title, maxTitleLength) };
 }
 
 function translateReading(reading: Reading, body: Uint8Array): Translation {

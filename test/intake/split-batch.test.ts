@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countAlerts } from "../../src/intake/split-batch.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+
+const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const titles = (value: unknown) => translateRequest(bytes(value), undefined).map(({ facts }) => facts.title);
+const notes = (value: unknown) =>
+  translateRequest(bytes(value), undefined).flatMap(({ facts }) => facts.notes);
+
+describe("a batch", () => {
+  it("is a list of objects, one alert each in their order", () => {
+    expect(titles([{ title: "first" }, { title: "second" }])).toEqual(["first", "second"]);
+  });
+
+  it("is the alerts of an envelope, whatever stands around it", () => {
+    expect(titles('\ufeff\n {"version":"4","alerts" : [{"title":"a"},{"title":"b"}]}')).toEqual(["a", "b"]);
+  });
+
+  it("is found in a form's payload and in a JSON string too", () => {
+    const list = JSON.stringify([{ title: "a" }, { title: "b" }]);
+    expect(titles(`payload=${encodeURIComponent(list)}&x=1`)).toEqual(["a", "b"]);
+    expect(titles(JSON.stringify(list))).toEqual(["a", "b"]);
+  });
+
+  it("hands each alert what the envelope says for all, and the alert's own word wins", () => {
+    const [first, second] = translateRequest(
+      bytes({
+        commonLabels: { chain: "eth", severity: "warning" },
+        commonAnnotations: { description: "for all" },
+        externalURL: "https://am.example.com",
+        groupKey: "g",
+        receiver: "ops",
+        alerts: [
+          { labels: { alertname: "A", severity: "critical" } },
+          { labels: { alertname: "B" }, receiver: "own" },
+        ],
+      }),
+      undefined,
+    );
+    expect(first?.facts).toMatchObject({ title: "A", severity: "critical", chain: "eth", text: "for all" });
+    expect(first?.payload).toMatchObject({
+      receiver: "ops",
+      groupKey: "g",
+      externalURL: "https://am.example.com",
+    });
+    expect(second?.facts).toMatchObject({ title: "B", severity: "warning", link: "https://am.example.com" });
+    expect(second?.payload).toMatchObject({ receiver: "own" });
+    expect(first?.facts.alertKey).not.toBe(second?.facts.alertKey);
+  });
+
+  it("lends the group's title only to an alert that has none", () => {
+    const envelope = { title: "[FIRING:2] group", message: "all of it" };
+    expect(titles({ ...envelope, alerts: [{ labels: { alertname: "A" } }, { status: "firing" }] })).toEqual([
+      "A",
+      "[FIRING:2] group",
+    ]);
+  });
+
+  it.each([
+    ["an empty list", [], "the list of alerts is empty"],
+    ["an envelope without alerts", { title: "x", alerts: [] }, "the list of alerts is empty"],
+    [
+      "a list of other things",
+      [{ title: "x" }, 5],
+      "the list holds more than objects, so it is told as one alert",
+    ],
+  ])("is not %s", (_, body, note) => {
+    expect(countAlerts(bytes(body))).toBe(1);
+    expect(notes(body)).toContain(note);
+  });
+
+  it("holds 1,000 alerts; one more are told as one that says how many there are", () => {
+    const list = (length: number) => Array.from({ length }, (_, index) => ({ title: `n${index}` }));
+    expect(titles(list(1_000))).toHaveLength(1_000);
+    expect(titles(list(1_001))).toEqual(["1,001 alerts in one request, the first: n0"]);
+  });
+
+  it("may have more names than one alert may", () => {
+    const wide = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`key${index}`, index]));
+    const list = Array.from({ length: 500 }, (_, index) => ({ title: `n${index}`, ...wide }));
+    expect(titles({ alerts: list })).toHaveLength(500);
+  });
+
+  it("does not make two alerts of one object that happens to speak of alerts", () => {
+    expect(countAlerts(bytes({ title: "see", tags: ["alerts"] }))).toBe(1);
+    expect(countAlerts(bytes({ title: "see", alerts: "two" }))).toBe(1);
+  });
+
+  it("is counted as it is translated, for any body and header", () => {
+    const alert = fc.record(
+      { title: fc.string(), alerts: fc.option(fc.array(fc.object())) },
+      { requiredKeys: [] },
+    );
+    const body = fc.oneof(
+      fc.array(fc.oneof(alert, alert, fc.integer()), { maxLength: 4 }),
+      fc.record({
+        alerts: fc.array(fc.oneof({ weight: 9, arbitrary: alert }, fc.constant(null)), { maxLength: 4 }),
+      }),
+    );
+    const packed = body.chain((value) => {
+      const text = JSON.stringify(value);
+      const spelled = text.replace("alerts", "\\u0061lerts");
+      const form = `payload=${encodeURIComponent(text)}`;
+      return fc.constantFrom(
+        text,
+        ` ${text}`,
+        spelled,
+        JSON.stringify(text),
+        form,
+        `${text},`,
+        `\ufeff${text}`,
+      );
+    });
+    const encoded = fc
+      .tuple(packed, fc.constantFrom("utf8", "utf16le", "latin1"))
+      .map(([text, charset]) => Buffer.from(text, charset as BufferEncoding));
+    const header = fc.constantFrom(
+      undefined,
+      "application/json",
+      "text/plain",
+      "application/x-www-form-urlencoded",
+    );
+    fc.assert(
+      fc.property(encoded, header, (raw, contentType) => {
+        expect(translateRequest(raw, contentType)).toHaveLength(countAlerts(raw, contentType));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
