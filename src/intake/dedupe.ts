@@ -48,7 +48,7 @@ function keyOfPayload(
   for (const path of paths) {
     const value = lookUp(payload, path);
     const text = typeof value === "string" || value instanceof JsonNumber ? String(value).trim() : "";
-    if (text !== "") return bounded(`payload.${path.replace(/^payload\\./, "")}`, text);
+    if (text !== "") return bounded(`payload.${path.replace(/^payload\./, "")}`, text);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
-import { readMetricKey } from "./metric-key.ts";
+import { findMetricKey, readMetricKey } from "./metric-key.ts";
 import { cleanLine, cleanText, cut } from "./plain-text.ts";
 import { readLink } from "./read-link.ts";
 import { readSeverity } from "./read-severity.ts";
@@ -58,7 +58,7 @@ export function findFacts(leaves: Leaf[]): FoundFacts {
   const found = {
     title,
     text,
-    metric: take("metric", readMetric),
+    metric: take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? ""),
     threshold: take("threshold", readShort),
     previousValue: take("previousValue", readQuantity),
     value: take("value", readQuantity),
@@ -96,6 +96,8 @@ function firstReadable<T>(
 
 function readTitle(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || /^\s*(?:https?:\/\/\S+|[\d.,+-]+)\s*$/.test(leaf.text)) return undefined;
+  // A thing whose name is a metric key has no title yet; one is made of what the key says.
+  if (leaf.names.at(-1) === "name" && readMetricKey(leaf.text.trim()) !== undefined) return undefined;
   return cleanText(leaf.text) || undefined;
 }
 

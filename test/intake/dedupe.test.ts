@@ -1,0 +1,116 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { explicitKey, namesItself } from "../../src/intake/dedupe.ts";
+
+const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/payloads/${name}`, import.meta.url));
+const noBody = new Uint8Array();
+
+describe("explicitKey", () => {
+  it.each(["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"])("reads %s", (header) => {
+    expect(explicitKey({ [header]: " msg_1 " }, noBody)).toBe(`${header}:msg_1`);
+  });
+
+  it("tells a CloudEvents id together with its source", () => {
+    const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody);
+    expect(key("/a")).toBe('ce-id:"/a" 1');
+    expect(key("/a")).not.toBe(key("/b"));
+  });
+
+  it("is absent without any of them, and for an empty one", () => {
+    expect(explicitKey({ "content-type": "application/json" }, bytes({ id: "1" }))).toBeUndefined();
+    expect(explicitKey({ "webhook-id": " " }, noBody)).toBeUndefined();
+  });
+
+  it("keeps two kinds apart whose words are equal", () => {
+    expect(explicitKey({ "webhook-id": "1" }, noBody)).not.toBe(
+      explicitKey({ "idempotency-key": "1" }, noBody),
+    );
+  });
+
+  it("hashes a key of absurd length without joining two of them", () => {
+    const key = (end: string) => explicitKey({ "idempotency-key": "k".repeat(8_000) + end }, noBody);
+    expect(key("1")).toMatch(/^idempotency-key:sha256:[0-9a-f]{64}$/);
+    expect(key("1")).not.toBe(key("2"));
+  });
+
+  it("prefers a configured path of the payload, and falls back to the headers", () => {
+    const paths = ["payload.event.id", 'labels["a.b"]', "items[1].id"];
+    const headers = { "webhook-id": "h" };
+    expect(explicitKey(headers, bytes({ event: { id: 7.0 } }), { paths })).toBe("payload.event.id:7");
+    expect(explicitKey(headers, bytes({ labels: { "a.b": "x" } }), { paths })).toBe(
+      'payload.labels["a.b"]:x',
+    );
+    expect(explicitKey(headers, bytes({ items: [{}, { id: "i" }] }), { paths })).toBe(
+      "payload.items[1].id:i",
+    );
+    expect(explicitKey(headers, bytes({ event: { id: "" } }), { paths })).toBe("webhook-id:h");
+    expect(explicitKey(headers, bytes("no json"), { paths })).toBe("webhook-id:h");
+  });
+
+  it("reads a path in a form and in a batch's envelope", () => {
+    expect(explicitKey({}, bytes("id=9&x=1"), { paths: ["id"] })).toBe("payload.id:9");
+    expect(explicitKey({}, bytes({ run: "r", alerts: [{ a: 1 }] }), { paths: ["run"] })).toBe(
+      "payload.run:r",
+    );
+  });
+
+  it("does not climb a prototype", () => {
+    expect(
+      explicitKey({}, bytes({ a: 1 }), { paths: ["constructor.name", "__proto__.x", "toString"] }),
+    ).toBeUndefined();
+  });
+});
+
+describe("namesItself", () => {
+  it.each([
+    [{ event_id: "e1" }],
+    [{ data: { timestamp: 1795219200 } }],
+    [{ timestamp: "2026-11-21T00:00:00Z", title: "x" }],
+    [{ alert: { triggeredAt: "2026-11-21T00:00:00Z" } }],
+    [{ specversion: "1.0", id: "1", source: "/a", type: "t" }],
+    [{ event: { id: "e1" } }],
+    [[{ timestamp: 1795219200 }, { timestamp: 1795219201 }]],
+  ])("is true of %j", (payload) => {
+    expect(namesItself(bytes(payload), "application/json")).toBe(true);
+  });
+
+  it.each([
+    [{ id: "rule-7", value: 3 }],
+    [{ alertId: "a1", ruleId: 5, subscriptionId: "s1", metric: { id: "m", key: "k" } }],
+    [{ alert: { id: "a1" }, status: "firing" }],
+    [
+      {
+        data: {
+          subscription: { id: "s", createdAt: "2026-01-01T00:00:00Z" },
+          metric: { key: "k", updatedAt: 1795219200 },
+        },
+      },
+    ],
+    [{ rule: { timestamp: 1795219200 }, value: 1 }],
+    [{ fingerprint: "f", startsAt: "2026-11-21T00:00:00Z" }],
+    [{ timestamp: 0 }],
+    [{ date: "2026-11-21", time: "10:00" }],
+    [[{ timestamp: 1795219200 }, { title: "x" }]],
+    [[]],
+  ])("is false of %j, which may truly happen again", (payload) => {
+    expect(namesItself(bytes(payload), "application/json")).toBe(false);
+  });
+
+  it("is false of what is neither JSON nor a form", () => {
+    for (const body of ["", "ETH crossing 3000", '{"timestamp":1795219200,', "\u0000\u0001"]) {
+      expect(namesItself(bytes(body), undefined)).toBe(false);
+    }
+  });
+
+  it.each([
+    ["alertmanager.json", false],
+    ["market-alert.json", true],
+    ["market-alert-flat.json", true],
+    ["cloudwatch-sns.json", true],
+    ["cloudevents.json", true],
+    ["slack-blocks.json", false],
+  ])("of %s is %s", (name, expected) => {
+    expect(namesItself(fixture(name), undefined)).toBe(expected);
+  });
+});

@@ -1,0 +1,394 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { translateRequest } from "../../src/intake/translate.ts";
+
+function read(payload: unknown) {
+  const [translation] = translateRequest(Buffer.from(JSON.stringify(payload)), "application/json");
+  if (translation === undefined) throw new Error("no translation");
+  return translation.facts;
+}
+
+function readText(text: string) {
+  const [translation] = translateRequest(Buffer.from(text), "text/plain");
+  if (translation === undefined) throw new Error("no translation");
+  return translation.facts;
+}
+
+describe("names", () => {
+  it.each(["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"])(
+    "finds a title under %s",
+    (name) => {
+      expect(read({ foo: "x", [name]: "TVL fell" }).title).toBe("TVL fell");
+    },
+  );
+
+  it.each([
+    [{ alert: { title: "T" } }],
+    [{ event: { data: { title: "T" } } }],
+    [{ labels: { alertname: "T" } }],
+    [{ annotations: { summary: "T" }, labels: { alertname: "other" } }],
+    [{ unheard: { of: { title: "T" } } }],
+    [{ rule: { name: "T" }, token: { name: "USD Coin" } }],
+    [{ alert: "T", name: "bot" }],
+  ])("finds the title of %j", (payload) => {
+    expect(read(payload).title).toBe("T");
+  });
+
+  it("does not call an alert by the name of its token, user or pool", () => {
+    const facts = read({
+      token: { name: "USD Coin", symbol: "USDC" },
+      user: { title: "Dr" },
+      message: "Depeg",
+    });
+    expect(facts).toMatchObject({ title: "Depeg", token: "USDC" });
+  });
+
+  it("finds metric, chain and token of the market service wherever they stand", () => {
+    const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    const key = `arbitrum_token_total_tvl_${address}`;
+    for (const payload of [
+      { metric: key },
+      { data: { metric: { key } } },
+      { key },
+      { metricKey: key },
+      { name: key },
+    ]) {
+      expect(read(payload)).toMatchObject({ metric: key, chain: "arbitrum", token: address });
+    }
+    expect(read({ text: `TVL alert: ${key} fell` })).toMatchObject({ chain: "arbitrum", token: address });
+    expect(readText(`${key} fell below 5`)).toMatchObject({ metric: key, chain: "arbitrum", token: address });
+    expect(read({ metric: key, token: "USDC", chain: "arb" })).toMatchObject({ chain: "arb", token: "USDC" });
+  });
+
+  it("does not take a pool's address for a token", () => {
+    const facts = read({ metric: "bsc_pool_h24_volume_0x4c36388be6f416a29c8d8eee81c771ce6be14b18" });
+    expect(facts.chain).toBe("bsc");
+    expect(facts.token).toBeUndefined();
+  });
+
+  it("keeps the digits of values as sent", () => {
+    const [translation] = translateRequest(
+      Buffer.from('{"value":1.10,"previous":123456789012345678901,"threshold":"1,000.00"}'),
+      undefined,
+    );
+    expect(translation?.facts).toMatchObject({
+      value: "1.10",
+      previousValue: "123456789012345678901",
+      threshold: "1,000.00",
+    });
+  });
+
+  it("makes a title of the reading when the sender gives none", () => {
+    expect(read({ metric: "eth_tvl", value: 3.2, threshold: 5, unit: "%" }).title).toBe(
+      "eth_tvl is 3.2%, threshold 5",
+    );
+    expect(read({ token: "ETH", price: 2999 }).title).toBe("ETH is 2999");
+    expect(read({ metric: "eth_tvl" }).title).toBe("Alert on eth_tvl");
+    expect(read({ foo: "bar", n: 1 }).title).toBe("foo bar, n 1");
+  });
+
+  it("puts the first line of a text into the title and the rest below it", () => {
+    expect(read({ message: "first\nsecond\nthird" })).toMatchObject({
+      title: "first",
+      text: "second\nthird",
+    });
+    expect(readText("\n\n first \nsecond")).toMatchObject({ title: "first", text: "second" });
+  });
+
+  it("loses nothing of a title that is too long", () => {
+    const long = `TVL ${"x".repeat(400)} end`;
+    for (const facts of [read({ title: long }), readText(long), read({ title: long, text: "more" })]) {
+      expect(facts.title).toHaveLength(300);
+      expect(facts.title.endsWith("…")).toBe(true);
+      expect(facts.text).toContain(long);
+    }
+  });
+
+  it("takes only addresses that a reader can open for the link", () => {
+    expect(read({ url: "javascript:alert(1)", href: "https://a.example.com/x?y=1" }).link).toBe(
+      "https://a.example.com/x?y=1",
+    );
+    for (const url of [
+      "ftp://a.b/",
+      "https://user:pass@a.b/",
+      "https://a b/",
+      "//a.b",
+      "https://",
+      "notes",
+    ]) {
+      expect(read({ title: "x", url }).link).toBeUndefined();
+    }
+    expect(readText("see (https://a.example.com/x).").link).toBe("https://a.example.com/x");
+  });
+});
+
+describe("severity", () => {
+  it.each([
+    ["critical", "CRITICAL crit Fatal emergency P1 P2 sev-1 high error Disaster urgent"],
+    ["warning", "warning WARN medium P3 average moderate"],
+    ["info", "info Informational low notice P4 P5 debug"],
+  ])("reads as %s: %s", (severity, words) => {
+    for (const word of words.split(" "))
+      expect([word, read({ severity: word }).severity]).toEqual([word, severity]);
+  });
+
+  it.each([
+    [{ severity: 2 }, "critical"],
+    [{ severity: "4" }, "warning"],
+    [{ severity: 6 }, "info"],
+    [{ priority: 1 }, "critical"],
+    [{ priority: 3 }, "warning"],
+    [{ priority: 5 }, "info"],
+    [{ level: 50 }, "critical"],
+    [{ level: 40 }, "warning"],
+    [{ level: 30 }, "info"],
+  ])("reads the number in %j as %s and says so", (payload, severity) => {
+    const facts = read({ title: "x", ...payload });
+    expect(facts.severity).toBe(severity);
+    expect(facts.notes.join()).toContain(`was read as ${severity}`);
+  });
+
+  it("keeps a word that it does not know, and guesses nothing", () => {
+    expect(read({ title: "x", severity: "spicy" })).toMatchObject({
+      severity: "unknown",
+      fields: [{ name: "severity", value: "spicy" }],
+    });
+    expect(read({ title: "x", severity: 99 }).severity).toBe("unknown");
+    expect(read({ title: "x" }).severity).toBe("unknown");
+  });
+
+  it("keeps the sender's own word where it says more", () => {
+    expect(read({ title: "x", severity: "P1" }).fields).toEqual([{ name: "severity", value: "P1" }]);
+    expect(read({ title: "x", severity: "Critical" }).fields).toEqual([]);
+  });
+
+  it("is read from the title's tag or from the status when nothing else names it", () => {
+    expect(readText("[CRITICAL] TVL fell").severity).toBe("critical");
+    expect(readText("🚨 Warning: TVL fell").severity).toBe("warning");
+    expect(read({ title: "x", status: "critical" })).toMatchObject({
+      severity: "critical",
+      status: "firing",
+    });
+    expect(readText("critical infrastructure is fine").severity).toBe("unknown");
+  });
+
+  it("is not lowered by a priority that nobody has set", () => {
+    expect(read({ title: "x", priority: "normal", alert_type: "error" }).severity).toBe("critical");
+    expect(read({ title: "x", priority: "normal" }).severity).toBe("unknown");
+  });
+});
+
+describe("status", () => {
+  it.each([
+    [{ status: "firing" }, "firing"],
+    [{ state: "ALARM" }, "firing"],
+    [{ alert_transition: "Triggered" }, "firing"],
+    [{ status: "DOWN" }, "firing"],
+    [{ resolved: false }, "firing"],
+    [{ event_action: "trigger" }, "firing"],
+    [{ status: "resolved" }, "resolved"],
+    [{ state: "ok" }, "resolved"],
+    [{ status: "Recovered" }, "resolved"],
+    [{ status: "back to normal" }, "resolved"],
+    [{ state: "closed" }, "resolved"],
+    [{ resolved: true }, "resolved"],
+    [{ heartbeat: { status: 1 } }, "resolved"],
+    [{ type: "alert.resolved" }, "resolved"],
+    [{ title: "[RESOLVED] TVL fell" }, "resolved"],
+    [{ title: "✅ Recovered: TVL" }, "resolved"],
+    [{ status: "acknowledged" }, "unknown"],
+    [{ status: "no data" }, "unknown"],
+    [{ status: 200 }, "unknown"],
+    [{ type: "price.up" }, "unknown"],
+    [{ user: { status: "active" } }, "unknown"],
+  ])("of %j is %s", (payload, status) => {
+    expect(read({ name: "x", ...payload }).status).toBe(status);
+  });
+
+  it("of an interface's envelope is not the alert's", () => {
+    expect(read({ status: "ok", data: { title: "TVL fell" } }).status).toBe("unknown");
+    expect(read({ status: "success", data: { title: "TVL fell", state: "firing" } }).status).toBe("firing");
+  });
+});
+
+describe("times", () => {
+  const at = Date.UTC(2026, 10, 21, 0, 0, 0);
+  it.each([
+    1795219200,
+    "1795219200",
+    1795219200000,
+    "1795219200000000",
+    "1795219200.0",
+    "2026-11-21T00:00:00Z",
+    "2026-11-21T01:00:00+01:00",
+    "2026-11-20T19:00:00-0500",
+    "2026-11-21T00:00:00.000000000Z",
+    "2026-11-21 00:00:00 +0000 UTC",
+    "Sat, 21 Nov 2026 00:00:00 GMT",
+  ])("reads %j", (timestamp) => {
+    const facts = read({ title: "x", timestamp });
+    expect(facts.occurredAt).toBe(at);
+    expect(facts.notes).toEqual([]);
+  });
+
+  it("takes UTC for a time without a zone and says so", () => {
+    const facts = read({ title: "x", time: "2026-11-21 00:00:00" });
+    expect(facts.occurredAt).toBe(at);
+    expect(facts.notes[0]).toContain("names no zone");
+  });
+
+  it.each([
+    0,
+    12,
+    "0001-01-01T00:00:00Z",
+    "2026-02-31T00:00:00Z",
+    "2026-11-21",
+    "soon",
+    99999999999999,
+    "2026-11-21T25:00:00Z",
+  ])("leaves %j alone", (timestamp) => {
+    expect(read({ title: "x", timestamp }).occurredAt).toBeUndefined();
+  });
+
+  it("takes the end of an alert that is over", () => {
+    const times = { startsAt: "2026-11-20T00:00:00Z", endsAt: "2026-11-21T00:00:00Z" };
+    expect(read({ title: "x", status: "resolved", ...times }).occurredAt).toBe(at);
+    expect(read({ title: "x", status: "firing", ...times }).occurredAt).toBe(at - 86_400_000);
+  });
+});
+
+describe("the field list", () => {
+  it("holds what no fact tells, in order, under readable names", () => {
+    const facts = read({
+      title: "x",
+      data: {
+        pool: { address: "0x1", fee: 0.05 },
+        tags: ["a", "b"],
+        empty: "",
+        nothing: null,
+        paused: false,
+      },
+      items: [{ id: 7, kind: "a" }, { id: 8 }],
+    });
+    expect(facts.fields).toEqual([
+      { name: "pool.address", value: "0x1" },
+      { name: "pool.fee", value: "0.05" },
+      { name: "tags", value: "a, b" },
+      { name: "paused", value: "false" },
+      { name: "kind", value: "a" },
+      { name: "[1].id", value: "8" },
+    ]);
+  });
+
+  it("is short: 40 fields, the outermost first to stay, and says how many there are more", () => {
+    const deep = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index}`, index]));
+    const flat = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}`, index]));
+    const facts = read({ title: "x", unknown: { inner: deep }, ...flat });
+    expect(facts.fields).toHaveLength(40);
+    expect(facts.fields.filter(({ name }) => name.startsWith("f"))).toHaveLength(30);
+    expect(facts.notes).toContain("20 more fields are only in the raw body");
+  });
+
+  it("cuts long values and says so", () => {
+    const facts = read({ title: "x", blob: "y".repeat(600) });
+    expect(facts.fields[0]?.value).toHaveLength(500);
+    expect(facts.notes).toContain("one long field is cut");
+  });
+
+  it("names a credential and does not show it, not even in a made title", () => {
+    const facts = read({ passphrase: "hunter2", apiKey: "k-123", strategy: "breakout" });
+    expect(JSON.stringify(facts)).not.toMatch(/hunter2|k-123/);
+    expect(facts.fields.filter(({ value }) => value === "(not shown)").map(({ name }) => name)).toEqual([
+      "passphrase",
+      "apiKey",
+    ]);
+  });
+});
+
+describe("any body", () => {
+  it("gives a title, a key and facts within their limits, and never throws", () => {
+    const json = fc.json({ maxDepth: 6, stringUnit: "binary" });
+    const names = fc.constantFrom(
+      "title",
+      "text",
+      "severity",
+      "status",
+      "metric",
+      "token",
+      "value",
+      "timestamp",
+      "url",
+      "id",
+      "fields",
+      "attachments",
+      "blocks",
+      "embeds",
+      "alerts",
+      "Message",
+      "data",
+      "__proto__",
+      "labels",
+    );
+    const known = fc
+      .dictionary(names, fc.oneof(fc.jsonValue({ maxDepth: 3 }), json), { maxKeys: 8 })
+      .map((value) => JSON.stringify(value));
+    const text = fc.oneof(json, known, fc.string({ unit: "binary" }));
+    const body = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      text.map((one) => new Uint8Array(Buffer.from(one))),
+      fc
+        .tuple(text, fc.nat())
+        .map(([one, at]) => new Uint8Array(Buffer.from(one.slice(0, at % (one.length + 1))))),
+    );
+    const header = fc.option(
+      fc.constantFrom(
+        "application/json",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+      ),
+      { nil: undefined },
+    );
+    fc.assert(
+      fc.property(body, header, (raw, contentType) => {
+        const translations = translateRequest(raw, contentType);
+        expect(translations.length).toBeGreaterThan(0);
+        for (const { facts } of translations) {
+          expect(facts.title.trim()).not.toBe("");
+          expect(facts.title.length).toBeLessThanOrEqual(300);
+          expect(facts.title).not.toMatch(/[\n\r]|\p{Surrogate}/u);
+          expect(facts.alertKey).not.toBe("");
+          expect(facts.alertKey.length).toBeLessThanOrEqual(200);
+          expect(facts.text?.length ?? 0).toBeLessThanOrEqual(20_000);
+          expect(facts.fields.length).toBeLessThanOrEqual(40);
+          expect(JSON.stringify(facts)).not.toMatch(/\\u0000|\\ud[89a-f]/);
+          expect(translateRequest(raw, contentType)[0]?.facts).toEqual(translations[0]?.facts);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("of a mebibyte is told within the limits, however hostile", () => {
+    const size = 1024 * 1024;
+    const bodies = [
+      "[".repeat(size),
+      `[${"{},".repeat(size / 3 - 2)}{}]`,
+      `{${'"a":1,'.repeat(size / 6)}"a":1}`,
+      '"'.repeat(size),
+      `{"a":"${"\\".repeat(size)}`,
+      `{"a"${" ".repeat(size)}`,
+      `{a${"a".repeat(size)}`,
+      "a=b&".repeat(size / 4),
+      `{"text":"${"<http://a".repeat(size / 9)}"}`,
+      "(".repeat(size),
+      "x: y\n".repeat(size / 5),
+    ];
+    for (const body of bodies) {
+      const [translation] = translateRequest(Buffer.from(body), undefined);
+      expect(translation?.facts.title.length).toBeLessThanOrEqual(300);
+      expect(translation?.facts.text?.length ?? 0).toBeLessThanOrEqual(20_000);
+      expect(translation?.facts.fields.length).toBeLessThanOrEqual(40);
+    }
+  });
+});
