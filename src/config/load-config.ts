@@ -204,10 +204,11 @@ function buildIntake(value: unknown, problems: ProblemList): IntakeSettings {
   const idempotencyPaths = options.idempotencyPaths ?? [];
   for (const [index, path] of idempotencyPaths.entries()) {
     const parsed = parseFieldPath(path);
-    if (parsed.ok && parsed.path.kind === "payload" && parsed.path.steps.length > 0) continue;
+    const steps = parsed.ok && parsed.path.kind === "payload" ? parsed.path.steps : [];
+    if (steps.length > 0 && steps.every((step) => step.kind !== "each")) continue;
     problems.add(
       ["intake", "idempotencyPaths", index],
-      `${showValue(path)} is not a path into the body`,
+      `${showValue(path)} is not a path to one value of the body`,
       "write e.g. payload.eventId",
     );
   }

@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import type { ConfigDescription } from "../config/describe-config.ts";
+import type { CliContext } from "./context.ts";
+import { addExamples } from "./examples.ts";
+import { type Output, openOutput } from "./output.ts";
+import { terminalText } from "./terminal-text.ts";
+
+/** `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends nothing. */
+export function registerCheck(program: Command, context: CliContext): void {
+  const command = program
+    .command("check")
+    .description("validate the configuration: all mistakes at once, or what it comes to")
+    .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
+    .action((options: { config?: string }, self: Command) =>
+      check(options, context, openOutput(context, self)),
+    );
+  addExamples(command, "tocsin check", "tocsin check --config staging.yaml --json");
+}
+
+async function check(options: { config?: string }, context: CliContext, output: Output): Promise<void> {
+  const { loadConfig } = await import("../config/load-config.ts");
+  const { ConfigError } = await import("../config/config-error.ts");
+  const { describeConfig } = await import("../config/describe-config.ts");
+  const env = options.config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: options.config };
+  try {
+    const description = describeConfig(loadConfig({ env, cwd: context.cwd }));
+    await output.result({ valid: true, ...description }, () => formatDescription(description, output));
+    for (const { where, message, instead } of description.warnings) {
+      await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    context.setExitStatus(2);
+    await output.result({ valid: false, problems: error.problems }, () => toText(error.message));
+  }
+}
+
+function formatDescription(description: ConfigDescription, output: Output): string {
+  const { file, server, upstream, destinations, routes, mutes } = description;
+  const sections = [
+    output.fields([
+      ["configuration", file ?? "environment variables only"],
+      ["listens on", server.listensOn],
+      ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
+      ["data", server.dataDir],
+      ["alerting interface", upstream.alerting ?? "not set (ALERTING_URL, ALERTING_API_KEY)"],
+    ]),
+    output.table(
+      [
+        { title: "destination" },
+        { title: "type" },
+        { title: "reaches" },
+        { title: "quiet hours" },
+        { title: "defined at" },
+      ],
+      destinations.map((one) => [one.name, one.type, one.reaches, one.quietHours ?? "", one.definedAt]),
+    ),
+    output.table(
+      [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
+      routes.map((one) => [one.name, one.when, one.to.join(", "), thenOf(one)]),
+    ),
+  ];
+  if (mutes.length > 0) {
+    sections.push(
+      output.table(
+        [{ title: "mute" }, { title: "reason" }, { title: "until" }],
+        mutes.map((one) => [one.when, one.reason, one.until]),
+      ),
+    );
+  }
+  return `${sections.map((section) => section.trimEnd()).join("\n\n")}\n\nThe configuration is in order.\n`;
+}
+
+function thenOf(route: ConfigDescription["routes"][number]): string {
+  const parts = [route.continue ? "continue" : "stop"];
+  if (route.fallback !== undefined) parts.push(`fallback ${route.fallback}`);
+  return parts.join(", ");
+}
+
+function toText(message: string): string {
+  return `${message.split("\n").map(terminalText).join("\n")}\n`;
+}

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { botEnv, botToken, load, mailEnv, problemsOf } from "./load.ts";
+
+const strong = "k3Jd-92mXq_0aLzPw7TtYbRs";
+
+test("an empty environment gives the documented defaults", () => {
+  const config = load(undefined);
+  expect(config.server).toEqual({ port: 8080, host: "127.0.0.1", isPublic: false });
+  expect(config).toMatchObject({ dataDir: "/srv/tocsin/data", logLevel: "info" });
+  expect(config.intake).toEqual({ maxBodyBytes: 1_048_576, idempotencyPaths: [] });
+  expect(config.configFile).toBeUndefined();
+  expect(config.rules).toEqual({ destinations: [], routes: [], mutes: [] });
+  expect(config.warnings.map((warning) => warning.message)).toEqual([
+    "there is no destination: alerts are kept and shown on the page, and sent to nobody",
+  ]);
+});
+
+test("with variables only, every alert goes to every chat and every address", () => {
+  const config = load(undefined, {
+    ...botEnv,
+    ...mailEnv,
+    TELEGRAM_CHAT_IDS: "-1001, -1002 ,-1001",
+    EMAIL_TO: "ops@example.com,desk@example.com",
+  });
+  expect(config.rules.destinations).toMatchObject([
+    { name: "telegram:-1001", type: "telegram", chatId: "-1001", definedAt: "TELEGRAM_CHAT_IDS" },
+    { name: "telegram:-1002", type: "telegram", chatId: "-1002", pace: { perSecond: 1, perMinute: 18 } },
+    {
+      name: "email",
+      type: "email",
+      to: ["ops@example.com", "desk@example.com"],
+      from: "Tocsin <tocsin@example.com>",
+      account: {
+        id: "relay@example.com@smtp.example.com:465",
+        host: "smtp.example.com",
+        port: 465,
+        secure: true,
+        user: "relay@example.com",
+        allowInsecureAuth: false,
+        rejectUnauthorized: true,
+      },
+    },
+  ]);
+  expect(config.rules.routes).toMatchObject([
+    { name: "everything", matchers: [], to: ["telegram:-1001", "telegram:-1002", "email"] },
+  ]);
+  expect(config.warnings).toMatchObject([
+    { where: "TELEGRAM_CHAT_IDS", message: '"-1001" is listed twice; it gets each alert once' },
+  ]);
+  const [chat] = config.rules.destinations;
+  expect(chat?.type === "telegram" && chat.bot.token.reveal()).toBe(botToken);
+  expect(JSON.stringify(config)).not.toContain("canary");
+});
+
+describe("ids and addresses that cannot be right", () => {
+  test.each([
+    [
+      "1001234567890",
+      "a group or channel id starts with '-'",
+      "write -1001234567890; an id without '-' is a person's",
+    ],
+    ["4711", "a group or channel id starts with '-'", "write -1004711 for a supergroup or channel, or -4711"],
+    [
+      "@treasury",
+      "names can be given away to others, so the id is needed",
+      "write the id, which starts with '-'",
+    ],
+    ["https://t.me/treasury", "so the id is needed", "write the id"],
+    ["-12x", "is not a chat id", "write '-' and digits"],
+    ["-0", "is not a chat id", "write '-' and digits"],
+    [botToken, "is a bot token, not a chat id", "the token belongs in TELEGRAM_BOT_TOKEN"],
+  ])("refuses the chat id %s", (id, message, instead) => {
+    const [problem, ...others] = problemsOf(undefined, { ...botEnv, TELEGRAM_CHAT_IDS: `-5,${id}` });
+    expect(others).toEqual([]);
+    expect(problem?.where).toBe("TELEGRAM_CHAT_IDS");
+    expect(problem?.message).toContain(message);
+    expect(problem?.instead).toContain(instead);
+  });
+
+  test.each([
+    "ops",
+    "ops@",
+    "a b@example.com",
+    "ops@example.com\r\nBcc: x@example.com",
+    "Ops <ops@example.com>",
+  ])("refuses the recipient %j", (address) => {
+    expect(problemsOf(undefined, { ...mailEnv, EMAIL_TO: address })).toMatchObject([{ where: "EMAIL_TO" }]);
+  });
+});
+
+test("names what is missing for chats and for mail", () => {
+  const problems = problemsOf(undefined, { TELEGRAM_CHAT_IDS: "-5", EMAIL_TO: "a@example.com" });
+  expect(problems.map((problem) => problem.message)).toEqual([
+    "there is no bot to write to these chats",
+    "there is no mail server to send by",
+  ]);
+  expect(
+    problemsOf(undefined, { SMTP_URL: "smtp://user:pass@host", EMAIL_TO: "a@example.com" }),
+  ).toMatchObject([{ where: "EMAIL_FROM" }]);
+});
+
+describe("SMTP_URL", () => {
+  const accountOf = (url: string) => {
+    const [destination] = load(undefined, { ...mailEnv, SMTP_URL: url, EMAIL_TO: "a@example.com" }).rules
+      .destinations;
+    return destination?.type === "email" ? destination.account : undefined;
+  };
+
+  test("has the ports of its kinds, decodes the password, and reads its options", () => {
+    expect(accountOf("smtp://mail.example.com")).toMatchObject({
+      port: 587,
+      secure: false,
+      id: "mail.example.com:587",
+    });
+    const account = accountOf("smtp://u:p%40%2F%23@h:2525?allowInsecureAuth=true&rejectUnauthorized=false");
+    expect(account).toMatchObject({
+      port: 2525,
+      user: "u",
+      allowInsecureAuth: true,
+      rejectUnauthorized: false,
+    });
+    expect(account?.password?.reveal()).toBe("p@/#");
+  });
+
+  test.each([
+    "mail.example.com",
+    "https://u:canaryPass@h",
+    "smtp://u:canary/Pass@h",
+    "smtp://u:canary#Pass@h",
+    "smtp://u:canary%zzPass@h",
+    "smtp://u:canaryPass@h:99999",
+    "smtp://:canaryPass@h",
+    "smtp://u:canaryPass@h?pool=true",
+    "smtp://u:canaryPass@h?rejectUnauthorized=no",
+  ])("refuses %s without repeating the password", (url) => {
+    const problems = problemsOf(undefined, { ...mailEnv, SMTP_URL: url });
+    expect(problems).toMatchObject([{ where: "SMTP_URL" }]);
+    expect(JSON.stringify(problems)).not.toContain("canary");
+  });
+});
+
+describe("where the outside reaches it", () => {
+  test("PUBLIC_URL, without a trailing slash, or the app's address on Fly", () => {
+    expect(load(undefined, { PUBLIC_URL: "https://a.example.com/" }).server.publicUrl).toBe(
+      "https://a.example.com",
+    );
+    expect(load(undefined, { FLY_APP_NAME: "my-tocsin" }).server.publicUrl).toBe("https://my-tocsin.fly.dev");
+    expect(
+      load(undefined, { FLY_APP_NAME: "my-tocsin", PUBLIC_URL: "https://a.example.com/x" }).server.publicUrl,
+    ).toBe("https://a.example.com/x");
+  });
+
+  test("warns when the secret would travel in the clear", () => {
+    const where = (url: string) =>
+      load(undefined, { PUBLIC_URL: url }).warnings.map((warning) => warning.where);
+    expect(where("http://a.example.com")).toContain("PUBLIC_URL");
+    expect(where("http://localhost:8080")).not.toContain("PUBLIC_URL");
+  });
+
+  test.each([
+    "a.example.com",
+    "ftp://a.example.com",
+    "https://u:p@a.example.com",
+    "https://a.example.com?x=1",
+  ])("refuses %s", (url) => {
+    expect(problemsOf(undefined, { PUBLIC_URL: url })).toMatchObject([{ where: "PUBLIC_URL" }]);
+  });
+});
+
+describe("tokens that could be guessed", () => {
+  test.each([
+    "short",
+    "x".repeat(21),
+    "a".repeat(40),
+    "change-me-change-me-change-me",
+    `${strong}/../x`,
+    `${strong} x`,
+  ])("refuses the webhook secret %s everywhere", (secret) => {
+    const problems = problemsOf(undefined, { WEBHOOK_SECRET: secret });
+    expect(problems).toMatchObject([{ where: "WEBHOOK_SECRET" }]);
+    expect(JSON.stringify(problems)).not.toContain(secret);
+  });
+
+  test("takes 22 url-safe characters", () => {
+    expect(
+      load(undefined, { WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYb" }).webhookSecret?.reveal(),
+    ).toHaveLength(22);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["every interface", { HOST: "0.0.0.0" }],
+    ["every IPv6 interface", { HOST: "::" }],
+    ["an address of the network", { HOST: "192.168.1.5" }],
+    ["a proxy in front", { PUBLIC_URL: "https://a.example.com" }],
+    ["Fly", { FLY_APP_NAME: "x" }],
+  ])("refuses a weak admin token on %s", (_where, env) => {
+    expect(problemsOf(undefined, { ...env, ADMIN_TOKEN: "admin" })).toMatchObject([{ where: "ADMIN_TOKEN" }]);
+    expect(load(undefined, { ...env, ADMIN_TOKEN: strong }).adminToken?.reveal()).toBe(strong);
+  });
+
+  test.each(["127.0.0.1", "localhost", "::1"])("only warns of it on %s", (host) => {
+    const { warnings } = load(undefined, { HOST: host, ADMIN_TOKEN: "admin" });
+    expect(warnings.map((warning) => warning.where)).toContain("ADMIN_TOKEN");
+  });
+
+  test("refuses one secret for both", () => {
+    const problems = problemsOf(undefined, { ADMIN_TOKEN: strong, WEBHOOK_SECRET: strong });
+    expect(problems.map((problem) => problem.message)).toEqual([
+      "is the same as WEBHOOK_SECRET, which every sender knows",
+    ]);
+  });
+});
+
+test("tells all mistakes of the environment at once", () => {
+  const problems = problemsOf(undefined, {
+    PORT: "80a",
+    HOST: "not a host",
+    LOG_LEVEL: "inf",
+    PUBLIC_URL: "nowhere",
+    TELEGRAM_BOT_TOKEN: "canary",
+    TELEGRAM_API_ROOT: "x",
+    ALERTING_URL: "x",
+    PRICING_URL: "ftp://x",
+    TOCSIN_CONFIG: "gone.yaml",
+  });
+  expect(problems.map((problem) => problem.where).sort()).toEqual([
+    "ALERTING_URL",
+    "HOST",
+    "LOG_LEVEL",
+    "PORT",
+    "PRICING_URL",
+    "PUBLIC_URL",
+    "TELEGRAM_API_ROOT",
+    "TELEGRAM_BOT_TOKEN",
+    "TOCSIN_CONFIG",
+  ]);
+  expect(problems.find((problem) => problem.where === "LOG_LEVEL")?.instead).toBe("did you mean info?");
+  expect(JSON.stringify(problems)).not.toContain("canary");
+});
+
+test("an empty variable counts as one that is not set", () => {
+  expect(load(undefined, { PORT: "", WEBHOOK_SECRET: " ", TOCSIN_CONFIG: "" }).server.port).toBe(8080);
+});

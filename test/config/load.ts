@@ -1,0 +1,34 @@
+import type { Config } from "../../src/config/config.ts";
+import { ConfigError, type ConfigProblem } from "../../src/config/config-error.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+
+export const botToken = "123456789:AAcanaryBotTokenThatNobodyMaySee_0001";
+export const botEnv = { TELEGRAM_BOT_TOKEN: botToken };
+export const mailEnv = {
+  SMTP_URL: "smtps://relay%40example.com:canarySmtpPassword@smtp.example.com",
+  EMAIL_FROM: "Tocsin <tocsin@example.com>",
+};
+
+/** Loads a file that exists only here, as `tocsin.yaml`. Without `yaml` there is no file. */
+export function load(yaml: string | undefined, env: Record<string, string> = {}): Config {
+  return loadConfig({
+    env,
+    cwd: "/srv/tocsin",
+    readFile: (path) => (path === "/srv/tocsin/tocsin.yaml" ? yaml : undefined),
+  });
+}
+
+/** The mistakes of a configuration that must have some. */
+export function problemsOf(yaml: string | undefined, env: Record<string, string> = {}): ConfigProblem[] {
+  return errorOf(yaml, env).problems;
+}
+
+export function errorOf(yaml: string | undefined, env: Record<string, string> = {}): ConfigError {
+  try {
+    load(yaml, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("the configuration was taken");
+}
