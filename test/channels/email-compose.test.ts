@@ -72,6 +72,13 @@ describe("a mail", () => {
     expect(mail.html?.trimEnd()).toBe(html);
   });
 
+  it("has no HTML part when there is no HTML", async () => {
+    const mail = await read({ html: "" });
+    expect(mail.html).toBeUndefined();
+    expect(mail.text?.trimEnd()).toBe(message.text);
+    expect(mail.source).not.toContain("text/html");
+  });
+
   it("has no line longer than a mail server takes, and no bare line feed", async () => {
     const { source } = await read({
       text: "x".repeat(5_000),

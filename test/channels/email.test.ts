@@ -80,7 +80,11 @@ describe("a mail that goes well", () => {
   it("arrives whole, once, with the delivery's id", async () => {
     const server = await startServer();
     const outcome = await connectChannel(server.port).send(message, about());
-    expect(outcome).toEqual({ kind: "sent", ref: "<0193-delivery@tocsin.example>" });
+    expect(outcome).toEqual({
+      kind: "sent",
+      ref: "<0193-delivery@tocsin.example>",
+      note: "The mail server took it: 250 2.0.0 taken as 4711",
+    });
     expect(server.mails).toHaveLength(1);
     expect(server.commands).toContain("EHLO tocsin.example");
     expect(server.commands).toContain("RCPT TO:<ops@example.com>");
@@ -120,6 +124,34 @@ describe("a mail that goes well", () => {
     await channel.send(message, about({ deliveryId: "first" }));
     expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "sent" });
     expect(server.connections()).toBe(2);
+  });
+});
+
+describe("a kept connection", () => {
+  it("is not replaced once the mail may have left: nothing is sent twice unseen", async () => {
+    for (const dot of [{ drop: true } as const, "421 4.3.2 shutting down"]) {
+      const server = await startServer({ script: { dot: ["250 ok", dot] } });
+      const channel = connectChannel(server.port);
+      await channel.send(message, about({ deliveryId: "first" }));
+      const second = await channel.send(message, about({ deliveryId: "second" }));
+      expect(second.kind).toBe(typeof dot === "string" ? "retry" : "ambiguous");
+      expect(server.mails).toHaveLength(2);
+    }
+  });
+
+  it("is replaced once and no more", async () => {
+    const server = await startServer({ script: { mail: ["250 ok", { drop: true }, { drop: true }] } });
+    const channel = connectChannel(server.port);
+    await channel.send(message, about({ deliveryId: "first" }));
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "retry" });
+    expect(server.connections()).toBe(2);
+  });
+
+  it("ends with its time, so that no server holds it open for nobody", async () => {
+    const server = await startServer();
+    await connectChannel(server.port, {}, { idleMs: 1 }).send(message, about());
+    await server.heard("QUIT");
+    expect(server.commands.at(-1)).toBe("QUIT");
   });
 });
 
@@ -236,7 +268,7 @@ describe("a refusal", () => {
 });
 
 describe("silence and broken lines", () => {
-  const timeouts = { connectMs: 2_000, greetingMs: 60, commandMs: 60, verdictMs: 60 };
+  const timeouts = { greetingMs: 60, commandMs: 60 };
   const before = ["greeting", "ehlo", "mail", "rcpt", "data"] as const;
 
   for (const extensions of [["PIPELINING"], []]) {
@@ -289,7 +321,8 @@ describe("silence and broken lines", () => {
 
     it(`nobody knows when the server hangs after the mail (${how})`, async () => {
       const server = await startServer({ script: { dot: { hang: true } }, extensions });
-      expect(await connectChannel(server.port, {}, { timeouts }).send(message, about())).toMatchObject({
+      const channel = connectChannel(server.port, {}, { timeouts: { verdictMs: 60 } });
+      expect(await channel.send(message, about())).toMatchObject({
         kind: "ambiguous",
         reason: "no_answer",
       });
@@ -307,9 +340,12 @@ describe("silence and broken lines", () => {
 
   it("knows that nothing of the second mail has left on a connection that carried a first", async () => {
     const server = await startServer({ script: { mail: ["250 ok", { hang: true }] } });
-    const channel = connectChannel(server.port, {}, { timeouts });
+    const channel = connectChannel(server.port, {}, { timeouts: { commandMs: 500 } });
     await channel.send(message, about({ deliveryId: "first" }));
-    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "retry" });
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({
+      kind: "retry",
+      reason: "timeout_before_send",
+    });
   });
 
   it("says at once that nothing was sent when the call was over before it began", async () => {
@@ -435,6 +471,18 @@ describe("the login", () => {
     });
   });
 
+  it("speaks the older login too, and keeps its password to itself there", async () => {
+    const server = await startServer({ extensions: ["AUTH LOGIN"] });
+    expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({ kind: "sent" });
+    const echo = Buffer.from(password).toString("base64");
+    const wrong = await startServer({
+      extensions: ["AUTH LOGIN"],
+      script: { auth: `535 5.7.8 not ${echo}` },
+    });
+    const outcome = await connectChannel(wrong.port, login).send(message, about());
+    expect(outcome).toMatchObject({ reason: "auth_failed", detail: expect.stringContaining("not ***") });
+  });
+
   it("does not go on without a login where one is configured", async () => {
     const server = await startServer({ extensions: ["PIPELINING"] });
     expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({
@@ -449,7 +497,7 @@ describe("the login", () => {
     const echoes = [password, plain, Buffer.from(password).toString("base64"), encodeURIComponent(password)];
     for (const stage of ["auth", "mail", "rcpt", "data", "dot"] as const) {
       for (const echo of echoes) {
-        for (const code of ["535 5.7.8", "451", "550 5.1.1", "299", "what"]) {
+        for (const code of ["535 5.7.8", "451", "550 5.1.1", "250", "what"]) {
           const server = await startServer({
             script: { [stage]: `${code} ${"x".repeat(160)} you sent ${echo}` },
           });

@@ -219,7 +219,7 @@ describe("a refusal of the kind that providers make", () => {
 
 describe("a fault on demand", () => {
   // The library behind the stand-in says nothing for the first 100 ms, to catch senders that talk early.
-  const timeouts = { greetingMs: 800, commandMs: 800, verdictMs: 300 };
+  const timeouts = { greetingMs: 800, commandMs: 800, verdictMs: 1_000 };
 
   it.each([
     [
@@ -290,9 +290,8 @@ describe("closing", () => {
     const channel = connectChannel(standIn);
     const events = await fetch(`${standIn.url}/events`);
     standIn.faults.next({ stage: "mail", kind: "hang" });
-    const arrival = standIn.faults;
     const sending = channel.send(message, about());
-    while (arrival.pending().length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (standIn.faults.pending().length > 0) await new Promise((resolve) => setImmediate(resolve));
     await standIn.close();
     expect(await sending).toMatchObject({ kind: "ambiguous" });
     await expect(events.text().catch(() => "ended")).resolves.toBeTypeOf("string");

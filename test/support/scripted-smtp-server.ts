@@ -29,6 +29,8 @@ export interface ScriptedSmtpServer {
   connections(): number;
   /** Resolves when the given stage has been reached that many times. */
   reached(stage: ScriptStage, times?: number): Promise<void>;
+  /** Resolves when a command with this verb has been heard. */
+  heard(verb: string): Promise<void>;
   /** Cuts all connections; the server goes on listening. */
   cutAll(): void;
   close(): Promise<void>;
@@ -45,6 +47,7 @@ export async function createScriptedSmtpServer(
   const commands: string[] = [];
   const mails: string[] = [];
   const counts = new Map<ScriptStage, number>();
+  const listeners: { verb: string; resolve: () => void }[] = [];
   const watchers: { stage: ScriptStage; times: number; resolve: () => void }[] = [];
   let opened = 0;
 
@@ -60,11 +63,12 @@ export async function createScriptedSmtpServer(
 
   function serve(plain: net.Socket): void {
     opened += 1;
+    plain.setNoDelay(true);
     let socket: net.Socket = plain;
     let secure = false;
     let buffered = "";
     let content: string | undefined;
-    let awaitingLogin = false;
+    let awaitingLogin: "user" | "password" | undefined;
     let hasSender = false;
     let recipients = 0;
     let frozen = false;
@@ -95,9 +99,15 @@ export async function createScriptedSmtpServer(
     function hearCommand(line: string): void {
       commands.push(secure ? `tls ${line}` : line);
       const verb = (line.split(" ", 1)[0] ?? "").toUpperCase();
-      if (awaitingLogin) {
-        awaitingLogin = !answer("auth", "235 2.7.0 welcome");
-        awaitingLogin = false;
+      for (const listener of listeners) if (listener.verb === verb) listener.resolve();
+      if (awaitingLogin === "user") {
+        awaitingLogin = "password";
+        socket.write("334 UGFzc3dvcmQ6\r\n");
+        return;
+      }
+      if (awaitingLogin === "password") {
+        awaitingLogin = undefined;
+        answer("auth", "235 2.7.0 welcome");
         return;
       }
       switch (verb) {
@@ -119,9 +129,10 @@ export async function createScriptedSmtpServer(
           else if (answer("starttls", "220 go ahead")) upgrade();
           return;
         case "AUTH":
-          if (/^AUTH LOGIN$/i.test(line)) socket.write("334 VXNlcm5hbWU6\r\n");
-          else answer("auth", "235 2.7.0 welcome");
-          awaitingLogin = /^AUTH LOGIN$/i.test(line);
+          if (/^AUTH LOGIN$/i.test(line)) {
+            awaitingLogin = "user";
+            socket.write("334 VXNlcm5hbWU6\r\n");
+          } else answer("auth", "235 2.7.0 welcome");
           return;
         case "MAIL":
           hasSender = answer("mail", "250 2.1.0 sender ok");
@@ -194,6 +205,11 @@ export async function createScriptedSmtpServer(
       new Promise((resolve) => {
         if ((counts.get(stage) ?? 0) >= times) resolve();
         else watchers.push({ stage, times, resolve });
+      }),
+    heard: (verb) =>
+      new Promise((resolve) => {
+        if (commands.some((line) => line.replace(/^tls /, "").startsWith(verb))) resolve();
+        else listeners.push({ verb, resolve });
       }),
     cutAll,
     close: () =>

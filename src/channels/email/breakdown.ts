@@ -115,7 +115,7 @@ export function parseReply(code: number, response: string): Reply {
 }
 
 /** A stranger's text on one line of a page or a log, short enough to leave room for ours. */
-function printable(text: string): string {
+export function printable(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
   return line.length > 180 ? `${line.slice(0, 179).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }

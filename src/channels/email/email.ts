@@ -65,7 +65,8 @@ export function createEmailChannel(
       if (to === undefined || !isMailAddress(context.recipient)) return notAnAddress;
       const { messageId, source } = await composeMail(message, from, to, context);
       const step = await pool.deliver({ from: from.address, to }, source, context.signal);
-      return step.ok ? { kind: "sent", ref: messageId } : classify(step.breakdown, tlsRequired);
+      if (!step.ok) return classify(step.breakdown, tlsRequired);
+      return { kind: "sent", ref: messageId, note: `The mail server took it: ${step.reply}` };
     },
     async probe(recipient, signal): Promise<Outcome> {
       if (!isMailAddress(recipient)) return notAnAddress;

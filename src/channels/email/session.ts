@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { EmailAccount } from "../../core/rules.ts";
-import { type Breakdown, type Cause, readBreakdown, type Stage } from "./breakdown.ts";
+import { type Breakdown, type Cause, printable, readBreakdown, type Stage } from "./breakdown.ts";
 import { createRedactor } from "./redact.ts";
 import { createTranscript, type LogEntry } from "./transcript.ts";
 
@@ -29,7 +29,8 @@ export interface Envelope {
   to: string;
 }
 
-export type Step = { ok: true } | { ok: false; breakdown: Breakdown };
+/** `reply` is the server's word on a mail that it took: its queue id is what its owner can search for. */
+export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakdown };
 
 /** One connection to a mail server. It takes one call at a time, and is of no more use after a call that failed. */
 export interface SmtpSession {
@@ -160,14 +161,17 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
       else destroy();
       return step;
     },
-    deliver(envelope, mail, signal) {
+    async deliver(envelope, mail, signal) {
       transcript.startMail();
-      return run(signal, (settle) => {
-        connection.send({ ...envelope, size: mail.length }, mail, (error, info) =>
+      let response = "";
+      const step = await run(signal, (settle) => {
+        connection.send({ ...envelope, size: mail.length }, mail, (error, info) => {
+          response = info?.response ?? "";
           // A server that refuses some recipients does not make nodemailer fail.
-          settle(error ?? info?.rejectedErrors?.[0]),
-        );
+          settle(error ?? info?.rejectedErrors?.[0]);
+        });
       });
+      return step.ok ? { ok: true, reply: printable(redact(response)) } : step;
     },
     isOpen: () => state === "open",
     quit() {

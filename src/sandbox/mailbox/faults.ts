@@ -1,5 +1,5 @@
 /** The step of a conversation at which a fault strikes. `mail` is the verdict after the final dot. */
-export const mailStages = ["greeting", "login", "sender", "recipient", "mail"] as const;
+const mailStages = ["greeting", "login", "sender", "recipient", "mail"] as const;
 export type MailStage = (typeof mailStages)[number];
 
 export interface MailFault {
