@@ -30,6 +30,7 @@ export function createControls(world: World, url: string): Controls {
         firing: account.subscriptions.filter((subscription) => subscription.isFiring).length,
       })),
       notifications: countStates(state.notifications),
+      waiting: world.timeline.waiting(),
       trouble: world.trouble(),
     }),
     listNotifications: ({ state: wanted, limit = 100 } = {}) =>

@@ -12,7 +12,7 @@ import type { SandboxAccount, SandboxNotification, SandboxState } from "./state.
  *        │──anything else──▶ pending, due later │ failed (attempts used up)
  *        └──output disabled or changed to null──▶ cancelled
  *
- * An attempt runs beside everything else: a receiver that hangs holds one of `concurrency` places until its timeout.
+ * An attempt runs beside everything else: one that hangs holds one of its output's `concurrency` places until its timeout.
  */
 export interface Notifier {
   /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
@@ -42,8 +42,19 @@ export function createNotifier(
   options: { speed: number; attempts: number; concurrency: number; hasBot: boolean },
 ): Notifier {
   const { state, now } = deps;
-  const underWay = new Map<string, Promise<void>>();
+  const lanes = new Map<string, Lane>();
+  const underWay = new Set<Promise<void>>();
   const closing = new AbortController();
+  for (const notification of state.notifications) {
+    if (notification.state === "pending") laneOf(notification).pending.add(notification);
+  }
+
+  function laneOf({ accountId, output }: SandboxNotification): Lane {
+    const name = `${accountId} ${output}`;
+    const lane = lanes.get(name) ?? { pending: new Set(), busy: new Set() };
+    lanes.set(name, lane);
+    return lane;
+  }
 
   function notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[] {
     const queued: SandboxNotification[] = [];
@@ -60,7 +71,8 @@ export function createNotifier(
         queued.push({ ...base, ...facts, id: deps.accounts.newId("ntf"), output: "messenger", attempts: [] });
       }
     }
-    state.notifications.push(...queued);
+    for (const notification of queued) laneOf(notification).pending.add(notification);
+    state.notifications = state.notifications.concat(queued);
     forgetOldest(state);
     deps.changed();
     runDue();
@@ -69,30 +81,36 @@ export function createNotifier(
 
   function runDue(): void {
     if (closing.signal.aborted) return;
-    for (const notification of state.notifications) {
-      if (underWay.size >= options.concurrency) return;
-      const isDue = notification.state === "pending" && (notification.dueAt ?? 0) <= now();
-      if (!isDue || underWay.has(notification.id)) continue;
-      underWay.set(notification.id, attempt(notification));
+    for (const lane of lanes.values()) runLane(lane);
+  }
+
+  function runLane(lane: Lane): void {
+    for (const notification of lane.pending) {
+      if (lane.busy.size >= options.concurrency) return;
+      if (lane.busy.has(notification) || (notification.dueAt ?? 0) > now()) continue;
+      lane.busy.add(notification);
+      const attempt = tryOnce(notification).finally(() => {
+        lane.busy.delete(notification);
+        underWay.delete(attempt);
+        if (!closing.signal.aborted) runLane(lane);
+      });
+      underWay.add(attempt);
     }
   }
 
-  async function attempt(notification: SandboxNotification): Promise<void> {
+  async function tryOnce(notification: SandboxNotification): Promise<void> {
     const account = deps.accounts.getAccount(notification.accountId);
     const target = notification.output === "webhook" ? account.webhookUrl : account.messengerChannelId;
     if (target === null) {
       finish(notification, "cancelled");
-    } else {
-      const at = now();
-      const answer = await deps.post(notification, target, closing.signal);
-      if (!closing.signal.aborted) {
-        notification.attempts.push({ at, durationMs: now() - at, ...answer.attempt });
-        settle(notification, answer.attempt.outcome === "accepted", answer.waitMs);
-      }
+      return;
     }
-    underWay.delete(notification.id);
-    // On the next turn, so that a run of cancelled ones does not nest.
-    queueMicrotask(runDue);
+    const at = now();
+    const answer = await deps.post(notification, target, closing.signal);
+    // Ended by us, so nothing is known: it stays pending, and a restart tells it again.
+    if (closing.signal.aborted) return;
+    notification.attempts.push({ at, durationMs: now() - at, ...answer.attempt });
+    settle(notification, answer.attempt.outcome === "accepted", answer.waitMs);
   }
 
   function settle(notification: SandboxNotification, isAccepted: boolean, waitMs: number | undefined): void {
@@ -110,6 +128,7 @@ export function createNotifier(
 
   function finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
     notification.state = outcome;
+    laneOf(notification).pending.delete(notification);
     delete notification.dueAt;
     deps.changed();
   }
@@ -118,13 +137,21 @@ export function createNotifier(
     notify,
     runDue,
     async settled() {
-      while (underWay.size > 0) await Promise.all(underWay.values());
+      while (underWay.size > 0) await Promise.all(underWay);
     },
     async close() {
       closing.abort();
-      await Promise.all(underWay.values());
+      await Promise.all(underWay);
     },
   };
+}
+
+/** One output of one account: its own places, so that a receiver that hangs holds up nobody else. */
+interface Lane {
+  /** Oldest first. */
+  pending: Set<SandboxNotification>;
+  /** With an attempt under way. */
+  busy: Set<SandboxNotification>;
 }
 
 /** Keeps every pending notification and the newest finished ones. */

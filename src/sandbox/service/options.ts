@@ -37,7 +37,7 @@ export interface ServiceSandboxOptions {
   deliveryAttempts?: number;
   /** How long one attempt may take, milliseconds of the wall's clock. Default 10,000. */
   deliveryTimeoutMs?: number;
-  /** Attempts under way at once. Default 16. */
+  /** Attempts under way at once for each output of each account. Default 16. */
   deliveryConcurrency?: number;
   /** Unit of every Unix timestamp; the interface does not say it. Default seconds. */
   timestampUnit?: TimestampUnit;

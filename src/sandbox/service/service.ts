@@ -24,6 +24,8 @@ export interface SandboxDescription {
   shape: NotificationShape;
   accounts: { id: string; accountName: string; users: number; subscriptions: number; firing: number }[];
   notifications: Record<SandboxNotification["state"], number>;
+  /** Requests that wait for their time: delays and asset registrations. */
+  waiting: number;
   /** Why the state could not be saved last, if so. */
   trouble?: string;
 }

@@ -1,0 +1,270 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { notificationShapes } from "../../src/sandbox/service/options.ts";
+import type { ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
+import { type SandboxFixture, startReceiver, startSandbox } from "./service-fixture.ts";
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function start(options: Partial<ServiceSandboxOptions> = {}): Promise<SandboxFixture> {
+  const fixture = await startSandbox(options);
+  open.push(fixture.sandbox);
+  return fixture;
+}
+
+async function receive(...args: Parameters<typeof startReceiver>) {
+  const receiver = await startReceiver(...args);
+  open.push(receiver);
+  return receiver;
+}
+
+async function setOutputs({ sandbox, call }: SandboxFixture, outputs: object): Promise<void> {
+  const answer = await call(`${sandbox.alertingUrl}/account`, {
+    method: "PUT",
+    headers: { authorization: sandbox.apiKey },
+    body: JSON.stringify(outputs),
+  });
+  expect(answer.status).toBe(200);
+}
+
+describe("alerts of the market", () => {
+  test("fires when a condition begins to hold and resolves when it ends", async () => {
+    const fixture = await start();
+    const { sandbox, advance } = fixture;
+    const receiver = await receive();
+    await sandbox.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
+    const account = sandbox.describe().accounts[1];
+    const metricKey = await anyMetricKey(fixture);
+    await sandbox.subscribe({
+      accountId: account?.id,
+      metricKey,
+      condition: { kind: "change_percent", percent: 40, windowMs: 60_000 },
+      severity: "critical",
+    });
+    await fixture.call(`${sandbox.alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: "key-of-quiet" },
+      body: JSON.stringify({ webhookUrl: `${receiver.url}/hook` }),
+    });
+
+    advance(1000);
+    sandbox.moveMetric(metricKey, 50, 20_000);
+    advance(1000);
+    advance(30_000);
+    advance(60_000);
+    await sandbox.settled();
+
+    const told = receiver.received.map(({ body }) => JSON.parse(body));
+    expect(told.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+    expect(told[0]).toMatchObject({ metricKey, severity: "critical", condition: "change_percent" });
+    expect(told[0].value).toBeGreaterThan(told[0].previousValue * 1.4);
+    expect(new Set(told.map(({ eventId }) => eventId)).size).toBe(2);
+  });
+
+  test("turns some of its own conditions within an hour, both ways", async () => {
+    const fixture = await start();
+    const receiver = await receive();
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    for (let second = 0; second < 3600; second += 10) fixture.advance(10_000);
+    await fixture.sandbox.settled();
+    const statuses = new Set(receiver.received.map(({ body }) => JSON.parse(body).status));
+    expect(statuses).toEqual(new Set(["firing", "resolved"]));
+  });
+
+  test("speed makes conditions turn more often in the same time", async () => {
+    const count = async (speed: number) => {
+      const fixture = await start({ speed });
+      await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+      for (let turn = 0; turn < 1200; turn += 1) fixture.advance(250);
+      await fixture.sandbox.settled();
+      return fixture.sandbox.listNotifications({ limit: 1000 }).length;
+    };
+    expect(await count(20)).toBeGreaterThan(3 * (await count(1)));
+  });
+});
+
+describe("notifications", () => {
+  test("tells an event once when it is accepted", async () => {
+    const fixture = await start();
+    const receiver = await receive();
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    const event = fixture.sandbox.fire({ severity: "critical", value: 7, threshold: 5, condition: "above" });
+    await fixture.sandbox.settled();
+    fixture.advance(3_600_000);
+    await fixture.sandbox.settled();
+
+    const mine = receiver.received
+      .map(({ body }) => JSON.parse(body))
+      .filter(({ eventId }) => eventId === event.id);
+    expect(mine).toHaveLength(1);
+    expect(mine[0]).toMatchObject({
+      severity: "critical",
+      status: "firing",
+      value: 7,
+      threshold: 5,
+      condition: "above",
+      timestamp: "2025-11-21T12:00:00.000Z",
+      link: `${fixture.sandbox.url}/#${event.id}`,
+    });
+  });
+
+  test.each(notificationShapes)("has a body that tells the value in the shape %s", async (shape) => {
+    const fixture = await start({ shape });
+    const receiver = await receive();
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    fixture.sandbox.fire({ value: 123.25 });
+    await fixture.sandbox.settled();
+    expect(receiver.received).toHaveLength(1);
+    expect(receiver.received[0]?.body).toContain("123.25");
+    expect(receiver.received[0]?.contentType).toMatch(
+      shape === "text" ? /^text\/plain/ : shape === "form" ? /form-urlencoded/ : /^application\/json/,
+    );
+  });
+
+  test("repeats with growing pauses until the receiver takes it, and logs each attempt", async () => {
+    const fixture = await start();
+    const receiver = await receive((response, count) => {
+      response.statusCode = count < 3 ? 503 : 202;
+      response.end();
+    });
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    fixture.sandbox.fire({ value: 1 });
+    await fixture.sandbox.settled();
+    expect(receiver.received).toHaveLength(1);
+
+    fixture.advance(500);
+    await fixture.sandbox.settled();
+    expect(receiver.received, "before the pause is over").toHaveLength(1);
+    fixture.advance(1000);
+    await fixture.sandbox.settled();
+    fixture.advance(2000);
+    await fixture.sandbox.settled();
+    expect(receiver.received, "the second pause is longer").toHaveLength(2);
+    fixture.advance(10_000);
+    await fixture.sandbox.settled();
+
+    const [notification] = fixture.sandbox.listNotifications({ state: "delivered" });
+    expect(notification?.attempts.map(({ status, outcome }) => [status, outcome])).toEqual([
+      [503, "refused"],
+      [503, "refused"],
+      [202, "accepted"],
+    ]);
+  });
+
+  test("waits as long as the receiver's Retry-After asks", async () => {
+    const fixture = await start();
+    const receiver = await receive((response, count) => {
+      response.writeHead(count === 1 ? 503 : 200, { "retry-after": "40" }).end();
+    });
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    fixture.sandbox.fire();
+    await fixture.sandbox.settled();
+    fixture.advance(39_000);
+    await fixture.sandbox.settled();
+    const first = receiver.received[0]?.body;
+    const repeats = () => receiver.received.filter(({ body }) => body === first).length;
+    expect(repeats()).toBe(1);
+    fixture.advance(1000);
+    await fixture.sandbox.settled();
+    expect(repeats()).toBe(2);
+  });
+
+  test("gives up after the configured attempts and says so", async () => {
+    const fixture = await start({ deliveryAttempts: 1 });
+    await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+    fixture.sandbox.fire();
+    await fixture.sandbox.settled();
+    const [notification] = fixture.sandbox.listNotifications();
+    expect(notification).toMatchObject({ state: "failed", attempts: [{ outcome: "unanswered" }] });
+  });
+
+  test("a receiver that hangs does not stop the market or other accounts", async () => {
+    const fixture = await start({ deliveryConcurrency: 2 });
+    const { sandbox } = fixture;
+    const hanging = await receive(() => undefined);
+    const healthy = await receive();
+    await setOutputs(fixture, { webhookUrl: hanging.url });
+    const { id } = await sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
+    await fixture.call(`${sandbox.alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: "key-of-other" },
+      body: JSON.stringify({ webhookUrl: healthy.url }),
+    });
+    sandbox.storm(10);
+    await vi.waitFor(() => expect(hanging.received.length).toBeGreaterThan(0));
+    const event = sandbox.fire({ accountId: id });
+    fixture.advance(1000);
+    await vi.waitFor(() => expect(healthy.received).toHaveLength(1));
+    expect(healthy.received[0]?.body).toContain(event.id);
+  });
+
+  test("a storm of a thousand is accounted for one by one", async () => {
+    const fixture = await start();
+    const receiver = await receive();
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    const events = fixture.sandbox.storm(1000);
+    await fixture.sandbox.settled();
+    const told = new Set(receiver.received.map(({ body }) => JSON.parse(body).eventId));
+    expect(told).toEqual(new Set(events.map(({ id }) => id)));
+    expect(fixture.sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
+  });
+
+  test("cancels what waits for an output that is disabled", async () => {
+    const fixture = await start();
+    await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+    fixture.sandbox.fire();
+    await fixture.sandbox.settled();
+    await setOutputs(fixture, { webhookUrl: null });
+    fixture.advance(2000);
+    await fixture.sandbox.settled();
+    expect(fixture.sandbox.listNotifications({ state: "cancelled" })).toHaveLength(1);
+  });
+});
+
+describe("the messenger output", () => {
+  test("posts to the channel by the bot, obeys retry_after, and shows the token nowhere", async () => {
+    const botApi = await receive((response, count) => {
+      const refused = {
+        ok: false,
+        description: "Too Many Requests: retry after 30",
+        parameters: { retry_after: 30 },
+      };
+      response.statusCode = count === 1 ? 429 : 200;
+      response.end(JSON.stringify(count === 1 ? refused : { ok: true, result: { message_id: 1 } }));
+    });
+    const token = "123456:canary-of-the-token";
+    const fixture = await start({ botToken: new Secret(token), telegramApiRoot: botApi.url });
+    await setOutputs(fixture, { messengerChannelId: "-1001234" });
+    const event = fixture.sandbox.fire({ value: 9 });
+    await fixture.sandbox.settled();
+    fixture.advance(29_000);
+    await fixture.sandbox.settled();
+    const toldBefore = botApi.received.filter(({ body }) => body === botApi.received[0]?.body).length;
+    expect(toldBefore).toBe(1);
+    fixture.advance(2000);
+    await fixture.sandbox.settled();
+
+    expect(botApi.received[0]?.path).toBe(`/bot${token}/sendMessage`);
+    expect(JSON.parse(botApi.received[0]?.body ?? "")).toMatchObject({ chat_id: "-1001234" });
+    const notification = fixture.sandbox
+      .listNotifications({ limit: 1000 })
+      .find(({ eventIds }) => eventIds.includes(event.id));
+    expect(notification).toMatchObject({ state: "delivered", output: "messenger" });
+    const shown = await Promise.all(
+      ["/", "/_sandbox", "/_sandbox/deliveries"].map(async (path) => {
+        const { body } = await fixture.call(fixture.sandbox.url + path);
+        return JSON.stringify(body);
+      }),
+    );
+    expect(shown.join()).not.toContain("canary");
+  });
+});
+
+async function anyMetricKey({ sandbox, call }: SandboxFixture): Promise<string> {
+  const { body } = await call(`${sandbox.alertingUrl}/metrics?chainId=base&page=2`);
+  const [metric] = (body as { data: { key: string }[] }).data;
+  return metric?.key ?? "";
+}
