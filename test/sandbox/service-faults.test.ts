@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type SandboxFixture, startSandbox } from "./service-fixture.ts";
+
+let fixture: SandboxFixture;
+beforeEach(async () => {
+  fixture = await startSandbox();
+});
+afterEach(() => fixture.sandbox.close());
+
+/** Over the control interface, as a script does it. */
+async function ask(path: string, body: unknown) {
+  return fixture.call(`${fixture.sandbox.url}/_sandbox${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+const readAccount = () => fixture.call(`${fixture.sandbox.alertingUrl}/account`);
+
+describe("faults on demand", () => {
+  test("answers once with the status that was asked for, and then as ever", async () => {
+    await ask("/faults", { kind: "status", status: 503, route: "GET /account" });
+    const users = await fixture.call(`${fixture.sandbox.alertingUrl}/users`);
+    expect(users.status, "another route").toBe(200);
+    expect((await readAccount()).status).toBe(503);
+    expect((await readAccount()).status).toBe(200);
+  });
+
+  test("goes on until it is cleared when that was asked for", async () => {
+    await ask("/faults", { kind: "status", status: 500, times: "always" });
+    expect([(await readAccount()).status, (await readAccount()).status]).toEqual([500, 500]);
+    await fixture.call(`${fixture.sandbox.url}/_sandbox/faults`, { method: "DELETE" });
+    expect((await readAccount()).status).toBe(200);
+  });
+
+  test("cuts the connection without an answer", async () => {
+    await ask("/faults", { kind: "reset" });
+    await expect(readAccount()).rejects.toThrow("fetch failed");
+    expect((await readAccount()).status).toBe(200);
+  });
+
+  test("answers late, by the injected clock", async () => {
+    await ask("/faults", { kind: "delay", delayMs: 30_000 });
+    const answer = readAccount();
+    await vi.waitFor(() => expect(fixture.sandbox.describe().waiting).toBe(1));
+    fixture.advance(29_999);
+    expect(fixture.sandbox.describe().waiting).toBe(1);
+    fixture.advance(1);
+    expect((await answer).status).toBe(200);
+  });
+
+  test("answers with a gateway's page, with JSON that breaks off, with too many requests", async () => {
+    await ask("/faults", { kind: "html" });
+    const html = await readAccount();
+    expect([html.status, html.headers.get("content-type")]).toEqual([502, "text/html"]);
+
+    await ask("/faults", { kind: "broken-json" });
+    await expect(readAccount()).rejects.toThrow(SyntaxError);
+
+    await ask("/faults", { kind: "rate-limit", retryAfterSeconds: 7 });
+    const limited = await readAccount();
+    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "7"]);
+  });
+
+  test("lets a key expire once, or for good", async () => {
+    await ask("/faults", { kind: "expired-key" });
+    expect((await readAccount()).status).toBe(401);
+    expect((await readAccount()).status).toBe(200);
+    await ask("/keys", { key: fixture.sandbox.apiKey, expiresAt: fixture.now() });
+    expect((await readAccount()).status).toBe(401);
+  });
+
+  test("ends at once what waits when it is closed", async () => {
+    await ask("/faults", { kind: "delay", delayMs: 3_600_000 });
+    const answer = readAccount().catch((error: Error) => error.message);
+    await vi.waitFor(() => expect(fixture.sandbox.describe().waiting).toBe(1));
+    await fixture.sandbox.close();
+    expect(await answer).toBe("fetch failed");
+    fixture = await startSandbox();
+  });
+});
+
+describe("the control interface", () => {
+  test("refuses what a page of another site could send without asking", async () => {
+    const answer = await fetch(`${fixture.sandbox.url}/_sandbox/storm`, {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: '{"count":1000}',
+    });
+    expect(answer.status).toBe(415);
+    expect(fixture.sandbox.listNotifications()).toEqual([]);
+  });
+
+  test("says what is wrong with a request", async () => {
+    const answer = await ask("/faults", { kind: "statuss" });
+    expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining("kind") } });
+    expect(await ask("/fire", { metricKey: "eth_nothing" })).toMatchObject({
+      status: 404,
+      body: { message: expect.stringContaining("eth_nothing") },
+    });
+    expect(await ask("/accounts", { key: fixture.sandbox.apiKey })).toMatchObject({ status: 409 });
+  });
+
+  test("needs the key beyond this machine, and the page shows neither key nor notifications", async () => {
+    const wide = await startSandbox({ host: "0.0.0.0" });
+    const url = wide.sandbox.url.replace("0.0.0.0", "127.0.0.1");
+    const without = await wide.call(`${url}/_sandbox`, { headers: {} });
+    const withKey = await wide.call(`${url}/_sandbox`);
+    const page = await wide.call(url, { headers: {} });
+    await wide.sandbox.close();
+    expect([without.status, withKey.status, page.status]).toEqual([401, 200, 200]);
+    expect(page.body).not.toContain(wide.sandbox.apiKey);
+  });
+
+  test("shows hostile text on the page as text, under a policy that loads nothing from elsewhere", async () => {
+    await fixture.call(`${fixture.sandbox.alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: fixture.sandbox.apiKey },
+      body: JSON.stringify({ webhookUrl: "http://127.0.0.1:9/secret-path" }),
+    });
+    await ask("/fire", { condition: "<script>alert(1)</script>" });
+    const page = await fixture.call(fixture.sandbox.url);
+    expect(page.body).toContain("&lt;script&gt;alert(1)");
+    expect(page.body).not.toContain("<script>");
+    expect(page.body).not.toContain("secret-path");
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  });
+});
