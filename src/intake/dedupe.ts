@@ -12,30 +12,28 @@ const maxKeyLength = 200;
 const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"] as const;
 
 export interface ExplicitKeyOptions {
-  /** Paths into a JSON or form payload, tried in order before the headers; the first scalar that is not empty is the key. */
+  /** Paths into a JSON or form payload, tried in order when no header has a key; the first scalar that is not empty is it. */
   paths?: string[];
 }
 
 /**
  * The key by which a sender marks its repeats, or undefined. It begins with where it was found (`webhook-id:…`,
  * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is only
- * unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. The body is read only for `paths`.
+ * unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. The body is read only for `paths`,
+ * and only when no header has a key. Never throws.
  */
 export function explicitKey(
   headers: Record<string, string>,
   body: Uint8Array,
   options: ExplicitKeyOptions = {},
 ): string | undefined {
-  const fromPayload = options.paths?.length ? keyOfPayload(headers, body, options.paths) : undefined;
-  if (fromPayload !== undefined) return fromPayload;
   for (const header of keyHeaders) {
     const value = headers[header]?.trim();
     if (value) return bounded(header, value);
   }
   const eventId = headers["ce-id"]?.trim();
-  return eventId
-    ? bounded("ce-id", `${JSON.stringify(headers["ce-source"]?.trim() ?? "")} ${eventId}`)
-    : undefined;
+  if (eventId) return bounded("ce-id", `${JSON.stringify(headers["ce-source"]?.trim() ?? "")} ${eventId}`);
+  return options.paths?.length ? keyOfPayload(headers, body, options.paths) : undefined;
 }
 
 function keyOfPayload(

@@ -111,7 +111,9 @@ export function findCandidates(leaves: Leaf[]): Record<FactName, Candidate[]> {
       if (score !== undefined) found[pattern.fact].push({ leaf, score });
     }
   }
-  for (const candidates of Object.values(found)) candidates.sort((a, b) => a.score - b.score);
+  for (const candidates of Object.values(found)) {
+    if (candidates.length > 1) candidates.sort((a, b) => a.score - b.score);
+  }
   return found;
 }
 

@@ -1,4 +1,4 @@
-import type { AlertFacts } from "../core/alert.ts";
+import type { AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 import { findMetricKey, readMetricKey } from "./metric-key.ts";
@@ -131,63 +131,50 @@ function fromMetricKey(found: { metric?: string; token?: string; chain?: string 
   return { token, chain: found.chain ?? parts.chain };
 }
 
-function takeStatus(
-  leaves: Leaf[],
-  candidates: Candidate[],
-  used: Set<Leaf>,
-): AlertFacts["status"] | undefined {
+/** Where a status word tells all there is to tell, its leaf needs no line of its own. */
+const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
+const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
+const calmWords = /^(?:info|notice)$/i;
+
+function takeStatus(leaves: Leaf[], candidates: Candidate[], used: Set<Leaf>): AlertStatus | undefined {
   // `{"status": "ok", "data": {…}}` is how an interface wraps an answer: it says nothing about the alert inside.
-  const wrapsData = leaves.some(
-    (leaf) => leaf.names.length > 1 && /^(data|result)$/.test(leaf.names[0] ?? ""),
-  );
+  const wrapsData = leaves.some(({ names }) => names.length > 1 && /^(?:data|result)$/.test(names[0] ?? ""));
   for (const { leaf } of candidates) {
-    if (wrapsData && leaf.names.length === 1 && /^\s*(ok|success)\s*$/i.test(leaf.text)) continue;
+    if (wrapsData && leaf.names.length === 1 && /^\s*(?:ok|success)\s*$/i.test(leaf.text)) continue;
     const status = readStatus(leaf.text, leaf.names);
     if (status === undefined) continue;
-    // An event's kind says more than the status, and words like "critical" are of use to the reader.
-    if (
-      /^(status|state|alertstatus|alertstate|resolved|firing)$/.test(leaf.names.at(-1) ?? "") &&
-      !readSeverityOf(leaf)
-    )
-      used.add(leaf);
+    if (plainStatusNames.test(leaf.names.at(-1) ?? "") && !urgentWords.test(leaf.text)) used.add(leaf);
     return status;
   }
   return undefined;
 }
 
-function readSeverityOf(leaf: Leaf): boolean {
-  return /crit|warn|fatal|error/i.test(leaf.text);
-}
-
-function statusOfTitle(title: string | undefined): AlertFacts["status"] | undefined {
+function statusOfTitle(title: string | undefined): AlertStatus | undefined {
   const word = title === undefined ? undefined : leadingWord(title);
   return word === undefined ? undefined : statusOfLeadingWord(word);
 }
 
-/** The field list keeps the sender's own word ("P1"), since the reader may know more by it. */
+/**
+ * From a member that names it; else from a status like "critical"; else from the title's leading word. The field list
+ * keeps the sender's own word ("P1"), since the reader may know more by it.
+ */
 function takeSeverity(
   candidates: Record<FactName, Candidate[]>,
   title: string | undefined,
   used: Set<Leaf>,
   notes: string[],
-): AlertFacts["severity"] {
+): Severity {
   for (const { leaf } of candidates.severity) {
-    if (leaf.kind === "boolean") continue;
-    const read = readSeverity(leaf.text, leaf.names.at(-1) ?? "");
+    const read = leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? "");
     if (read === undefined) continue;
     if (read.note !== undefined) notes.push(read.note);
-    if (leaf.text.trim().toLowerCase() === read.severity || leaf.names.at(-1) === "color") used.add(leaf);
+    if (leaf.text.trim().toLowerCase() === read.severity) used.add(leaf);
     return read.severity;
   }
-  const urgent =
-    candidates.status.find(({ leaf }) => readSeverityOf(leaf))?.leaf.text ?? leadingWord(title ?? "");
-  const read =
-    urgent === undefined || statusOfLeadingWord(urgent) === "resolved"
-      ? undefined
-      : readSeverity(urgent, "status");
-  return read !== undefined && /crit|warn|fatal|error|emerg|urgent|high|info|notice/i.test(urgent ?? "")
-    ? read.severity
-    : "unknown";
+  const status = candidates.status.find(({ leaf }) => urgentWords.test(leaf.text))?.leaf.text;
+  const word = status ?? leadingWord(title ?? "") ?? "";
+  if (!urgentWords.test(word) && !calmWords.test(word)) return "unknown";
+  return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
 /** A resolution happened when the alert ended; Alertmanager and Grafana tell that in `endsAt`. */

@@ -25,6 +25,7 @@ const snsPlumbing = [
   "SigningCertUrl",
   "UnsubscribeURL",
   "UnsubscribeUrl",
+  "Token",
 ];
 
 /**

@@ -34,18 +34,15 @@ describe("explicitKey", () => {
     expect(key("1")).not.toBe(key("2"));
   });
 
-  it("prefers a configured path of the payload, and falls back to the headers", () => {
+  it("falls back to the configured paths of the payload, in their order", () => {
     const paths = ["payload.event.id", 'labels["a.b"]', "items[1].id"];
-    const headers = { "webhook-id": "h" };
-    expect(explicitKey(headers, bytes({ event: { id: 7.0 } }), { paths })).toBe("payload.event.id:7");
-    expect(explicitKey(headers, bytes({ labels: { "a.b": "x" } }), { paths })).toBe(
-      'payload.labels["a.b"]:x',
-    );
-    expect(explicitKey(headers, bytes({ items: [{}, { id: "i" }] }), { paths })).toBe(
-      "payload.items[1].id:i",
-    );
-    expect(explicitKey(headers, bytes({ event: { id: "" } }), { paths })).toBe("webhook-id:h");
-    expect(explicitKey(headers, bytes("no json"), { paths })).toBe("webhook-id:h");
+    const key = (payload: unknown) => explicitKey({}, bytes(payload), { paths });
+    expect(key({ event: { id: 7 }, items: [{}, { id: "i" }] })).toBe("payload.event.id:7");
+    expect(key({ labels: { "a.b": "x" } })).toBe('payload.labels["a.b"]:x');
+    expect(key({ event: { id: "" }, items: [{}, { id: "i" }] })).toBe("payload.items[1].id:i");
+    expect(key({ event: { id: { deep: 1 } } })).toBeUndefined();
+    expect(key("no json")).toBeUndefined();
+    expect(explicitKey({ "webhook-id": "h" }, bytes({ event: { id: 7 } }), { paths })).toBe("webhook-id:h");
   });
 
   it("reads a path in a form and in a batch's envelope", () => {
