@@ -43,25 +43,18 @@ function buildRoute(
   problems: ProblemList,
 ): Route | undefined {
   const options = readShape(routeSchema, value, path, problems);
-  if (options === undefined) {
-    // Its other mistakes are told already; a destination that does not exist is one more.
-    const to: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "to") : undefined;
-    const names = (Array.isArray(to) ? to : [to]).map((name) =>
-      typeof name === "string" ? name : undefined,
-    );
-    refuseUnknown(names, [...path, "to"], known, problems);
-    return undefined;
+  // Looked up in what was written, so that a mistake elsewhere in the route hides none here.
+  const to = namesAt(value, "to", path);
+  const fallbackTo = namesAt(memberOf(value, "fallback"), "to", [...path, "fallback"]);
+  refuseUnknown(to, known, problems);
+  refuseUnknown(fallbackTo, known, problems);
+  for (const fallback of fallbackTo) {
+    if (!to.some(({ name }) => name === fallback.name)) continue;
+    const message = `${showValue(fallback.name)} gets every alert of this route already`;
+    problems.add(fallback.path, message, "name another destination");
   }
+  if (options === undefined) return undefined;
   const name = options.name ?? `route ${Number(path.at(-1)) + 1}`;
-  refuseUnknown(options.to, [...path, "to"], known, problems);
-  if (options.fallback !== undefined) {
-    const { to } = options.fallback;
-    const at = [...path, "fallback", "to"];
-    refuseUnknown([to], at, known, problems);
-    if (options.to.includes(to)) {
-      problems.add(at, `${showValue(to)} gets every alert of this route already`, "name another destination");
-    }
-  }
   if (options.default === true && options.continue === true) {
     problems.add(
       [...path, "continue"],
@@ -84,22 +77,32 @@ function buildRoute(
   };
 }
 
-function refuseUnknown(
-  names: (string | undefined)[],
-  path: ConfigPath,
-  known: readonly string[],
-  problems: ProblemList,
-): void {
-  for (const [index, name] of names.entries()) {
-    if (name === undefined) continue;
+interface PlacedName {
+  name: string;
+  path: ConfigPath;
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+/** The texts of an option that takes one or a list. */
+function namesAt(owner: unknown, key: string, path: ConfigPath): PlacedName[] {
+  const written = memberOf(owner, key);
+  const at = [...path, key];
+  const places = Array.isArray(written)
+    ? written.map((name: unknown, index) => ({ name, path: [...at, index] }))
+    : [{ name: written, path: at }];
+  return places.flatMap(({ name, path }) => (typeof name === "string" ? [{ name: name.trim(), path }] : []));
+}
+
+function refuseUnknown(names: PlacedName[], known: readonly string[], problems: ProblemList): void {
+  for (const [index, { name, path }] of names.entries()) {
+    const isRepeated = names.findIndex((other) => other.name === name) < index;
     if (!known.includes(name)) {
-      problems.add(
-        [...path, index],
-        `there is no destination ${showValue(name)}`,
-        suggestOrList(name, known),
-      );
-    } else if (names.indexOf(name) < index) {
-      problems.add([...path, index], `${showValue(name)} is listed twice`, "remove one of the two");
+      problems.add(path, `there is no destination ${showValue(name)}`, suggestOrList(name, known));
+    } else if (isRepeated) {
+      problems.add(path, `${showValue(name)} is listed twice`, "remove one of the two");
     }
   }
 }

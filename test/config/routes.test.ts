@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { botEnv, load, mailEnv, problemsOf } from "./load.ts";
+
+const two = "destinations: { ops: { type: telegram, chatId: -1 }, desk: { type: telegram, chatId: -2 } }\n";
+
+function problems(routes: string): [string, string | undefined, string][] {
+  return problemsOf(`${two}routes:\n${routes}`, botEnv).map(({ where, path, message }) => [
+    where,
+    path,
+    message,
+  ]);
+}
+
+function warnings(yaml: string, env: Record<string, string> = botEnv): string[] {
+  return load(yaml, env).warnings.map(({ message }) => message);
+}
+
+test("without routes everything goes everywhere, to the destinations of both sources", () => {
+  const { rules } = load(two, { ...botEnv, ...mailEnv, TELEGRAM_CHAT_IDS: "-3", EMAIL_TO: "a@example.com" });
+  expect(rules.routes).toMatchObject([{ name: "everything", to: ["telegram:-3", "email", "ops", "desk"] }]);
+});
+
+test("a chat that the file and the environment both name gets each alert once, and the double is told", () => {
+  const config = load(two, { ...botEnv, TELEGRAM_CHAT_IDS: "-1,-3" });
+  expect(config.rules.routes[0]?.to).toEqual(["telegram:-3", "ops", "desk"]);
+  expect(config.warnings.map(({ message }) => message)).toEqual([
+    "telegram:-1 and ops reach the same readers: an alert routed to both is told twice",
+  ]);
+});
+
+test("routes may name the environment's destinations", () => {
+  const { rules } = load("routes: [{ to: [email, 'telegram:-3'] }]", {
+    ...botEnv,
+    ...mailEnv,
+    TELEGRAM_CHAT_IDS: "-3",
+    EMAIL_TO: "a@example.com",
+  });
+  expect(rules.routes[0]?.to).toEqual(["email", "telegram:-3"]);
+});
+
+test("a destination with a name that the environment has taken is refused", () => {
+  const yaml = "destinations: { email: { type: email, to: b@example.com } }";
+  expect(problemsOf(yaml, { ...mailEnv, EMAIL_TO: "a@example.com" })).toMatchObject([
+    { path: "destinations.email", message: "is also the name of what EMAIL_TO makes" },
+  ]);
+});
+
+describe("routes that cannot mean what they say", () => {
+  test("a route after one that takes everything", () => {
+    expect(
+      problems("  - { name: all, to: ops }\n  - { name: late, match: { chain: eth }, to: desk }\n"),
+    ).toEqual([
+      [
+        "tocsin.yaml:4:5",
+        "routes[1]",
+        'can never match: route "all" (tocsin.yaml:3:5) takes every alert before it and does not continue',
+      ],
+    ]);
+  });
+
+  test("a route after one with fewer of the same conditions", () => {
+    const [problem] = problems(
+      "  - { name: wide, match: { chain: eth }, to: ops }\n  - { match: { severity: critical, chain: eth }, to: desk }\n",
+    );
+    expect(problem?.[2]).toContain(
+      'route "wide" (tocsin.yaml:3:5) takes every alert that this one would match',
+    );
+  });
+
+  test.each([
+    ["continue", "  - { to: ops, continue: true }\n  - { match: { chain: eth }, to: desk }\n"],
+    ["other values", "  - { match: { chain: eth }, to: ops }\n  - { match: { chain: bsc }, to: desk }\n"],
+    [
+      "a default before the others",
+      "  - { default: true, to: ops }\n  - { match: { chain: eth }, to: desk }\n",
+    ],
+  ])("is not said of %s", (_what, routes) => {
+    expect(load(`${two}routes:\n${routes}`, botEnv).rules.routes).toHaveLength(2);
+  });
+
+  test.each([
+    [
+      "two defaults",
+      "  - { default: true, to: ops }\n  - { default: true, to: desk }\n",
+      "routes[1].default",
+    ],
+    ["a default that continues", "  - { default: true, continue: true, to: ops }\n", "routes[0].continue"],
+    [
+      "one name twice",
+      "  - { name: a, match: { chain: eth }, to: ops }\n  - { name: a, to: desk }\n",
+      "routes[1].name",
+    ],
+    ["one destination twice", "  - { to: [ops, ops] }\n", "routes[0].to[1]"],
+    ["an unknown destination", "  - { to: [ops, dsk] }\n", "routes[0].to[1]"],
+    ["an unknown fallback", "  - { to: ops, fallback: { to: dsk } }\n", "routes[0].fallback.to"],
+    ["a fallback to itself", "  - { to: ops, fallback: { to: ops } }\n", "routes[0].fallback.to"],
+    [
+      "bounds that exclude each other",
+      "  - { to: ops, match: { value: { gt: 5, lt: 5 } } }\n",
+      "routes[0].match.value",
+    ],
+    [
+      "a field that no alert has",
+      "  - { to: ops, match: { pool.address: x } }\n",
+      'routes[0].match["pool.address"]',
+    ],
+    ["an empty list", "  - { to: ops, match: { chain: [] } }\n", "routes[0].match.chain"],
+    ["a null", "  - { to: ops, match: { chain: } }\n", "routes[0].match.chain"],
+    [
+      "absent and equal",
+      "  - { to: ops, match: { chain: { exists: false, equals: x } } }\n",
+      "routes[0].match.chain",
+    ],
+  ])("refuses %s", (_what, routes, path) => {
+    expect(problems(routes).map((problem) => problem[1])).toEqual([path]);
+  });
+});
+
+describe("what works, and is told", () => {
+  test("alerts that no route takes, and destinations that none names", () => {
+    expect(warnings(`${two}routes: [{ match: { chain: eth }, to: ops }]`)).toEqual([
+      "an alert that matches no route is kept and shown on the page, and sent to nobody",
+      "no route sends to the destination desk",
+    ]);
+  });
+
+  test("a default route that is never needed", () => {
+    expect(
+      warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`),
+    ).toEqual(["the default route rest is never used: route all takes every alert"]);
+  });
+});
+
+test("a default pace slows channels down and never drives them beyond what they bear", () => {
+  const { rules } = load(
+    [
+      "defaults: { pace: { perSecond: 0.5, perMinute: 60 } }",
+      "destinations:",
+      "  t: { type: telegram, chatId: -1 }",
+      "  n: { type: ntfy, topic: x }",
+      "  own: { type: telegram, chatId: -2, pace: { perMinute: 20 } }",
+    ].join("\n"),
+    botEnv,
+  );
+  expect(rules.destinations.map(({ pace }) => pace)).toEqual([
+    { perSecond: 0.5, perMinute: 18 },
+    { perSecond: 0.5, perMinute: 60 },
+    { perMinute: 20 },
+  ]);
+});

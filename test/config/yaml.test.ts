@@ -1,0 +1,282 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { referTo } from "../../src/config/env-reference.ts";
+import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { botEnv, botToken, errorOf, load, mailEnv, problemsOf } from "./load.ts";
+
+const whsec = `whsec_${Buffer.from("canary-canary-canary-canary").toString("base64")}`;
+const example = readFileSync(new URL("../../tocsin.example.yaml", import.meta.url), "utf8");
+const exampleEnv = {
+  ...botEnv,
+  ...mailEnv,
+  INCIDENT_SIGNING_SECRET: whsec,
+  INCIDENT_TOKEN: "canaryIncident",
+  SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/canarySlack",
+  DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
+  NTFY_TOKEN: "tk_canaryNtfy",
+};
+
+describe("the example file", () => {
+  const config = load(example, exampleEnv);
+
+  test("loads, without a warning", () => {
+    expect(config.warnings).toEqual([]);
+    const types = ["telegram", "telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
+    expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
+    expect(config.rules.routes.map(({ name }) => name)).toEqual([
+      "record",
+      "critical",
+      "large-moves",
+      "rest",
+    ]);
+  });
+
+  test("means what its comments say", () => {
+    const [ops, desk, mail, hook] = config.rules.destinations;
+    expect(ops).toMatchObject({
+      name: "ops",
+      chatId: "-1001234567890",
+      topicId: 42,
+      timeZone: "Europe/Zurich",
+    });
+    expect(desk).toMatchObject({
+      timeZone: "America/New_York",
+      quietHours: { from: "22:00", to: "07:00", days: [1, 2, 3, 4, 5], except: ["critical"] },
+    });
+    expect(mail).toMatchObject({ onAmbiguous: "hold", from: "Tocsin <tocsin@example.com>" });
+    expect(hook?.type === "webhook" && hook.headers.Authorization?.reveal()).toBe("Bearer canaryIncident");
+    expect(hook?.type === "webhook" && hook.secret?.reveal()).toBe(whsec);
+    expect(config.rules.routes[1]).toEqual({
+      name: "critical",
+      matchers: [
+        { field: "severity", condition: { equals: ["critical"] } },
+        { field: "chain", condition: { equals: ["eth", "arbitrum"] } },
+      ],
+      to: ["ops", "treasury-mail", "phones"],
+      continue: false,
+      isDefault: false,
+      updates: "auto",
+      fallback: { to: "everything-else", afterMs: 600_000 },
+      definedAt: expect.stringMatching(/^tocsin\.yaml:\d+:5$/),
+    });
+    expect(config.rules.mutes[0]).toMatchObject({
+      id: "configuration:1",
+      endsAt: Date.parse("2026-12-02T05:00:00Z"),
+      createdBy: "configuration",
+    });
+  });
+
+  test("writes out the defaults of delivery exactly", () => {
+    expect(config.delivery).toEqual(defaultDeliverySettings());
+  });
+
+  test("shows no secret when it is printed, and lists each for those who must mask them", () => {
+    expect(JSON.stringify(config)).not.toContain("canary");
+    const server = { webhookSecret: new Secret("canaryHook"), adminToken: new Secret("canaryAdmin") };
+    const texts = secretTextsOf(config, server);
+    expect(texts.filter((text) => !text.includes("canary") && text !== whsec)).toEqual([]);
+    expect(texts).toHaveLength(9);
+  });
+});
+
+describe("lines and words of mistakes", () => {
+  test("all of a file are told at once, in its order, with line, column, path and advice", () => {
+    const problems = problemsOf(
+      [
+        "defaults: { timeZone: Europe/Zürich }", // 1
+        "destinations:", // 2
+        "  ops:", // 3
+        "    type: telegram", // 4
+        "    chatId: 1001234567890", // 5
+        "    silnt: true", // 6
+        "  desk: { type: telegrm }", // 7
+        "routes:", // 8
+        "  - name: a", // 9
+        "    match: { severty: critical, severity: critcal, value: { gt: abc }, title: { matches: '(' } }", // 10
+        "    to: [opps]", // 11
+        "delivery: { schedule: [1s, 5] }", // 12
+        "rutes: []", // 13
+      ].join("\n"),
+      botEnv,
+    );
+    expect(problems.map(({ where, path, instead }) => [where, path, instead])).toEqual([
+      ["tocsin.yaml:1:23", "defaults.timeZone", "write an IANA name, e.g. Europe/Zurich or UTC"],
+      [
+        "tocsin.yaml:5:13",
+        "destinations.ops.chatId",
+        "write -1001234567890; an id without '-' is a person's",
+      ],
+      ["tocsin.yaml:6:5", "destinations.ops.silnt", "did you mean silent?"],
+      ["tocsin.yaml:7:17", "destinations.desk.type", "did you mean telegram?"],
+      ["tocsin.yaml:10:23", "routes[0].match.severty", "did you mean severity?"],
+      ["tocsin.yaml:10:43", "routes[0].match.severity", "did you mean critical?"],
+      ["tocsin.yaml:10:65", "routes[0].match.value.gt", "write e.g. 1000000 or 2.5"],
+      [
+        "tocsin.yaml:10:90",
+        "routes[0].match.title.matches",
+        "patterns are in RE2 syntax, which has no look-ahead, look-behind or back-references",
+      ],
+      ["tocsin.yaml:11:10", "routes[0].to[0]", "did you mean ops?"],
+      ["tocsin.yaml:12:28", "delivery.schedule[1]", "write a number with its unit, e.g. 90s, 15m, 2h or 7d"],
+      ["tocsin.yaml:13:1", "rutes", "did you mean routes?"],
+    ]);
+  });
+
+  test("the error as a whole is one text with every mistake", () => {
+    const error = errorOf("destinations:\n  ops: { type: telegram, chatId: '@x' }\n", botEnv);
+    expect(error.code).toBe("config_invalid");
+    expect(error.message.split("\n").slice(0, 2)).toEqual([
+      "the configuration has a mistake:",
+      `  tocsin.yaml:2:34  destinations.ops.chatId: "@x": names can be given away to others, so the id is needed`,
+    ]);
+  });
+
+  test.each([
+    ["a: [\nb: 1", "tocsin.yaml:2:1"],
+    ["routes:\n\t- {}", "tocsin.yaml:2:1"],
+    ["routes: []\nroutes: []", "tocsin.yaml:2:1"],
+    ["routes: []\n---\nroutes: []", "tocsin.yaml:2:1"],
+  ])("broken YAML %j is told with its line", (yaml, where) => {
+    expect(problemsOf(yaml)[0]).toMatchObject({ where, message: expect.stringContaining("not YAML") });
+  });
+
+  test.each([
+    ["destinations: []", "destinations"],
+    ["destinations: { ops: }", "destinations.ops"],
+    ["destinations: { ops: { chatId: -5 } }", "destinations.ops.type"],
+    ["destinations: { 'a b': { type: ntfy, topic: x } }", 'destinations["a b"]'],
+    ["routes: {}", "routes"],
+    ["routes: [x]", "routes[0]"],
+    ["routes: [{ to: [] }]", "routes[0].to"],
+    ["mutes: [{ match: {}, reason: x, until: 2027-01-01T00:00:00Z }]", "mutes[0].match"],
+    ["mutes: [{ match: { token: x }, reason: x, until: 2027-01-01 }]", "mutes[0].until"],
+    ["mutes: [{ match: { token: x }, until: 2027-01-01T00:00:00Z }]", "mutes[0].reason"],
+    [
+      "mutes: [{ match: { token: x }, reason: x, from: 2027-01-02T00:00:00Z, until: 2027-01-01T00:00:00Z }]",
+      "mutes[0].until",
+    ],
+    ["intake: { idempotencyPaths: [eventId] }", "intake.idempotencyPaths[0]"],
+    ["intake: { idempotencyPaths: ['payload.items[*].id'] }", "intake.idempotencyPaths[0]"],
+    ["intake: { maxBodyBytes: 1MB }", "intake.maxBodyBytes"],
+    ["delivery: { lease: 20s }", "delivery.lease"],
+    ["delivery: { breaker: { pause: 20m } }", "delivery.breaker.maxPause"],
+    ["delivery: { breaker: { pase: 20m } }", "delivery.breaker.pase"],
+    ["- a", undefined],
+    ["just text", undefined],
+  ])("%s", (yaml, path) => {
+    const problems = problemsOf(yaml);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.path).toBe(path);
+  });
+
+  test.each(["", "# nothing but a comment\n", "---\n", "destinations:\nroutes:\n", "defaults:\n"])(
+    "a file of nothing is no mistake: %j",
+    (yaml) => {
+      expect(load(yaml).rules.destinations).toEqual([]);
+    },
+  );
+});
+
+describe("secrets", () => {
+  const hook = (options: string) =>
+    `destinations:\n  h: { type: webhook, url: https://x.example, ${options} }\n`;
+
+  test.each([
+    [`destinations: { t: { type: telegram, chatId: -5, botToken: "${botToken}" } }`],
+    [`destinations: { t: { type: slack, url: "https://hooks.slack.com/services/T/B/canary" } }`],
+    [`destinations: { t: { type: discord, url: "https://example.com/canary" } }`],
+    ["destinations: { t: { type: ntfy, topic: a, token: canarycanary } }"],
+    [`destinations: { t: { type: email, to: a@example.com, smtpUrl: "smtp://u:canary@h" } }`],
+    [`destinations: { t: { type: apprise, server: https://a.example, urls: ["json://canary"] } }`],
+    [hook(`secret: ${whsec}`)],
+    [hook("headers: { X-Api-Key: canary }")],
+    [hook("headers: { Cookie: canary }")],
+    [`mutes: [{ match: { token: x }, reason: "${botToken}", until: 2027-01-01T00:00:00Z }]`],
+  ])("written in the file are refused and not repeated: %s", (yaml) => {
+    const problems = problemsOf(yaml, { ...botEnv, ...mailEnv });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.instead).toContain("${");
+    expect(JSON.stringify(problems)).not.toContain("canary");
+  });
+
+  test("come from the environment, also as a part of a text; with a second $ nothing is replaced", () => {
+    const headers = `headers: { Authorization: "Bearer ${referTo("T")}", X-Note: "a $${referTo("T")} b" }`;
+    const [destination] = load(hook(headers), { T: "canary" }).rules.destinations;
+    if (destination?.type !== "webhook") throw new Error("no webhook");
+    expect(destination.headers.Authorization?.reveal()).toBe("Bearer canary");
+    expect(destination.headers["X-Note"]?.reveal()).toBe(`a ${referTo("T")} b`);
+  });
+
+  test("that are missing are named with their line, once", () => {
+    const yaml = `destinations:\n  s: { type: slack, url: '${referTo("SLACK_URL")}' }\n`;
+    expect(problemsOf(yaml, { SLACK_URL: "" })).toEqual([
+      {
+        where: "tocsin.yaml:2:26",
+        path: "destinations.s.url",
+        message: "the environment variable SLACK_URL is not set",
+        instead: expect.stringContaining("set SLACK_URL"),
+      },
+    ]);
+  });
+
+  test("in the wrong option are not repeated by the complaint about it", () => {
+    const secret = referTo("SECRET");
+    const yaml = `destinations: { t: { type: telegram, chatId: '${secret}' } }\nroutes: [{ to: '${secret}' }]`;
+    const text = errorOf(yaml, { ...botEnv, SECRET: "canaryInTheWrongPlace" }).message;
+    expect(text).toContain("***");
+    expect(text).not.toContain("canary");
+    const swapped = errorOf(undefined, {
+      ADMIN_TOKEN: "canary-admin-token-0123456789",
+      EMAIL_TO: "canary-admin-token-0123456789",
+      LOG_LEVEL: "canary-admin-token-0123456789",
+    });
+    expect(swapped.message).not.toContain("canary");
+  });
+
+  test("a header cannot be broken in two, and those of the sender cannot be replaced", () => {
+    expect(problemsOf(hook('headers: { X-A: "a\\r\\nX-B: c" }'))).toHaveLength(1);
+    expect(problemsOf(hook('headers: { "X A": b }'))).toHaveLength(1);
+    expect(problemsOf(hook("headers: { webhook-id: b }"))).toHaveLength(1);
+  });
+});
+
+describe("numbers stay what was written", () => {
+  test("in matchers: amounts, trailing zeros, and addresses that YAML takes for hexadecimal numbers", () => {
+    const match =
+      "{ token: 0xAbCdEf, value: [1.10, 123456789012345678901], payload.ok: true, threshold: { gt: 1e6 } }";
+    const { rules } = load(
+      `destinations: { o: { type: ntfy, topic: o } }\nroutes: [{ to: o, match: ${match} }]`,
+    );
+    expect(rules.routes[0]?.matchers).toEqual([
+      { field: "token", condition: { equals: ["0xAbCdEf"] } },
+      { field: "value", condition: { equals: ["1.10", "123456789012345678901"] } },
+      { field: "payload.ok", condition: { equals: ["true"] } },
+      { field: "threshold", condition: { gt: 1_000_000 } },
+    ]);
+  });
+
+  test("chat ids may be numbers or texts", () => {
+    const { rules } = load(
+      'destinations: { a: { type: telegram, chatId: -1001234567890 }, b: { type: telegram, chatId: "-7" } }',
+      botEnv,
+    );
+    expect(rules.destinations).toMatchObject([{ chatId: "-1001234567890" }, { chatId: "-7" }]);
+  });
+});
+
+test("a file of aliases within aliases is refused, not unfolded", () => {
+  const levels = Array.from({ length: 12 }, (_, index) =>
+    index === 0
+      ? "a0: &a0 [x]"
+      : `a${index}: &a${index} [${Array(9)
+          .fill(`*a${index - 1}`)
+          .join(", ")}]`,
+  );
+  const started = performance.now();
+  expect(problemsOf(levels.join("\n")).map((problem) => problem.message)).toContain(
+    "the file unfolds to too much",
+  );
+  expect(performance.now() - started).toBeLessThan(3_000);
+});
