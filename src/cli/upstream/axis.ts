@@ -19,19 +19,25 @@ export function valueTicks(low: number, high: number, count: number): Tick[] {
   const [from, to] = widen(low, high);
   const step = roundStep((to - from) / Math.max(1, count - 1));
   const first = Math.floor(from / step + 1e-9);
-  const last = Math.ceil(to / step - 1e-9);
-  const ticks: Tick[] = [];
-  for (let index = first; index <= last; index += 1) {
-    const value = index * step;
-    ticks.push({ value, label: labelOf(value, step, Math.max(Math.abs(from), Math.abs(to))) });
-  }
-  return ticks;
+  const steps = Math.ceil(to / step - 1e-9) - first;
+  const largest = Math.max(Math.abs(from), Math.abs(to));
+  return Array.from({ length: steps + 1 }, (_, index) => {
+    const value = (first + index) * step;
+    return { value, label: labelOf(value, step, largest) };
+  });
 }
+
+/** A smaller share of the value than this is noise of floating point, and no step between round values could show it. */
+const leastShare = 1e-9;
+
+/** Below this a hundredth of a value may be no number any more. */
+const leastSize = 1e-300;
 
 /** A flat line gets some room above and below. */
 function widen(low: number, high: number): [number, number] {
-  if (high > low) return [low, high];
-  const room = low === 0 ? 1 : Math.abs(low) * 0.01;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size >= leastSize && high - low > size * leastShare) return [low, high];
+  const room = size < leastSize ? 1 : size * 0.01;
   return [low - room, high + room];
 }
 
@@ -43,19 +49,27 @@ function roundStep(rough: number): number {
 }
 
 function labelOf(value: number, step: number, largest: number): string {
-  if (largest >= 1e15 || (largest < 1e-6 && largest > 0)) return value.toPrecision(3);
-  const { unit, suffix } = scales.find(({ from }) => largest >= from) ?? { unit: 1, suffix: "" };
+  const { unit, suffix } = unitOf(largest);
   const decimals = decimalsOf(step / unit);
   const text = (value / unit).toFixed(decimals);
   // Rounding may leave "-0.00".
   return `${Number(text) === 0 ? (0).toFixed(decimals) : text}${suffix}`;
 }
 
+/** Beyond the letters a common power of ten is split off, so that neighbours still differ in their digits. */
+function unitOf(largest: number): { unit: number; suffix: string } {
+  if (largest < 1e15 && largest >= 1e-6) {
+    return scales.find(({ from }) => largest >= from) ?? { unit: 1, suffix: "" };
+  }
+  const exponent = Math.floor(Math.log10(largest));
+  return { unit: 10 ** exponent, suffix: `e${exponent}` };
+}
+
 /** Decimals that a step of 1, 2, 2.5 or 5 times a power of ten needs. */
 function decimalsOf(step: number): number {
   for (let decimals = 0; decimals < 12; decimals += 1) {
     const scaled = step * 10 ** decimals;
-    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * Math.max(1, scaled)) return decimals;
+    if (scaled > 0.5 && Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return decimals;
   }
   return 12;
 }
@@ -84,7 +98,8 @@ const timeSteps = [
 
 /** Round instants (UTC) between `from` and `to`, at most `count`: `18:00` within a day, `Nov 21` at midnight and for longer spans. */
 export function timeTicks(from: number, to: number, count: number): Tick[] {
-  const step = timeSteps.find((candidate) => (to - from) / candidate <= count) ?? 365 * day;
+  const years = Math.ceil((to - from) / (count * 365 * day));
+  const step = timeSteps.find((candidate) => (to - from) / candidate <= count) ?? years * 365 * day;
   const ticks: Tick[] = [];
   for (let value = Math.ceil(from / step) * step; value <= to; value += step) {
     ticks.push({ value, label: timeLabel(value) });

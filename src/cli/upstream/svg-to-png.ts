@@ -5,20 +5,28 @@ import { svgFontFamily } from "./curve-svg.ts";
 const fontFile = "dejavu-fonts-ttf/ttf/DejaVuSans.ttf";
 const boldFontFile = "dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf";
 
+type Renderer = typeof import("@resvg/resvg-js");
+
+export interface PngParts {
+  /** Default: the optional package @resvg/resvg-js. */
+  importRenderer?: () => Promise<Renderer>;
+  /** TrueType files. Default: those of the optional package dejavu-fonts-ttf; none of them: the fonts of the system. */
+  fontFiles?: string[];
+  /** Default: only when there are no `fontFiles`. */
+  loadSystemFonts?: boolean;
+}
+
 /**
  * The picture as PNG at twice its size, for dense screens. Both the renderer and its font are optional packages: without the
  * renderer this throws `failed`; without the font the system's fonts are used, and if there are none it throws too, since
  * the renderer would leave every text out without a word.
  */
-export async function svgToPng(svg: string): Promise<Uint8Array> {
-  const { Resvg } = await loadRenderer();
-  const fontFiles = installedFonts();
-  const font = { fontFiles, loadSystemFonts: fontFiles.length === 0, defaultFontFamily: svgFontFamily };
-  const probe = new Resvg(
-    `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">x</text></svg>`,
-    { font },
-  );
-  if (probe.getBBox() === undefined) {
+export async function svgToPng(svg: string, parts: PngParts = {}): Promise<Uint8Array> {
+  const { importRenderer = () => import("@resvg/resvg-js"), fontFiles = installedFonts() } = parts;
+  const { loadSystemFonts = fontFiles.length === 0 } = parts;
+  const { Resvg } = await loadRenderer(importRenderer);
+  const font = { fontFiles, loadSystemFonts, defaultFontFamily: svgFontFamily };
+  if (new Resvg(probe, { font }).getBBox() === undefined) {
     throw new AppError("failed", "no font was found to write the picture's text with", {
       hint: "npm install dejavu-fonts-ttf, or write --svg instead",
     });
@@ -26,9 +34,12 @@ export async function svgToPng(svg: string): Promise<Uint8Array> {
   return new Resvg(svg, { font, fitTo: { mode: "zoom", value: 2 } }).render().asPng();
 }
 
-async function loadRenderer(): Promise<typeof import("@resvg/resvg-js")> {
+/** Has an extent only when its text can be drawn. */
+const probe = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">x</text></svg>`;
+
+async function loadRenderer(importRenderer: () => Promise<Renderer>): Promise<Renderer> {
   try {
-    return await import("@resvg/resvg-js");
+    return await importRenderer();
   } catch {
     throw new AppError(
       "failed",

@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type FakeAnswer, type FakeService, startFakeService } from "../upstream/fake-service.ts";
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const tsx = import.meta.resolve("tsx");
+
+let folder: string;
+let service: FakeService;
+let answer: () => FakeAnswer;
+let onRequest: () => void;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tocsin-process-"));
+  answer = () => ({ json: { data: [] } });
+  onRequest = () => {};
+  service = await startFakeService(() => {
+    onRequest();
+    return answer();
+  });
+});
+afterEach(async () => {
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The real process, in a folder of its own. */
+function start(argv: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, ["--import", tsx, main, ...argv], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  const text = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text.stdout += chunk;
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    text.stderr += chunk;
+  });
+  const ended = once(child, "close").then(([status]) => ({ status: status as number | null, ...text }));
+  return { child, ended };
+}
+
+describe("the process", () => {
+  it("reads a .env file, which the environment overrules", async () => {
+    await writeFile(join(folder, ".env"), `ALERTING_URL=http://127.0.0.1:1\nALERTING_API_KEY="from-file"\n`);
+    const run = await start(["upstream", "users", "--json"], { ALERTING_URL: service.url }).ended;
+    expect(run).toEqual({ status: 0, stdout: '{"data":[]}\n', stderr: "" });
+    expect(service.seen[0]?.headers.authorization).toBe("from-file");
+  });
+
+  it("ends a call at SIGINT with one line and status 1", async () => {
+    answer = () => "hang";
+    const asked = new Promise<void>((resolve) => {
+      onRequest = resolve;
+    });
+    const env = { ALERTING_URL: service.url, ALERTING_API_KEY: "k" };
+    const { child, ended } = start(["upstream", "users", "--json"], env);
+    await asked;
+    child.kill("SIGINT");
+    const run = await ended;
+    expect(run.status).toBe(1);
+    expect(JSON.parse(run.stdout)).toEqual({ error: { code: "cancelled", message: "stopped by SIGINT" } });
+    expect(run.stderr).toBe("error: stopped by SIGINT\n");
+  });
+
+  it("survives a reader that goes away", async () => {
+    const users = Array.from({ length: 20_000 }, (_, n) => ({ id: `user-${n}` }));
+    answer = () => ({ json: { data: users } });
+    const { child, ended } = start(["upstream", "users"], {
+      ALERTING_URL: service.url,
+      ALERTING_API_KEY: "k",
+    });
+    child.stdout.once("data", () => child.stdout.destroy());
+    const run = await ended;
+    expect(run.status).toBe(0);
+    expect(run.stderr).not.toContain("EPIPE");
+  });
+
+  it("refuses wrong usage with status 2", async () => {
+    expect((await start(["upstream", "nonsense"]).ended).status).toBe(2);
+  });
+});
