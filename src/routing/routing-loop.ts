@@ -68,7 +68,8 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
       try {
         translations ??= deps.translate(request.body, request.contentType);
         const translation = translations[alert.item];
-        if (!translation) throw new Error(`the body has ${translations.length} alerts, not ${alert.item + 1}`);
+        if (!translation)
+          throw new Error(`the body has ${translations.length} alerts, not ${alert.item + 1}`);
         records.push(routeAlert(alert, translation));
       } catch (error) {
         const message = String(error instanceof Error ? error.message : error).slice(0, 300);
@@ -80,10 +81,17 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     return records;
   }
 
-  function routeAlert(alert: UnroutedRequest["alerts"][number], { facts, payload }: Translation): RoutingRecord {
+  function routeAlert(
+    alert: UnroutedRequest["alerts"][number],
+    { facts, payload }: Translation,
+  ): RoutingRecord {
     const { origin, receivedAt } = alert;
     const now = clock.now();
-    const { decisions, deliveries } = router.route({ facts, payload, origin, receivedAt }, deps.activeMutes(), now);
+    const { decisions, deliveries } = router.route(
+      { facts, payload, origin, receivedAt },
+      deps.activeMutes(),
+      now,
+    );
     const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
     return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt: now };
   }

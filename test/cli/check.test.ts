@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { registerCheck } from "../../src/cli/check.ts";
+import { createTestContext } from "../support/cli.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tocsin-check-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** The command on its own, so that this holds whatever else the program has. */
+async function runCheck(argv: string[], options: { cwd: string; env: Record<string, string> }) {
+  let status = 0;
+  const setExitStatus = (next: 0 | 1 | 2): void => {
+    status = next;
+  };
+  const { context, stdout, stderr } = createTestContext({ ...options, setExitStatus });
+  const program = new Command("tocsin").option("--json").exitOverride();
+  registerCheck(program, context);
+  await program.parseAsync(["check", ...argv], { from: "user" });
+  return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
+}
+
+const env = {
+  TELEGRAM_BOT_TOKEN: "123456789:AAcanaryBotTokenThatNobodyMaySee_0001",
+  TELEGRAM_CHAT_IDS: "-1001",
+};
+const broken = "destinations:\n  ops: { type: telegram, chatId: 42 }\nroutes:\n  - { to: opps }\n";
+
+test("shows what is configured, without a secret", async () => {
+  const run = await runCheck([], { cwd: folder, env });
+  expect(run.status).toBe(0);
+  expect(run.stdout).toContain("telegram:-1001");
+  expect(run.stdout).toContain("chat -1001, by bot 123456789");
+  expect(run.stdout).toContain("every alert");
+  expect(run.stdout).toContain("The configuration is in order.");
+  expect(run.stdout + run.stderr).not.toContain("canary");
+});
+
+test("tells every mistake with its line, and ends with 2", async () => {
+  await writeFile(join(folder, "tocsin.yaml"), broken);
+  const run = await runCheck([], { cwd: folder, env });
+  expect(run.status).toBe(2);
+  expect(run.stdout).toContain(
+    "tocsin.yaml:2:34  destinations.ops.chatId: 42: a group or channel id starts with '-'",
+  );
+  expect(run.stdout).toContain(
+    'tocsin.yaml:4:11  routes[0].to: there is no destination "opps"\n      did you mean ops?',
+  );
+});
+
+test("gives machines the same, as one document", async () => {
+  await writeFile(join(folder, "other.yaml"), broken);
+  const wrong = await runCheck(["--config", "other.yaml", "--json"], { cwd: folder, env });
+  expect(wrong.status).toBe(2);
+  expect(wrong.json().data.valid).toBe(false);
+  expect(wrong.json().data.problems).toMatchObject([
+    { where: "other.yaml:2:34" },
+    { where: "other.yaml:4:11" },
+  ]);
+
+  const right = await runCheck(["--json"], { cwd: folder, env });
+  expect(right.status).toBe(0);
+  expect(right.json().data).toMatchObject({
+    valid: true,
+    destinations: [{ name: "telegram:-1001", type: "telegram" }],
+    routes: [{ name: "everything", when: "every alert", to: ["telegram:-1001"] }],
+    secrets: { webhookSecret: "generated", adminToken: "generated" },
+  });
+});
+
+test("warnings go beside the result", async () => {
+  const run = await runCheck([], { cwd: folder, env: {} });
+  expect(run.status).toBe(0);
+  expect(run.stderr).toContain("warning: TELEGRAM_CHAT_IDS: there is no destination");
+});

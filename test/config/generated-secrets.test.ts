@@ -1,0 +1,92 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadOrCreateSecrets, rotateSecret, secretPath } from "../../src/config/generated-secrets.ts";
+import { Secret } from "../../src/core/secret.ts";
+
+let folder: string;
+let dataDir: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tocsin-secrets-"));
+  dataDir = join(folder, "data");
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+test("makes both, of 256 bits each, and keeps them over a restart", async () => {
+  const first = await loadOrCreateSecrets(dataDir, {});
+  expect(first.created).toEqual(["webhook-secret", "admin-token"]);
+  expect(first.webhookSecret.reveal()).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(first.adminToken.reveal()).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(first.adminToken.reveal()).not.toBe(first.webhookSecret.reveal());
+
+  const second = await loadOrCreateSecrets(dataDir, {});
+  expect(second.created).toEqual([]);
+  expect(second.webhookSecret.reveal()).toBe(first.webhookSecret.reveal());
+  expect(second.adminToken.reveal()).toBe(first.adminToken.reveal());
+});
+
+test("nobody else can read them, and nothing half-written stays behind", async () => {
+  await loadOrCreateSecrets(dataDir, {});
+  expect(await modeOf(join(dataDir, "secrets"))).toBe(0o700);
+  expect((await readdir(join(dataDir, "secrets"))).sort()).toEqual(["admin-token", "webhook-secret"]);
+  expect(await modeOf(secretPath(dataDir, "admin-token"))).toBe(0o600);
+  expect(await modeOf(secretPath(dataDir, "webhook-secret"))).toBe(0o600);
+});
+
+test("a mode that a restore has loosened is tightened again", async () => {
+  await loadOrCreateSecrets(dataDir, {});
+  await chmod(secretPath(dataDir, "admin-token"), 0o644);
+  await loadOrCreateSecrets(dataDir, {});
+  expect(await modeOf(secretPath(dataDir, "admin-token"))).toBe(0o600);
+});
+
+test("what is given is used and not written down", async () => {
+  const given = { webhookSecret: new Secret("given-hook"), adminToken: new Secret("given-admin") };
+  const secrets = await loadOrCreateSecrets(dataDir, given);
+  expect(secrets.webhookSecret.reveal()).toBe("given-hook");
+  expect(secrets.adminToken.reveal()).toBe("given-admin");
+  expect(secrets.created).toEqual([]);
+  await expect(stat(dataDir)).rejects.toThrow();
+});
+
+test("processes that start together agree on one secret", async () => {
+  const all = await Promise.all(Array.from({ length: 8 }, () => loadOrCreateSecrets(dataDir, {})));
+  expect(new Set(all.map((secrets) => secrets.webhookSecret.reveal())).size).toBe(1);
+  expect(all.filter((secrets) => secrets.created.includes("webhook-secret"))).toHaveLength(1);
+  expect(await readdir(join(dataDir, "secrets"))).toHaveLength(2);
+});
+
+test("rotation replaces one and leaves the other", async () => {
+  const before = await loadOrCreateSecrets(dataDir, {});
+  const rotated = await rotateSecret(dataDir, "webhook-secret");
+  const after = await loadOrCreateSecrets(dataDir, {});
+  expect(rotated.reveal()).not.toBe(before.webhookSecret.reveal());
+  expect(after.webhookSecret.reveal()).toBe(rotated.reveal());
+  expect(after.adminToken.reveal()).toBe(before.adminToken.reveal());
+  expect(await modeOf(secretPath(dataDir, "webhook-secret"))).toBe(0o600);
+});
+
+test.each(["", "short", "canary canary canary canary canary"])(
+  "a kept file with %j is refused with its path, never replaced and never shown",
+  async (content) => {
+    const path = secretPath(dataDir, "webhook-secret");
+    await mkdir(join(dataDir, "secrets"), { recursive: true });
+    await writeFile(path, content);
+    const error = await loadOrCreateSecrets(dataDir, {}).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "config_invalid", message: expect.stringContaining(path) });
+    expect(String(error)).not.toContain("canary");
+    expect(await readFile(path, "utf8")).toBe(content);
+  },
+);
+
+test("a folder that cannot be made is told with its path", async () => {
+  await writeFile(join(folder, "data"), "a file stands where the folder belongs");
+  await expect(loadOrCreateSecrets(dataDir, {})).rejects.toMatchObject({
+    code: "config_invalid",
+    message: expect.stringContaining(dataDir),
+  });
+});
