@@ -154,7 +154,7 @@ function takesAllOf(wider: Route, narrower: Route): boolean {
 
 /** What a reader of the routes may have overlooked. */
 export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
-  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault && !route.continue);
+  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault);
   const defaultRoute = routes.find((route) => route.isDefault);
   const takesEverything = routes.some((route) => route.matchers.length === 0);
   if (routes.length > 0 && !takesEverything) {

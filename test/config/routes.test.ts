@@ -124,9 +124,11 @@ describe("what works, and is told", () => {
     ]);
   });
 
-  test("a default route that is never needed", () => {
+  test.each(["false", "true"])("a default route that is never needed (continue: %s)", (goesOn) => {
     expect(
-      warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`),
+      warnings(
+        `${two}routes: [{ name: all, to: ops, continue: ${goesOn} }, { name: rest, default: true, to: desk }]`,
+      ),
     ).toEqual(["the default route rest is never used: route all takes every alert"]);
   });
 });

@@ -48,14 +48,14 @@ describe("the example file", () => {
     expect(mail).toMatchObject({ onAmbiguous: "hold", from: "Tocsin <tocsin@example.com>" });
     expect(hook?.type === "webhook" && hook.headers.Authorization?.reveal()).toBe("Bearer canaryIncident");
     expect(hook?.type === "webhook" && hook.secret?.reveal()).toBe(whsec);
-    expect(config.rules.routes[1]).toEqual({
+    expect(config.rules.routes[0]).toEqual({
       name: "critical",
       matchers: [
         { field: "severity", condition: { equals: ["critical"] } },
         { field: "chain", condition: { equals: ["eth", "arbitrum"] } },
       ],
-      to: ["ops", "treasury-mail", "phones"],
-      continue: false,
+      to: ["ops", "treasury-mail", "phones", "incident-hook"],
+      continue: true,
       isDefault: false,
       updates: "auto",
       fallback: { to: "everything-else", afterMs: 600_000 },
