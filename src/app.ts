@@ -50,7 +50,7 @@ export interface Relay {
 
 /** The composition root: builds every room and hands each what it needs. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const { config, secrets, log, clock = systemClock } = options;
+  const { config, clock = systemClock } = options;
   const store = await openThreadedStore({ dataDir: config.dataDir, threadEntry: options.storeThreadEntry });
   try {
     return await startParts(options, store, clock);
@@ -59,7 +59,11 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     throw error;
   }
 
-  async function startParts({ config, secrets, log }: RelayOptions, store: Store, clock: Clock): Promise<Relay> {
+  async function startParts(
+    { config, secrets, log }: RelayOptions,
+    store: Store,
+    clock: Clock,
+  ): Promise<Relay> {
     const newId = createIdSource(clock.now);
     const stopping = new AbortController();
     const routing = { nudge: () => {} };

@@ -54,7 +54,8 @@ export async function listen({ door, host, port }: ListenOptions): Promise<Liste
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "EADDRINUSE" ? "another process listens there" : (error.code ?? error.message);
+      const why =
+        error.code === "EADDRINUSE" ? "another process listens there" : (error.code ?? error.message);
       reject(
         new AppError("config_invalid", `Cannot listen on ${host}:${port}: ${why}.`, {
           hint: "Set PORT (and HOST) to a free address of this machine.",

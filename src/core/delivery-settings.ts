@@ -94,7 +94,7 @@ export function defaultDeliverySettings(): DeliverySettings {
     telegramBotPace: { perSecond: 25 },
     leaseMs: 2 * minute,
     sendTimeoutMs: 30 * second,
-    emailSendTimeoutMs: 11 * minute,
+    emailSendTimeoutMs: 13 * minute,
     maxInFlight: 64,
     shutdownMs: 20 * second,
   };

@@ -39,7 +39,13 @@ export interface Operations {
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;
   /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts. */
-  addMute(input: { matchers: Matcher[]; reason: string; startsAt?: number; endsAt: number; createdBy: string }): Promise<Mute>;
+  addMute(input: {
+    matchers: Matcher[];
+    reason: string;
+    startsAt?: number;
+    endsAt: number;
+    createdBy: string;
+  }): Promise<Mute>;
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
   endMute(id: string): Promise<void>;
   readiness(): Promise<Readiness>;

@@ -1,8 +1,8 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
-import type { DigestReason } from "./telling.ts";
 import type { Decision, Mute, PlannedDelivery, UpdatePolicy } from "./rules.ts";
+import type { DigestReason } from "./telling.ts";
 
 /**
  * The store port. Every method is one whole transaction: it has happened, on disk and fsynced, when its promise
@@ -285,7 +285,12 @@ export interface DeliveryStore {
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /** Makes deliveries at the fallback destination; once for each delivery, whoever asks. */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
-  addDeliveries(alertSeq: number, deliveries: PlannedDelivery[], purpose: DeliveryPurpose, at: number): Promise<void>;
+  addDeliveries(
+    alertSeq: number,
+    deliveries: PlannedDelivery[],
+    purpose: DeliveryPurpose,
+    at: number,
+  ): Promise<void>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
   failOrphans(known: string[], at: number): Promise<number>;
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;

@@ -22,7 +22,11 @@ export function accountOf(destination: Destination): string | undefined {
 }
 
 /** The limits that a call to `recipient` falls under. Destinations that name the same chat share its pace. */
-export function paceKeysOf(destination: Destination, recipient: string, settings: DeliverySettings): PaceKey[] {
+export function paceKeysOf(
+  destination: Destination,
+  recipient: string,
+  settings: DeliverySettings,
+): PaceKey[] {
   const keys: PaceKey[] = [{ key: chatKeyOf(destination, recipient), pace: destination.pace }];
   const account = accountOf(destination);
   if (account !== undefined) {

@@ -17,25 +17,31 @@ export async function callChannel(
   const { clock, log } = deps;
   const giveUp = new AbortController();
   const settled = new AbortController();
-  const onStop = () => giveUp.abort();
+  const onStop = () => giveUp.abort(new DOMException("Tocsin is being stopped", "AbortError"));
   options.stop.addEventListener("abort", onStop, { once: true });
-  if (options.stop.aborted) giveUp.abort();
+  if (options.stop.aborted) onStop();
 
   const answer = call(giveUp.signal).catch((error: unknown): Outcome => {
     log.error("channel.threw", { error: error instanceof Error ? error.name : typeof error });
-    return { kind: "ambiguous", reason: "internal", detail: "the channel failed in a way that it does not know" };
+    return {
+      kind: "ambiguous",
+      reason: "internal",
+      detail: "the channel failed in a way that it does not know",
+    };
   });
   const deadline = clock
     .sleep(options.timeoutMs, AbortSignal.any([settled.signal, giveUp.signal]))
     .then(() => {
-      if (!settled.signal.aborted) giveUp.abort();
+      if (!settled.signal.aborted) giveUp.abort(new DOMException("no answer in time", "TimeoutError"));
       return clock.sleep(graceMs, settled.signal);
     })
-    .then((): Outcome => ({
-      kind: "ambiguous",
-      reason: "no_answer",
-      detail: `no answer within ${Math.round(options.timeoutMs / 1000)} s`,
-    }));
+    .then(
+      (): Outcome => ({
+        kind: "ambiguous",
+        reason: "no_answer",
+        detail: `no answer within ${Math.round(options.timeoutMs / 1000)} s`,
+      }),
+    );
   try {
     return await Promise.race([answer, deadline]);
   } finally {

@@ -10,7 +10,12 @@ import type { DigestTelling, Rendering, Telling } from "../core/telling.ts";
 /** Makes the messages of a claim. A fault in rendering costs the looks of a message, never the message. */
 export interface Composer {
   alert(delivery: ClaimedDelivery, alert: Alert, telling: Telling, destination: Destination): Message[];
-  digest(deliveries: ClaimedDelivery[], telling: DigestTelling, form: MessageForm, destination: Destination): Message[];
+  digest(
+    deliveries: ClaimedDelivery[],
+    telling: DigestTelling,
+    form: MessageForm,
+    destination: Destination,
+  ): Message[];
 }
 
 export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl?: string }): Composer {
@@ -59,7 +64,12 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
       const alerts = deliveries.map(alertOf);
       const data = destination.type === "webhook" ? dataOf("digest", deliveries, telling.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
-      return render(destination.type, () => rendering.composeDigest(alerts, telling), options, alerts[0] as Alert);
+      return render(
+        destination.type,
+        () => rendering.composeDigest(alerts, telling),
+        options,
+        alerts[0] as Alert,
+      );
     },
   };
 }

@@ -140,7 +140,9 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
 
   async function sweepUntilStopped(): Promise<void> {
     while (!claiming.signal.aborted) {
-      await sweep().catch((error: unknown) => log.error("engine.sweep_failed", { error: String(error).slice(0, 300) }));
+      await sweep().catch((error: unknown) =>
+        log.error("engine.sweep_failed", { error: String(error).slice(0, 300) }),
+      );
       await clock.sleep(sweepMs, claiming.signal);
     }
   }

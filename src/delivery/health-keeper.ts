@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
-import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Outcome } from "../core/delivery.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
 import type { Destination } from "../core/rules.ts";
 import type { DestinationStatus, Store } from "../core/store.ts";
@@ -73,7 +73,9 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
       const account = accountOf(destination);
       const now = clock.now();
       if (outcome.kind === "rejected" && outcome.scope === "account") {
-        await judge(destination, account ?? destination.name, (status) => judgeOutcome(status, outcome, settings, now));
+        await judge(destination, account ?? destination.name, (status) =>
+          judgeOutcome(status, outcome, settings, now),
+        );
         return;
       }
       if (account !== undefined && (outcome.kind === "sent" || outcome.kind === "rejected")) {

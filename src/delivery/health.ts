@@ -1,5 +1,5 @@
-import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Outcome } from "../core/delivery.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationStatus } from "../core/store.ts";
 
 const deadProbeMs = 24 * 60 * 60 * 1000;
@@ -73,7 +73,13 @@ function failedOnce(
   const failures = status.failures + 1;
   if (status.health === "dead" || status.health === "paused") return { ...status, failures };
   if (failures < breaker.openAfter) {
-    return { ...status, failures, reason, health: "degraded", since: status.health === "ok" ? now : status.since };
+    return {
+      ...status,
+      failures,
+      reason,
+      health: "degraded",
+      since: status.health === "ok" ? now : status.since,
+    };
   }
   const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
   const since = status.health === "ok" ? now : status.since;

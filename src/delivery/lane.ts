@@ -40,6 +40,8 @@ const mostDue = 2000;
 /** The safety net under a lost nudge. */
 const pollMs = 5_000;
 const probeTimeoutMs = 20_000;
+/** Longer than any wait of the schedule for chats and mail. */
+const longestAheadMs = 30 * 60_000;
 
 export function createLane(deps: LaneDeps): Lane {
   const { store, destination, channel, teller, pacer, health, settings, clock, newId, log } = deps;
@@ -58,7 +60,8 @@ export function createLane(deps: LaneDeps): Lane {
         log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
         return pollMs;
       });
-      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), AbortSignal.any([wake.signal, stop.claiming]));
+      if (waitMs > 0)
+        await clock.sleep(Math.min(waitMs, pollMs), AbortSignal.any([wake.signal, stop.claiming]));
     }
     await Promise.all(inFlight);
   }
@@ -73,7 +76,7 @@ export function createLane(deps: LaneDeps): Lane {
       await probe(stop);
       return 0;
     }
-    const all = await store.listDue(destination.name, now, mostDue);
+    const all = await listClaimable(now);
     const due = await endOverdue(all, now);
     if (due.length < all.length) return 0;
     if (probed) return await takeBlockedTurn(due, probed === account, stop, now);
@@ -82,6 +85,19 @@ export function createLane(deps: LaneDeps): Lane {
       return status.openUntil - now;
     }
     return await takeOpenTurn(due, stop, now);
+  }
+
+  /**
+   * What is due; after an outage also what waits for a later try, since the waits were for a destination that was down.
+   * A repeat after an ambiguous outcome, and quiet hours, keep their time.
+   */
+  async function listClaimable(now: number): Promise<DueDelivery[]> {
+    const recovering = wasDown || health.of(destination).openUntil !== undefined;
+    if (!recovering) return store.listDue(destination.name, now, mostDue);
+    const ahead = await store.listDue(destination.name, now + longestAheadMs, mostDue);
+    return ahead.filter(
+      (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
+    );
   }
 
   async function takeOpenTurn(due: DueDelivery[], stop: AbortSignal, now: number): Promise<number> {
@@ -106,7 +122,8 @@ export function createLane(deps: LaneDeps): Lane {
     now: number,
   ): Promise<number> {
     const byHand = due.find((delivery) => delivery.purpose === "resend" || delivery.purpose === "test");
-    if (byHand && inFlight.size === 0) return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
+    if (byHand && inFlight.size === 0)
+      return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
     if (!accountPaused && health.of(destination).health === "dead") {
       const rest = due.filter((delivery) => delivery !== byHand);
       const reason = `${destination.name} cannot be reached: ${health.of(destination).reason}`;
@@ -133,7 +150,8 @@ export function createLane(deps: LaneDeps): Lane {
       pacer.take(keys, now),
     );
     if (deliveries.length === 0) return 0;
-    const digest = plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
+    const digest =
+      plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
     const telling = tell({ token, deliveries, digest }, stop);
     if (concurrencyOf(destination) === 1) await telling;
     return 0;
@@ -143,7 +161,10 @@ export function createLane(deps: LaneDeps): Lane {
     const telling = teller
       .tell(claim, stop)
       .catch((error: unknown) => {
-        log.error("delivery.unrecorded", { destination: destination.name, error: String(error).slice(0, 300) });
+        log.error("delivery.unrecorded", {
+          destination: destination.name,
+          error: String(error).slice(0, 300),
+        });
       })
       .finally(() => {
         inFlight.delete(telling);
@@ -156,7 +177,9 @@ export function createLane(deps: LaneDeps): Lane {
   /** Ends what nobody wants any more; returns the rest. */
   async function endOverdue(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const { giveUpAfterMs } = scheduleOf(destination.type, settings);
-    const overdue = due.filter((delivery) => delivery.state !== "held" && now - delivery.createdAt > giveUpAfterMs);
+    const overdue = due.filter(
+      (delivery) => delivery.state !== "held" && now - delivery.createdAt > giveUpAfterMs,
+    );
     const hours = Math.round(giveUpAfterMs / 3_600_000);
     await finish(overdue, { state: "expired", reason: `could not be delivered within ${hours} h` }, now);
     return overdue.length === 0 ? due : due.filter((delivery) => !overdue.includes(delivery));
@@ -173,12 +196,18 @@ export function createLane(deps: LaneDeps): Lane {
         ? []
         : [{ deliverySeq: delivery.seq, planned: deps.planFallback(delivery.fallbackTo, destination.name) }],
     );
-    await store.finishDeliveries(deliveries.map((delivery) => delivery.seq), next, now, fallbacks);
+    await store.finishDeliveries(
+      deliveries.map((delivery) => delivery.seq),
+      next,
+      now,
+      fallbacks,
+    );
     log.warn("delivery.ended", { destination: destination.name, count: deliveries.length, ...next });
   }
 
   async function probe(stop: AbortSignal): Promise<void> {
-    const recipient = health.of(destination).moved?.to ?? ("chatId" in destination ? destination.chatId : destination.name);
+    const recipient =
+      health.of(destination).moved?.to ?? ("chatId" in destination ? destination.chatId : destination.name);
     const outcome = await callChannel(
       (signal) => channel.probe(recipient, signal),
       { timeoutMs: probeTimeoutMs, stop },

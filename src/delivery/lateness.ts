@@ -14,7 +14,8 @@ export function explainLateness(
 }
 
 function whyLate(delivery: DueDelivery, status: DestinationStatus): string {
-  if (delivery.purpose === "fallback") return `${delivery.insteadOf ?? "the first destination"} could not take it`;
+  if (delivery.purpose === "fallback")
+    return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastDetail !== undefined) return delivery.lastDetail;
   if (delivery.state === "held") return "quiet hours";
   if (status.reason !== "") return status.reason;

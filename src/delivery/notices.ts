@@ -29,7 +29,10 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   /** Another account first: the same bot that was thrown out of one chat may be out of all. */
   function chooseTarget(about: Destination): Destination | undefined {
     const others = deps.destinations.filter((other) => other.name !== about.name && isWell(other));
-    return others.find((other) => accountOf(other) !== accountOf(about) || accountOf(other) === undefined) ?? others[0];
+    return (
+      others.find((other) => accountOf(other) !== accountOf(about) || accountOf(other) === undefined) ??
+      others[0]
+    );
   }
 
   function isWell(destination: Destination): boolean {
@@ -54,8 +57,17 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
         facts,
         decisions: [
           target
-            ? { route: "notices", destination: target.name, result: "deliver", reason: "a notice of Tocsin itself" }
-            : { route: "notices", result: "skipped", reason: "no other destination works that could be told" },
+            ? {
+                route: "notices",
+                destination: target.name,
+                result: "deliver",
+                reason: "a notice of Tocsin itself",
+              }
+            : {
+                route: "notices",
+                result: "skipped",
+                reason: "no other destination works that could be told",
+              },
         ],
         deliveries: target ? planNotice(target, now) : [],
       });
@@ -82,11 +94,14 @@ function planNotice(target: Destination, now: number): PlannedDelivery[] {
 }
 
 function factsOf(destination: Destination, before: DestinationStatus, after: DestinationStatus): AlertFacts {
-  const what = after.name === destination.name ? destination.name : `${destination.name} and all that share its account`;
+  const what =
+    after.name === destination.name ? destination.name : `${destination.name} and all that share its account`;
   const worse = isAnnounced(after.health);
   return {
     title: worse ? titleOf(after, what) : `${what} works again`,
-    text: worse ? adviceOf(after) : "Alerts are delivered there again. Those that could not be are on the page.",
+    text: worse
+      ? adviceOf(after)
+      : "Alerts are delivered there again. Those that could not be are on the page.",
     severity: worse ? "critical" : "info",
     status: worse ? "firing" : "resolved",
     format: "empty",

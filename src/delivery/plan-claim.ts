@@ -1,5 +1,5 @@
-import type { DigestReason } from "../core/telling.ts";
 import type { DueDelivery } from "../core/store.ts";
+import type { DigestReason } from "../core/telling.ts";
 
 export interface ClaimLimits {
   /** More than this many waiting for one recipient are told together. */
@@ -34,14 +34,20 @@ function isDigestible(delivery: DueDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }
 
+/** What may have reached a reader in part, or perhaps as a whole, is told again as the same message. */
 function planBegun(waiting: DueDelivery[]): ClaimPlan | undefined {
-  const begun = waiting.find((delivery) => delivery.progress.refs.length > 0 && delivery.digestId === undefined);
+  const begun = waiting.find(
+    (delivery) => delivery.progress.refs.length > 0 && delivery.digestId === undefined,
+  );
   if (begun) return { kind: "single", deliveries: [begun] };
-  const inDigest = waiting.find((delivery) => delivery.digestId !== undefined);
-  if (!inDigest) return undefined;
-  const { digestId } = inDigest;
+  const first = waiting.find(
+    (delivery) =>
+      delivery.digestId !== undefined && (delivery.ambiguous > 0 || delivery.progress.refs.length > 0),
+  );
+  if (!first) return undefined;
+  const { digestId } = first;
   const deliveries = waiting.filter((delivery) => delivery.digestId === digestId);
-  return { kind: "digest", deliveries, digestId, reason: inDigest.progress.digestReason ?? "burst" };
+  return { kind: "digest", deliveries, digestId, reason: first.progress.digestReason ?? "burst" };
 }
 
 function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
@@ -62,7 +68,8 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   const first = late ? newestOf(waiting) : oldest;
   if (!limits.canEdit || first.updates === "new") return { kind: "single", deliveries: [first] };
   const sameKey = waiting.filter(
-    (delivery) => delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",
+    (delivery) =>
+      delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",
   );
   const newest = newestOf(sameKey);
   return { kind: "single", deliveries: [newest, ...sameKey.filter((delivery) => delivery !== newest)] };

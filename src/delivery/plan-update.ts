@@ -49,7 +49,10 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   }
   if (thread.status === "resolved") return [{ action: "send" }];
   if (policy === "reply") return [answer];
-  return quickRepeat(input, thread) ?? (policy === "edit" && canEdit && !isWorse(input, thread) ? [editOf(thread)] : [answer]);
+  return (
+    quickRepeat(input, thread) ??
+    (policy === "edit" && canEdit && !isWorse(input, thread) ? [editOf(thread)] : [answer])
+  );
 }
 
 function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefined {

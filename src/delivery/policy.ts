@@ -1,5 +1,5 @@
-import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../core/delivery-settings.ts";
 import type { ChannelType, Outcome } from "../core/delivery.ts";
+import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../core/delivery-settings.ts";
 import type { MessageForm } from "../core/message.ts";
 import type { Random } from "../core/ports.ts";
 import type { NextStep } from "../core/store.ts";
@@ -66,7 +66,8 @@ function decideRetry(
   random: Random,
 ): NextStep {
   if (outcome.movedTo !== undefined) {
-    if (history.moves >= maxMoves) return { state: "failed", reason: "the chat's new address leads in a circle" };
+    if (history.moves >= maxMoves)
+      return { state: "failed", reason: "the chat's new address leads in a circle" };
     return { state: "waiting", reason: outcome.detail, dueAt: now };
   }
   const schedule = scheduleOf(history.channel, settings);
@@ -75,13 +76,22 @@ function decideRetry(
     return withinLifetime(asked, outcome.detail, history, schedule);
   }
   const wait = waitAfter(history.attempts + 1, schedule, settings.jitter, random);
-  if (wait === undefined) return { state: "failed", reason: `gave up after ${history.attempts + 1} tries: ${outcome.detail}` };
+  if (wait === undefined)
+    return { state: "failed", reason: `gave up after ${history.attempts + 1} tries: ${outcome.detail}` };
   return withinLifetime(Math.max(asked, now + wait), outcome.detail, history, schedule);
 }
 
-function withinLifetime(dueAt: number, detail: string, history: DeliveryHistory, schedule: RetrySchedule): NextStep {
+function withinLifetime(
+  dueAt: number,
+  detail: string,
+  history: DeliveryHistory,
+  schedule: RetrySchedule,
+): NextStep {
   if (dueAt > history.createdAt + schedule.giveUpAfterMs) {
-    return { state: "failed", reason: `gave up after ${Math.round(schedule.giveUpAfterMs / 3_600_000)} h: ${detail}` };
+    return {
+      state: "failed",
+      reason: `gave up after ${Math.round(schedule.giveUpAfterMs / 3_600_000)} h: ${detail}`,
+    };
   }
   return { state: "waiting", reason: detail, dueAt };
 }
@@ -95,11 +105,20 @@ function decideRejected(
   switch (scope) {
     case "message":
       if (history.form === "rich") {
-        return { state: "waiting", reason: `refused, once more as plain text: ${outcome.detail}`, dueAt: now, form: "plain" };
+        return {
+          state: "waiting",
+          reason: `refused, once more as plain text: ${outcome.detail}`,
+          dueAt: now,
+          form: "plain",
+        };
       }
       return { state: "failed", reason: outcome.detail };
     case "account":
-      return { state: "waiting", reason: `waits until the account is accepted again: ${outcome.detail}`, dueAt: now };
+      return {
+        state: "waiting",
+        reason: `waits until the account is accepted again: ${outcome.detail}`,
+        dueAt: now,
+      };
     case "recipient":
     case "destination":
       return { state: "failed", reason: outcome.detail };
@@ -115,7 +134,10 @@ function decideAmbiguous(
   now: number,
 ): NextStep {
   if (history.onAmbiguous === "hold") {
-    return { state: "held", reason: `may or may not have arrived: ${outcome.detail}; look there, then resend if it is missing` };
+    return {
+      state: "held",
+      reason: `may or may not have arrived: ${outcome.detail}; look there, then resend if it is missing`,
+    };
   }
   const { waitMs, maxRepeats } = ambiguousSettingsOf(history.channel, settings);
   if (history.ambiguous >= maxRepeats) {

@@ -1,7 +1,7 @@
 import type { Alert } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Outcome } from "../core/delivery.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
 import type { Message } from "../core/message.ts";
 import type { Channel, Random, SendContext } from "../core/ports.ts";
@@ -99,7 +99,13 @@ export function createTeller(deps: TellerDeps): Teller {
       const course =
         step.action === "edit"
           ? await edit(session, step, thread, last, stop)
-          : await sendParts(session, step, alertMessages(claim, session.progress, historyOf(step, thread, claim)), thread, stop);
+          : await sendParts(
+              session,
+              step,
+              alertMessages(claim, session.progress, historyOf(step, thread, claim)),
+              thread,
+              stop,
+            );
       if (course === "settled") return;
       if (course === "skip" && last && thread) {
         const answer: UpdateStep = { action: "reply", ref: thread.rootRef };
@@ -118,7 +124,8 @@ export function createTeller(deps: TellerDeps): Teller {
   function tellingOf(claim: Claim, progress: DeliveryProgress): Telling {
     const newest = claim.deliveries[0] as ClaimedDelivery;
     const now = progress.madeAt ?? clock.now();
-    const late = progress.madeAt === undefined ? explainLateness(newest, health.of(destination), now) : progress.late;
+    const late =
+      progress.madeAt === undefined ? explainLateness(newest, health.of(destination), now) : progress.late;
     progress.madeAt = now;
     progress.late = late;
     return {
@@ -138,7 +145,8 @@ export function createTeller(deps: TellerDeps): Teller {
   function digestMessages(claim: Claim, progress: DeliveryProgress): Message[] {
     const oldest = claim.deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b));
     const now = progress.madeAt ?? clock.now();
-    const late = progress.madeAt === undefined ? explainLateness(oldest, health.of(destination), now) : progress.late;
+    const late =
+      progress.madeAt === undefined ? explainLateness(oldest, health.of(destination), now) : progress.late;
     progress.madeAt = now;
     progress.late = late;
     const possibleRepeat = claim.deliveries.some((delivery) => delivery.ambiguous > 0);
@@ -158,7 +166,11 @@ export function createTeller(deps: TellerDeps): Teller {
     if (messages?.length !== 1 || channel.edit === undefined) return "skip";
     const paces = await pacesOfCall(session, stop);
     if (!paces) return "settled";
-    const outcome = await call(session, stop, (context) => channel.edit?.(step.ref, messages[0] as Message, context) as Promise<Outcome>);
+    const outcome = await call(
+      session,
+      stop,
+      (context) => channel.edit?.(step.ref, messages[0] as Message, context) as Promise<Outcome>,
+    );
     const harmless: Outcome = outcome.kind === "ambiguous" ? { ...outcome, kind: "retry" } : outcome;
     const record = { action: "edit" as const, part: 1, parts: 1 };
     const impossible = harmless.kind === "rejected" && harmless.scope === "message";
@@ -167,7 +179,9 @@ export function createTeller(deps: TellerDeps): Teller {
       return impossible ? "skip" : "next";
     }
     const update =
-      harmless.kind === "sent" ? threadAfter(step, undefined, session.claim.deliveries, thread, clock.now()) : undefined;
+      harmless.kind === "sent"
+        ? threadAfter(step, undefined, session.claim.deliveries, thread, clock.now())
+        : undefined;
     await write(session, record, harmless, next(session, harmless), paces, update);
     return "settled";
   }
@@ -180,7 +194,7 @@ export function createTeller(deps: TellerDeps): Teller {
     const { claim } = session;
     const newest = claim.deliveries[0] as ClaimedDelivery;
     if (!thread) return undefined;
-    if (step.shows === "self") return alertMessages(claim, {refs: []}, historyOf(step, thread, claim));
+    if (step.shows === "self") return alertMessages(claim, { refs: [] }, historyOf(step, thread, claim));
     const root = await store.findAlertFacts(thread.rootAlertSeq);
     if (!root) return undefined;
     const rootAlert: Alert = { ...root, seq: thread.rootAlertSeq };
@@ -189,7 +203,10 @@ export function createTeller(deps: TellerDeps): Teller {
       purpose: newest.purpose,
       possibleRepeat: false,
       resolvedBy: alertOf(newest),
-      history: thread.count > 1 ? { count: thread.count, firstAt: thread.firstAt, lastAt: thread.lastAt } : undefined,
+      history:
+        thread.count > 1
+          ? { count: thread.count, firstAt: thread.firstAt, lastAt: thread.lastAt }
+          : undefined,
     };
     return composer.alert(newest, rootAlert, telling, destination);
   }
@@ -209,7 +226,11 @@ export function createTeller(deps: TellerDeps): Teller {
       if (!paces) return "settled";
       const message = messages[part - 1] as Message;
       const outcome = await call(session, stop, (context) => channel.send(message, { ...context, replyTo }));
-      const record = { action: replyTo === undefined ? ("send" as const) : ("reply" as const), part, parts: messages.length };
+      const record = {
+        action: replyTo === undefined ? ("send" as const) : ("reply" as const),
+        part,
+        parts: messages.length,
+      };
       if (outcome.kind !== "sent") {
         forgetParts(progress, outcome);
         await write(session, record, outcome, next(session, outcome), paces);
@@ -218,9 +239,10 @@ export function createTeller(deps: TellerDeps): Teller {
       progress.refs.push(outcome.ref ?? null);
       const done = progress.refs.length === messages.length;
       const told = claim.deliveries;
-      const update = done && !claim.digest && isUpdatable(told[0] as ClaimedDelivery)
-        ? threadAfter(step, progress.refs[0], told, thread, clock.now())
-        : undefined;
+      const update =
+        done && !claim.digest && isUpdatable(told[0] as ClaimedDelivery)
+          ? threadAfter(step, progress.refs[0], told, thread, clock.now())
+          : undefined;
       await write(session, record, outcome, done ? next(session, outcome) : undefined, paces, update);
     }
     return "settled";
@@ -327,7 +349,12 @@ export function createTeller(deps: TellerDeps): Teller {
     });
   }
 
-  async function noteOutcome(session: Session, outcome: Outcome, paces: PaceRecord[], now: number): Promise<void> {
+  async function noteOutcome(
+    session: Session,
+    outcome: Outcome,
+    paces: PaceRecord[],
+    now: number,
+  ): Promise<void> {
     const newest = session.claim.deliveries[0] as ClaimedDelivery;
     if (outcome.kind === "retry" && outcome.movedTo !== undefined) {
       await health.noteMove(destination, newest.recipient, outcome.movedTo);

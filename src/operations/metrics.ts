@@ -19,21 +19,34 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
-  const requests = gauge("tocsin_hook_requests", "Requests at the hook since the start, by what became of them.", ["result"]);
+  const requests = gauge(
+    "tocsin_hook_requests",
+    "Requests at the hook since the start, by what became of them.",
+    ["result"],
+  );
   for (const [result, count] of Object.entries(input.door)) requests.set({ result: toSnake(result) }, count);
 
-  gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(input.store.unrouted);
+  gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
+    input.store.unrouted,
+  );
   const oldest = input.store.oldestUnroutedAt;
   gauge("tocsin_oldest_unrouted_seconds", "Age of the oldest of them.").set(
     oldest === undefined ? 0 : (input.now - oldest) / 1000,
   );
   gauge("tocsin_store_writable", "1 when a commit just succeeded.").set(input.store.writable ? 1 : 0);
-  gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(input.store.diskFull ? 1 : 0);
+  gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(
+    input.store.diskFull ? 1 : 0,
+  );
   gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.databaseBytes);
 
-  const deliveries = gauge("tocsin_deliveries", "Deliveries by destination and state.", ["destination", "state"]);
+  const deliveries = gauge("tocsin_deliveries", "Deliveries by destination and state.", [
+    "destination",
+    "state",
+  ]);
   const up = gauge("tocsin_destination_up", "1 when the destination takes messages.", ["destination"]);
-  const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", ["destination"]);
+  const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", [
+    "destination",
+  ]);
   for (const destination of input.destinations) {
     const { name } = destination;
     up.set({ destination: name }, destination.health === "ok" || destination.health === "degraded" ? 1 : 0);

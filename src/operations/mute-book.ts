@@ -51,7 +51,9 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
         });
       }
       if (!(await store.endMute(id, clock.now()))) {
-        throw new AppError("not_found", `There is no active mute ${id}.`, { hint: "List them to see their ids." });
+        throw new AppError("not_found", `There is no active mute ${id}.`, {
+          hint: "List them to see their ids.",
+        });
       }
       await refresh();
     },
@@ -60,7 +62,9 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
 
 function checkTimes(mute: Mute, now: number): void {
   if (mute.matchers.length === 0) {
-    throw new AppError("invalid_request", "A mute needs at least one matcher.", { hint: "For example severity=info." });
+    throw new AppError("invalid_request", "A mute needs at least one matcher.", {
+      hint: "For example severity=info.",
+    });
   }
   if (mute.endsAt <= mute.startsAt || mute.endsAt <= now) {
     throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");

@@ -24,6 +24,7 @@ export async function readinessOf({ store, engine, clock, stopping }: ReadinessD
     reasons.push("the store does not answer");
   }
   const idleMs = clock.now() - engine.lastTurnAt();
-  if (idleMs > longestTurnMs) reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
+  if (idleMs > longestTurnMs)
+    reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
   return { ready: reasons.length === 0, reasons };
 }

@@ -19,7 +19,8 @@ export async function resendAlert(
 ): Promise<DeliverySummary[]> {
   const { store, clock } = deps;
   const alert = await store.getAlert(alertId);
-  if (!alert) throw new AppError("not_found", `There is no alert ${alertId}.`, { hint: "Copy its id from the log." });
+  if (!alert)
+    throw new AppError("not_found", `There is no alert ${alertId}.`, { hint: "Copy its id from the log." });
   if (!alert.facts) {
     throw new AppError("conflict", "The alert has not been routed yet.", { hint: "Try again in a moment." });
   }

@@ -31,7 +31,7 @@ export function createDelivering(context: TransactionContext) {
     .pluck();
   const claim = db.prepare(
     `UPDATE deliveries SET state = 'sending', claim_token = ?, lease_until = ?, due_at = NULL,
-       digest_id = coalesce(?, digest_id)
+       digest_id = ?
      WHERE seq = ? AND due_at IS NOT NULL`,
   );
   const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
@@ -96,7 +96,8 @@ export function createDelivering(context: TransactionContext) {
     for (const { deliverySeq, planned } of fallbacks) {
       const row = takeFallback.get(deliverySeq);
       if (row === undefined) continue;
-      for (const delivery of planned) insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
+      for (const delivery of planned)
+        insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
     }
   }
 
@@ -183,7 +184,12 @@ export function createDelivering(context: TransactionContext) {
 
     callFallbacks,
 
-    addDeliveries(alertSeq: number, deliveries: PlannedDelivery[], purpose: DeliveryPurpose, at: number): void {
+    addDeliveries(
+      alertSeq: number,
+      deliveries: PlannedDelivery[],
+      purpose: DeliveryPurpose,
+      at: number,
+    ): void {
       for (const planned of deliveries) insertDelivery(alertSeq, planned, purpose, at);
     },
   };

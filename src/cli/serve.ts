@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { CliContext } from "./context.ts";
+import { addExamples } from "./examples.ts";
+import { type Output, openOutput } from "./output.ts";
+
+/** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
+export function registerServe(program: Command, context: CliContext): void {
+  const command = program
+    .command("serve")
+    .description("receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT")
+    .action((_options: unknown, self: Command) => serve(context, openOutput(context, self)));
+  addExamples(command, "tocsin serve", "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve");
+}
+
+async function serve(context: CliContext, output: Output): Promise<void> {
+  const { loadConfig } = await import("../config/load-config.ts");
+  const { loadOrCreateSecrets } = await import("../config/generated-secrets.ts");
+  const { formatProblem } = await import("../config/config-error.ts");
+  const { secretTextsOf } = await import("../config/secret-texts.ts");
+  const { createLog } = await import("../log.ts");
+  const { startRelay } = await import("../app.ts");
+  const { loginLink } = await import("../web/login-link.ts");
+
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const secrets = await loadOrCreateSecrets(config.dataDir, config);
+  const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
+  for (const warning of config.warnings) log.warn("config.warning", { warning: formatProblem(warning) });
+
+  const relay = await startRelay({ config, secrets, log });
+  const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
+  await output.result(
+    { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
+    () =>
+      output.fields([
+        ["listening on", relay.localUrl],
+        ["log page", `${relay.publicUrl}/`],
+        ...(context.isTty.stdout || secrets.created.includes("admin-token")
+          ? [["login link", link] as [string, string]]
+          : []),
+        [
+          "destinations",
+          config.rules.destinations.map((destination) => destination.name).join(", ") || "none yet",
+        ],
+      ]),
+  );
+  if (config.rules.destinations.length === 0) {
+    await output.note(
+      "No destination is configured: alerts are stored and shown, and go nowhere. See the README.",
+    );
+  }
+  await new Promise<void>((resolve) => {
+    if (context.signal.aborted) resolve();
+    else context.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await relay.stop();
+}

@@ -1,0 +1,199 @@
+import { readChatId } from "../../config/chat-id.ts";
+import type { Config } from "../../config/config.ts";
+import { loadOrCreateSecrets, rotateSecret, type ServerSecrets } from "../../config/generated-secrets.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { requireAlerting } from "../../config/upstream-env.ts";
+import { AppError } from "../../core/errors.ts";
+import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
+import type { CliContext } from "../context.ts";
+import type { Output } from "../output.ts";
+import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import { checkHook } from "./check-hook.ts";
+import { describeDifference, type Outputs, planSetup, type SetupPlan } from "./plan-setup.ts";
+import { type SavedOutputsFile, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
+import type { SetupOptions } from "./setup.ts";
+
+interface Run {
+  options: SetupOptions;
+  context: CliContext;
+  output: Output;
+  config: Config;
+  client: AlertingClient;
+  saved: SavedOutputsFile;
+}
+
+export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
+  refuseContradictions(options);
+  const channel = readChannel(options);
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const { now, random, sleep, signal } = context;
+  const client = createAlertingClient({ ...requireAlerting(context.env), now, random, sleep });
+  const run: Run = { options, context, output, config, client, saved: savedOutputsFile(config.dataDir) };
+
+  const { account } = await client.readAccount({ signal });
+  const before = toOutputs(account.alertOutputs);
+  if (options.restore) return restore(run, account.id, before);
+
+  const publicUrl = requirePublicUrl(config);
+  const secrets = await secretsFor(run);
+  const hookUrl = `${publicUrl}/hooks/${secrets.webhookSecret.reveal()}`;
+  const plan = planSetup(before, { hookUrl, channel, takeOver: options.takeOver === true });
+  if (options.dryRun) return report(run, plan, "dry-run");
+  if (!plan.change) return report(run, plan, "unchanged");
+
+  await noteReachability(run, hookUrl);
+  await confirm(run, plan);
+  await keep(run, account.id, plan);
+  await client.setAlertOutputs(plan.change, { signal });
+  await verify(run, plan.after);
+  await report(run, plan, "changed");
+}
+
+async function restore(run: Run, accountId: string, before: Outputs): Promise<void> {
+  const saved = await run.saved.read();
+  if (!saved) {
+    throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
+      hint: `It keeps what was there in DATA_DIR (${run.config.dataDir}); run --restore where setup was run.`,
+    });
+  }
+  if (saved.accountId !== accountId) {
+    throw new AppError("conflict", "What was kept belongs to another account.", {
+      hint: "Use the API key that setup was run with.",
+    });
+  }
+  const after = saved.outputs;
+  const same = describeDifference(after, before) === undefined;
+  const plan: SetupPlan = { before, after, change: same ? undefined : after, isOurs: true };
+  if (run.options.dryRun) return report(run, plan, "dry-run");
+  if (plan.change) {
+    await confirm(run, plan);
+    await run.client.setAlertOutputs(plan.change, { signal: run.context.signal });
+    await verify(run, after);
+  }
+  await run.saved.remove();
+  await report(run, plan, plan.change ? "restored" : "unchanged");
+}
+
+function refuseContradictions(options: SetupOptions): void {
+  const others = options.takeOver || options.rotateSecret || options.channel !== undefined;
+  if (options.restore && others) {
+    throw new AppError("usage", "--restore puts everything back and goes with --dry-run and --yes only");
+  }
+}
+
+function readChannel({ channel }: SetupOptions): string | null | undefined {
+  if (channel === undefined || channel === true) return undefined;
+  if (channel === false) return null;
+  const id = readChatId(channel);
+  if (typeof id === "string") return id;
+  throw new AppError("usage", `--channel ${channel}: ${id.message}`, { hint: id.instead });
+}
+
+function requirePublicUrl({ server }: Config): string {
+  if (server.publicUrl !== undefined) return server.publicUrl;
+  throw new AppError(
+    "config_invalid",
+    "PUBLIC_URL is not set, so nobody can tell the service where this relay is.",
+    {
+      hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
+    },
+  );
+}
+
+async function secretsFor(run: Run): Promise<ServerSecrets> {
+  const { config, options } = run;
+  const secrets = await loadOrCreateSecrets(config.dataDir, config);
+  if (!options.rotateSecret) return secrets;
+  if (config.webhookSecret !== undefined) {
+    throw new AppError(
+      "config_invalid",
+      "The hook's secret comes from WEBHOOK_SECRET, so it is not mine to change.",
+      {
+        hint: "Change the variable, restart the relay, then run setup again.",
+      },
+    );
+  }
+  if (options.dryRun) return secrets;
+  return { ...secrets, webhookSecret: await rotateSecret(config.dataDir, "webhook-secret") };
+}
+
+/** A running relay takes up a new secret within seconds, and goes on taking the old one. */
+async function noteReachability({ context, output, options }: Run, hookUrl: string): Promise<void> {
+  const tries = options.rotateSecret ? 6 : 1;
+  for (let left = tries; left > 0; left -= 1) {
+    const check = await checkHook(hookUrl, context.signal);
+    if (check.reached) return;
+    if (left === 1) await output.note(`warning: ${maskWebhookUrl(hookUrl)}: ${check.detail}`);
+    else await context.sleep(1_000, context.signal);
+  }
+}
+
+async function confirm({ context, options, output }: Run, plan: SetupPlan): Promise<void> {
+  if (options.yes || !context.isTty.stdin || !context.isTty.stderr) return;
+  await output.note(describe(plan, output));
+  const { confirm: ask, isCancel } = await import("@clack/prompts");
+  const answer = await ask({ message: "Change the account like this?" });
+  if (isCancel(answer) || !answer) throw new AppError("cancelled", "Nothing was changed.");
+}
+
+async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan): Promise<void> {
+  const kept = await run.saved.read();
+  if (isOurs && kept?.accountId === accountId) return;
+  await run.saved.write({ savedAt: new Date(run.context.now()).toISOString(), accountId, outputs: before });
+}
+
+async function verify({ client, context }: Run, wanted: Outputs): Promise<void> {
+  const { account } = await client.readAccount({ signal: context.signal });
+  const difference = describeDifference(wanted, toOutputs(account.alertOutputs));
+  if (difference === undefined) return;
+  throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
+    hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
+  });
+}
+
+async function report(
+  run: Run,
+  plan: SetupPlan,
+  result: "dry-run" | "unchanged" | "changed" | "restored",
+): Promise<void> {
+  const { output } = run;
+  const data = {
+    result,
+    before: masked(plan.before),
+    after: masked(plan.after),
+    changed: result === "changed" || result === "restored",
+  };
+  await output.result(data, () => `${describe(plan, output)}\n${closingLine(result)}\n`);
+}
+
+function describe({ before, after }: SetupPlan, output: Output): string {
+  const was = masked(before);
+  const will = masked(after);
+  const show = (value: string | null) => value ?? "none";
+  return output
+    .table(
+      [{ title: "output" }, { title: "before" }, { title: "after" }],
+      [
+        ["webhook", show(was.webhookUrl), show(will.webhookUrl)],
+        ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
+      ],
+    )
+    .trimEnd();
+}
+
+function closingLine(result: "dry-run" | "unchanged" | "changed" | "restored"): string {
+  switch (result) {
+    case "dry-run":
+      return "Nothing was changed (--dry-run).";
+    case "unchanged":
+      return "Everything is as it should be; nothing had to change.";
+    case "changed":
+      return "Changed, and read back. Undo with: tocsin setup --restore";
+    case "restored":
+      return "Restored, and read back.";
+  }
+}
+
+function masked({ webhookUrl, messengerChannelId }: Outputs): Outputs {
+  return { webhookUrl: webhookUrl === null ? null : maskWebhookUrl(webhookUrl), messengerChannelId };
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+
+export interface SetupOptions {
+  dryRun?: boolean;
+  restore?: boolean;
+  takeOver?: boolean;
+  /** An id, `false` for `--no-channel`, absent when neither was given. */
+  channel?: string | boolean;
+  rotateSecret?: boolean;
+  yes?: boolean;
+}
+
+/** `tocsin setup`: verifies the key and registers this relay's own hook with the account. */
+export function registerSetup(program: Command, context: CliContext): void {
+  const command = program
+    .command("setup")
+    .description("verify the key, and make the account send its alerts to this relay")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--restore", "put back what the account had before setup")
+    .option("--take-over", "replace a webhook address that is not this relay's")
+    .option("--channel <id>", "also set the account's messenger channel (starts with -)")
+    .option("--no-channel", "also clear the account's messenger channel")
+    .option("--rotate-secret", "make a new secret for the hook and register the new address")
+    .option("-y, --yes", "do not ask")
+    .action(async (_options: SetupOptions, self: Command) => {
+      const options = self.opts<SetupOptions>();
+      // Commander presents a `--no-x` option as true when nothing was said.
+      if (self.getOptionValueSource("channel") === "default") delete options.channel;
+      const { runSetup } = await import("./run-setup.ts");
+      await runSetup(options, context, openOutput(context, self));
+    });
+  addExamples(
+    command,
+    "tocsin setup --dry-run",
+    "tocsin setup --channel -1001234567890",
+    "tocsin setup --restore",
+  );
+}

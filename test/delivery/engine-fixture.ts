@@ -1,0 +1,235 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { ChannelType, Outcome } from "../../src/core/delivery.ts";
+import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import { createIdSource, type NewId } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { type Message, readableText } from "../../src/core/message.ts";
+import type { Channel, SendContext } from "../../src/core/ports.ts";
+import { recipientsOf } from "../../src/core/recipients.ts";
+import type { Destination, PlannedDelivery } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { AlertDetail, Store } from "../../src/core/store.ts";
+import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock, type TestClock } from "../support/test-clock.ts";
+
+export interface Call {
+  at: number;
+  action: "send" | "edit";
+  text: string;
+  ref?: string;
+  context: SendContext;
+}
+
+/** A channel that answers by script; without one everything is sent. */
+export interface ScriptedChannel extends Channel {
+  calls: Call[];
+  /** Answers of the next calls, in order. */
+  script: (Outcome | Promise<Outcome> | ((call: Call) => Outcome | Promise<Outcome>))[];
+  /** Answers every call while set. */
+  always?: (call: Call) => Outcome | Promise<Outcome>;
+  probes: Outcome[];
+}
+
+export function createScriptedChannel(
+  type: ChannelType,
+  clock: Clock,
+  canEdit = type === "telegram",
+): ScriptedChannel {
+  let lastRef = 0;
+  async function answer(call: Call): Promise<Outcome> {
+    channel.calls.push(call);
+    const scripted = channel.script.shift() ?? channel.always;
+    if (typeof scripted === "function") return scripted(call);
+    lastRef += 1;
+    return scripted ?? { kind: "sent", ref: String(lastRef) };
+  }
+  const toCall = (action: Call["action"], message: Message, context: SendContext, ref?: string): Call => ({
+    at: clock.now(),
+    action,
+    text: readableText(message),
+    ref,
+    context,
+  });
+  const channel: ScriptedChannel = {
+    type,
+    calls: [],
+    script: [],
+    probes: [],
+    send: (message, context) => answer(toCall("send", message, context)),
+    probe: async () => channel.probes.shift() ?? { kind: "retry", reason: "connect_failed", detail: "no" },
+    close: async () => {},
+  };
+  if (canEdit) channel.edit = (ref, message, context) => answer(toCall("edit", message, context, ref));
+  return channel;
+}
+
+export function telegramTo(name: string, changes: Partial<Destination> = {}): Destination {
+  return {
+    ...destinationBase(name),
+    type: "telegram",
+    chatId: `-100${name.length}`,
+    silent: false,
+    bot: { id: "7", token: new Secret("7:canary-token"), apiRoot: "http://127.0.0.1:1" },
+    pace: { perSecond: 1, perMinute: 18 },
+    ...changes,
+  } as Destination;
+}
+
+export function webhookTo(name: string, changes: Partial<Destination> = {}): Destination {
+  return {
+    ...destinationBase(name),
+    type: "ntfy",
+    server: "http://127.0.0.1:1",
+    topic: name,
+    allowInternal: [],
+    ...changes,
+  } as Destination;
+}
+
+export interface EngineFixture {
+  clock: TestClock;
+  store: Store;
+  engine: Engine;
+  settings: DeliverySettings;
+  channels: Record<string, ScriptedChannel>;
+  /** Stores an alert, routes it to these destinations (default: all), and nudges. */
+  accept(
+    facts?: Partial<AlertFacts>,
+    options?: { to?: string[]; planned?: Partial<PlannedDelivery> },
+  ): Promise<string>;
+  detail(id: string): Promise<AlertDetail>;
+  states(id: string): Promise<Record<string, string>>;
+  restart(): Promise<void>;
+  newId: NewId;
+}
+
+export async function startFixture(
+  destinations: Destination[],
+  changes: (settings: DeliverySettings) => void = () => {},
+): Promise<EngineFixture> {
+  const clock = createTestClock();
+  const settings = defaultDeliverySettings();
+  settings.jitter = 0;
+  changes(settings);
+  const store = openLocalStore({
+    path: join(makeTempFolder(), "tocsin.db"),
+    ballastBytes: 0,
+    now: clock.now,
+  });
+  const newId = createIdSource(clock.now);
+  const channels: Record<string, ScriptedChannel> = {};
+  for (const destination of destinations)
+    channels[destination.name] = createScriptedChannel(destination.type, clock);
+
+  const start = () =>
+    startEngine({
+      store,
+      outlets: destinations.map((destination) => ({
+        destination,
+        channel: channels[destination.name] as ScriptedChannel,
+      })),
+      rendering: createRendering({ publicUrl: "https://tocsin.example.com" }),
+      settings,
+      clock,
+      newId,
+      random: () => 0.5,
+      log: silentLog,
+    });
+
+  const fixture: EngineFixture = {
+    clock,
+    store,
+    settings,
+    channels,
+    newId,
+    engine: await start(),
+    async accept(facts = {}, { to = destinations.map(({ name }) => name), planned = {} } = {}) {
+      const id = newId();
+      await store.acceptRequest({
+        receivedAt: clock.now(),
+        headers: "[]",
+        body: Buffer.from(id),
+        fingerprint: 1,
+        ids: [id],
+        origin: "hook",
+        identical: "store",
+        dedupeWindowMs: 1,
+      });
+      const [request] = await store.listUnrouted(1, clock.now());
+      const alert = request?.alerts[0];
+      if (!alert) throw new Error("nothing was accepted");
+      await store.recordRouting([
+        {
+          alertSeq: alert.seq,
+          facts: {
+            title: `Alert ${alert.seq}`,
+            severity: "warning",
+            status: "firing",
+            format: "json",
+            alertKey: id,
+            fields: [],
+            notes: [],
+            ...facts,
+          },
+          decisions: [],
+          deliveries: destinations
+            .filter(({ name }) => to.includes(name))
+            .flatMap((destination) =>
+              recipientsOf(destination).map(
+                (recipient): PlannedDelivery => ({
+                  destination: destination.name,
+                  channel: destination.type,
+                  recipient,
+                  route: "everything",
+                  state: "queued",
+                  reason: "",
+                  dueAt: clock.now(),
+                  updates: "auto",
+                  ...planned,
+                }),
+              ),
+            ),
+          purpose: "alert",
+          routedAt: clock.now(),
+        },
+      ]);
+      fixture.engine.nudge(to);
+      return id;
+    },
+    async detail(id) {
+      const detail = await store.getAlert(id);
+      if (!detail) throw new Error(`no alert ${id}`);
+      return detail;
+    },
+    async states(id) {
+      const { deliveries } = await fixture.detail(id);
+      return Object.fromEntries(deliveries.map((delivery) => [delivery.destination, delivery.state]));
+    },
+    async restart() {
+      await stopEngine(fixture.engine, clock);
+      fixture.engine = await start();
+    },
+  };
+  onTestFinished(async () => {
+    await stopEngine(fixture.engine, clock);
+    await store.close();
+  });
+  return fixture;
+}
+
+/** Moves time until the engine has stopped, since it may wait for a deadline. */
+export async function stopEngine(engine: Engine, clock: TestClock, deadlineMs = 1_000): Promise<void> {
+  let stopped = false;
+  const stopping = engine.stop(deadlineMs).then(() => {
+    stopped = true;
+  });
+  for (let turn = 0; turn < 20 && !stopped; turn += 1) await clock.advance(1_000);
+  await stopping;
+}

@@ -1,0 +1,558 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "../../src/core/delivery.ts";
+import { startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
+
+const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens there" };
+const lost: Outcome = {
+  kind: "ambiguous",
+  reason: "connection_lost",
+  detail: "the connection was lost after the request had left",
+};
+const minuteMs = 60_000;
+
+describe("delivering", () => {
+  it("sends an alert to every destination and records each attempt", async () => {
+    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const id = await accept({ title: "USDC fell" });
+    await clock.settle();
+    expect(channels.chat?.calls.map((call) => call.text)).toEqual([expect.stringContaining("USDC fell")]);
+    expect(channels.hook?.calls).toHaveLength(1);
+    const { deliveries } = await detail(id);
+    expect(deliveries.map(({ state, attempts }) => [state, attempts.map(({ outcome }) => outcome)])).toEqual([
+      ["sent", ["sent"]],
+      ["sent", ["sent"]],
+    ]);
+  });
+
+  it("retries on the schedule, and counts each attempt", async () => {
+    const { accept, clock, channels, detail } = await startFixture([webhookTo("hook")]);
+    const hook = channels.hook as NonNullable<typeof channels.hook>;
+    hook.script = [refused, refused, refused];
+    const start = clock.now();
+    const id = await accept();
+    await clock.advance(minuteMs);
+    expect(hook.calls.map((call) => call.at - start)).toEqual([0, 1_000, 6_000, 21_000]);
+    const [delivery] = (await detail(id)).deliveries;
+    expect(delivery?.state).toBe("sent");
+    expect(delivery?.attempts.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ["retry", "connect_failed"],
+      ["retry", "connect_failed"],
+      ["retry", "connect_failed"],
+      ["sent", undefined],
+    ]);
+  });
+
+  it("keeps the time of a retry over a restart", async () => {
+    const fixture = await startFixture([webhookTo("hook")]);
+    const hook = fixture.channels.hook as NonNullable<typeof fixture.channels.hook>;
+    hook.script = [{ kind: "retry", reason: "server_error", detail: "later", waitMs: 10 * minuteMs }];
+    const start = fixture.clock.now();
+    await fixture.accept();
+    await fixture.clock.settle();
+    await fixture.restart();
+    await fixture.clock.advance(11 * minuteMs);
+    expect(hook.calls).toHaveLength(2);
+    expect((hook.calls[1]?.at ?? 0) - start).toBeGreaterThanOrEqual(10 * minuteMs);
+  });
+
+  it("repeats an ambiguous delivery after 30 s, marked, under the same id, and holds it after two repeats", async () => {
+    const { accept, clock, channels, detail } = await startFixture([webhookTo("hook")]);
+    const hook = channels.hook as NonNullable<typeof channels.hook>;
+    hook.always = () => lost;
+    const start = clock.now();
+    const id = await accept();
+    await clock.advance(5 * minuteMs);
+    expect(hook.calls.map((call) => call.at - start)).toEqual([0, 30_000, 60_000]);
+    expect(hook.calls.map((call) => call.text.includes("possible repeat"))).toEqual([false, true, true]);
+    expect(hook.calls[1]?.text).toContain(id);
+    expect(new Set(hook.calls.map((call) => call.context.deliveryId)).size).toBe(1);
+    expect((await detail(id)).deliveries[0]).toMatchObject({
+      state: "held",
+      reason: expect.stringContaining("3 tries"),
+    });
+  });
+
+  it("holds an ambiguous delivery at once where the destination asks for that", async () => {
+    const { accept, clock, channels, states } = await startFixture([
+      webhookTo("hook", { onAmbiguous: "hold" }),
+    ]);
+    channels.hook?.script.push(lost);
+    const id = await accept();
+    await clock.advance(10 * minuteMs);
+    expect(channels.hook?.calls).toHaveLength(1);
+    expect(await states(id)).toEqual({ hook: "held" });
+  });
+
+  it("sends plain text once when the rendering is refused, then fails", async () => {
+    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat")]);
+    const chat = channels.chat as NonNullable<typeof channels.chat>;
+    chat.always = () => ({
+      kind: "rejected",
+      scope: "message",
+      reason: "markup_refused",
+      detail: "can't parse entities",
+    });
+    const id = await accept();
+    await clock.advance(minuteMs);
+    expect(chat.calls).toHaveLength(2);
+    expect((await detail(id)).deliveries[0]).toMatchObject({
+      state: "failed",
+      reason: "can't parse entities",
+    });
+  });
+
+  it("leaves other destinations alone while one hangs", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    channels.chat?.script.push(new Promise<Outcome>(() => {}));
+    await accept();
+    await accept();
+    await clock.settle();
+    expect(channels.hook?.calls).toHaveLength(2);
+    expect(channels.chat?.calls).toHaveLength(1);
+  });
+
+  it("ends a call that never answers, as ambiguous", async () => {
+    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat")]);
+    channels.chat?.script.push(new Promise<Outcome>(() => {}));
+    const id = await accept();
+    await clock.advance(36_000);
+    expect((await detail(id)).deliveries[0]?.attempts[0]).toMatchObject({
+      outcome: "ambiguous",
+      reason: "no_answer",
+    });
+  });
+});
+
+describe("pacing", () => {
+  it("sends to one chat at most once a second and eighteen times a minute", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
+    for (let index = 0; index < 30; index += 1) await accept();
+    await clock.advance(minuteMs);
+    const times = channels.chat?.calls.map((call) => call.at) ?? [];
+    expect(times).toHaveLength(18);
+    const gaps = times.slice(1).map((at, index) => at - (times[index] as number));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
+    await clock.advance(minuteMs);
+    expect(channels.chat?.calls).toHaveLength(30);
+  });
+
+  it("keeps the pace over a restart", async () => {
+    const fixture = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
+    for (let index = 0; index < 19; index += 1) await fixture.accept();
+    await fixture.clock.advance(40_000);
+    expect(fixture.channels.chat?.calls).toHaveLength(18);
+    await fixture.restart();
+    await fixture.clock.advance(10_000);
+    expect(fixture.channels.chat?.calls).toHaveLength(18);
+    await fixture.clock.advance(15_000);
+    expect(fixture.channels.chat?.calls).toHaveLength(19);
+  });
+
+  it("sends nothing to a chat before its retry_after, over a restart, and does not call that an attempt", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = fixture.channels.chat as NonNullable<typeof fixture.channels.chat>;
+    chat.script.push({
+      kind: "retry",
+      reason: "rate_limited",
+      detail: "asked to wait 120 s",
+      waitMs: 120_500,
+      countsAsAttempt: false,
+    });
+    const start = fixture.clock.now();
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    await fixture.accept();
+    await fixture.clock.advance(20_000);
+    await fixture.restart();
+    await fixture.clock.advance(3 * minuteMs);
+    expect(chat.calls).toHaveLength(3);
+    expect((chat.calls[1]?.at ?? 0) - start).toBeGreaterThanOrEqual(120_500);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+  });
+
+  it("parks the whole bot when two of its chats ask to wait within ten seconds", async () => {
+    const chats = ["a", "bb", "ccc"].map((name) => telegramTo(name));
+    const { accept, clock, channels } = await startFixture(chats);
+    const flood: Outcome = {
+      kind: "retry",
+      reason: "rate_limited",
+      detail: "asked to wait 60 s",
+      waitMs: 60_500,
+      countsAsAttempt: false,
+    };
+    channels.a?.script.push(flood);
+    channels.bb?.script.push(flood);
+    await accept({}, { to: ["a", "bb"] });
+    await clock.settle();
+    await accept({}, { to: ["ccc"] });
+    await clock.advance(50_000);
+    expect(channels.ccc?.calls).toHaveLength(0);
+    await clock.advance(20_000);
+    expect(channels.ccc?.calls).toHaveLength(1);
+  });
+});
+
+describe("digests", () => {
+  it("tells more than ten waiting as one digest that accounts for each", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    const ids: string[] = [];
+    for (let index = 0; index < 1000; index += 1) ids.push(await accept({ title: `Burst ${index}` }));
+    await clock.advance(75_000);
+    const texts = channels.chat?.calls.map((call) => call.text) ?? [];
+    expect(texts.length).toBeLessThanOrEqual(20);
+    expect(texts.some((text) => /\b9\d\d alerts/.test(text))).toBe(true);
+    const all = await Promise.all(ids.map((id) => states(id)));
+    expect(new Set(all.map((state) => state.chat))).toEqual(new Set(["sent", "digested"]));
+  }, 60_000);
+
+  it("tells what waited out an outage newest first, with how late and why", async () => {
+    const { accept, clock, channels, states } = await startFixture([webhookTo("hook")]);
+    const hook = channels.hook as NonNullable<typeof channels.hook>;
+    hook.always = () => refused;
+    const ids: string[] = [];
+    for (let index = 0; index < 15; index += 1) ids.push(await accept({ title: `Outage ${index}` }));
+    await clock.advance(10 * minuteMs);
+    hook.always = undefined;
+    const before = hook.calls.length;
+    await clock.advance(15 * minuteMs);
+    const [digest] = hook.calls.slice(before);
+    expect(digest?.text).toContain("15 alerts");
+    expect(digest?.text).toMatch(/late/);
+    expect(digest?.text).toContain("nobody listens there");
+    expect((digest?.text.indexOf("Outage 14") ?? -1) < (digest?.text.indexOf("Outage 13") ?? -1)).toBe(true);
+    for (const id of ids) expect(await states(id)).toEqual({ hook: "digested" });
+  });
+
+  it("repeats an ambiguous digest as the same digest, marked", async () => {
+    const { accept, clock, channels } = await startFixture([webhookTo("hook", { digestOver: 1 })]);
+    const hook = channels.hook as NonNullable<typeof channels.hook>;
+    let answerFirst = (_outcome: Outcome) => {};
+    hook.script.push(new Promise<Outcome>((resolve) => (answerFirst = resolve)), lost);
+    await accept();
+    await clock.settle();
+    for (let index = 0; index < 3; index += 1) await accept();
+    answerFirst({ kind: "sent" });
+    await clock.advance(2 * minuteMs);
+    const digests = hook.calls.filter((call) => /\d alerts/.test(call.text));
+    expect(digests).toHaveLength(2);
+    expect(digests[0]?.context.deliveryId).toBe(digests[1]?.context.deliveryId);
+    expect(digests.map((call) => call.text.includes("possible repeat"))).toEqual([false, true]);
+  });
+
+  it("turns pings that are no longer fresh into a digest", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    const chat = channels.chat as NonNullable<typeof channels.chat>;
+    chat.script.push({
+      kind: "retry",
+      reason: "rate_limited",
+      detail: "asked to wait",
+      waitMs: 20 * minuteMs,
+      countsAsAttempt: false,
+    });
+    for (let index = 0; index < 3; index += 1) await accept({}, { planned: { freshnessMs: 15 * minuteMs } });
+    await clock.advance(25 * minuteMs);
+    expect(chat.calls).toHaveLength(2);
+    expect(chat.calls[1]?.text).toContain("3 alerts");
+  });
+});
+
+describe("updates", () => {
+  const key = { alertKey: "usdc-tvl", title: "USDC TVL" };
+
+  it("edits the message for a repeat within a minute, with a count and the last value", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    await accept({ ...key, value: "4.9" });
+    await clock.advance(10_000);
+    const second = await accept({ ...key, value: "4.7" });
+    await clock.advance(10_000);
+    const [first, edit] = channels.chat?.calls ?? [];
+    expect(first?.action).toBe("send");
+    expect(edit).toMatchObject({ action: "edit", ref: "1" });
+    expect(edit?.text).toContain("4.7");
+    expect(edit?.text).toMatch(/2nd|2 times|×2/);
+    expect(await states(second)).toEqual({ chat: "sent" });
+  });
+
+  it("answers the first message for a later repeat", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.advance(5 * minuteMs);
+    await accept(key);
+    await clock.advance(1_000);
+    expect(channels.chat?.calls[1]).toMatchObject({ action: "send", context: { replyTo: "1" } });
+  });
+
+  it("never only edits when the severity rises", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.advance(5_000);
+    await accept({ ...key, severity: "critical" });
+    await clock.advance(5_000);
+    expect(channels.chat?.calls[1]).toMatchObject({ action: "send", context: { replyTo: "1" } });
+  });
+
+  it("edits the first message and answers it when the alert is resolved, and starts anew afterwards", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.advance(5 * minuteMs);
+    await accept({ ...key, status: "resolved" });
+    await clock.advance(5_000);
+    const calls = channels.chat?.calls ?? [];
+    expect(calls[1]).toMatchObject({ action: "edit", ref: "1" });
+    expect(calls[1]?.text).toMatch(/[Rr]esolved/);
+    expect(calls[2]).toMatchObject({ action: "send", context: { replyTo: "1" } });
+    await clock.advance(5_000);
+    await accept(key);
+    await clock.advance(5_000);
+    expect(calls[3]).toMatchObject({ action: "send" });
+    expect(calls[3]?.context.replyTo).toBeUndefined();
+  });
+
+  it("answers instead when the message cannot be edited", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.advance(5_000);
+    channels.chat?.script.push({
+      kind: "rejected",
+      scope: "message",
+      reason: "edit_target_gone",
+      detail: "message to edit not found",
+    });
+    const id = await accept(key);
+    await clock.advance(5_000);
+    expect(channels.chat?.calls.map((call) => call.action)).toEqual(["send", "edit", "send"]);
+    expect(await states(id)).toEqual({ chat: "sent" });
+  });
+
+  it("tells repeats that waited together by one edit", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.settle();
+    const ids = [await accept(key), await accept(key), await accept({ ...key, value: "9" })];
+    await clock.advance(10_000);
+    const edits = channels.chat?.calls.filter((call) => call.action === "edit") ?? [];
+    expect(edits).toHaveLength(1);
+    expect(edits[0]?.text).toContain("9");
+    for (const id of ids) expect(await states(id)).toEqual({ chat: "sent" });
+  });
+});
+
+describe("long messages", () => {
+  it("goes on with the part that was refused, not from the start", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    const chat = channels.chat as NonNullable<typeof channels.chat>;
+    chat.script.push(
+      { kind: "sent", ref: "11" },
+      {
+        kind: "retry",
+        reason: "rate_limited",
+        detail: "asked to wait 90 s",
+        waitMs: 90_500,
+        countsAsAttempt: false,
+      },
+    );
+    const id = await accept({ text: "word ".repeat(1_800) });
+    await clock.advance(4 * minuteMs);
+    const texts = chat.calls.map((call) => call.text);
+    expect(texts[0]).toMatch(/\[1\/3\]/);
+    expect(texts.slice(1).map((text) => /\[(\d)\/3\]/.exec(text)?.[1])).toEqual(["2", "2", "3"]);
+    expect(texts[1]).toBe(texts[2]);
+    expect(await states(id)).toEqual({ chat: "sent" });
+  });
+});
+
+describe("destinations that fail", () => {
+  it("opens the breaker after five failures, and waiting there is no attempt", async () => {
+    const { accept, clock, channels, detail } = await startFixture([webhookTo("hook")]);
+    const hook = channels.hook as NonNullable<typeof channels.hook>;
+    hook.always = () => refused;
+    const start = clock.now();
+    const ids = [await accept(), await accept(), await accept(), await accept(), await accept()];
+    await clock.advance(25_000);
+    expect(hook.calls.length).toBe(5);
+    await clock.advance(10_000);
+    expect(hook.calls.length).toBe(6);
+    expect((hook.calls[5]?.at ?? 0) - start).toBeGreaterThanOrEqual(30_000);
+    const attempts = await Promise.all(
+      ids.map(async (id) => (await detail(id)).deliveries[0]?.attempts.length ?? 0),
+    );
+    expect(attempts.reduce((sum, count) => sum + count, 0)).toBe(6);
+  });
+
+  it("announces a dead destination on another one within a minute, fails what waits for it, and says when it is back", async () => {
+    const { accept, clock, channels, states, engine } = await startFixture([
+      telegramTo("chat"),
+      webhookTo("hook"),
+    ]);
+    const kicked: Outcome = {
+      kind: "rejected",
+      scope: "destination",
+      reason: "kicked",
+      detail: "bot was kicked",
+    };
+    channels.chat?.script.push(kicked);
+    await accept({}, { to: ["chat"] });
+    await clock.advance(10_000);
+    expect(channels.hook?.calls.map((call) => call.text)).toEqual([
+      expect.stringContaining("chat cannot be reached"),
+    ]);
+    const later = await accept({}, { to: ["chat"] });
+    await clock.settle();
+    expect(await states(later)).toEqual({ chat: "failed" });
+    expect(channels.chat?.calls).toHaveLength(1);
+    channels.chat?.probes.push({ kind: "sent" });
+    await clock.jump(24 * 60 * minuteMs);
+    await clock.advance(10_000);
+    expect(engine.statuses()[0]?.own.health).toBe("ok");
+    expect(channels.hook?.calls.at(-1)?.text).toContain("works again");
+  });
+
+  it("pauses all destinations of an account whose credentials are refused, and keeps their queue", async () => {
+    const { accept, clock, channels, states } = await startFixture([
+      telegramTo("a"),
+      telegramTo("bb"),
+      webhookTo("hook"),
+    ]);
+    channels.a?.script.push({
+      kind: "rejected",
+      scope: "account",
+      reason: "auth_failed",
+      detail: "token refused",
+    });
+    const first = await accept({}, { to: ["a"] });
+    await clock.settle();
+    const second = await accept({}, { to: ["bb"] });
+    await clock.advance(minuteMs);
+    expect(channels.bb?.calls).toHaveLength(0);
+    expect(channels.hook?.calls[0]?.text).toContain("paused");
+    channels.a?.probes.push({ kind: "sent" });
+    channels.bb?.probes.push({ kind: "sent" });
+    await clock.advance(10 * minuteMs);
+    expect(await states(first)).toEqual({ a: "sent" });
+    expect(await states(second)).toEqual({ bb: "sent" });
+  });
+
+  it("uses the fallback when the first destination fails for good, and says instead of what", async () => {
+    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    channels.chat?.script.push({
+      kind: "rejected",
+      scope: "destination",
+      reason: "chat_not_found",
+      detail: "chat not found",
+    });
+    const id = await accept(
+      {},
+      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 3_600_000 } } },
+    );
+    await clock.advance(5_000);
+    const { deliveries } = await detail(id);
+    expect(
+      deliveries.map(({ destination, state, purpose, insteadOf }) => ({
+        destination,
+        state,
+        purpose,
+        insteadOf,
+      })),
+    ).toEqual([
+      { destination: "chat", state: "failed", purpose: "alert", insteadOf: undefined },
+      { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
+    ]);
+    expect(channels.hook?.calls.some((call) => call.text.includes("Instead of chat"))).toBe(true);
+  });
+
+  it("uses the fallback once when the first has been down for the set time, and still delivers to the first later", async () => {
+    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const chat = channels.chat as NonNullable<typeof channels.chat>;
+    chat.always = () => refused;
+    const id = await accept(
+      {},
+      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 2 * minuteMs } } },
+    );
+    await clock.advance(3 * minuteMs);
+    chat.always = undefined;
+    await clock.advance(20 * minuteMs);
+    const { deliveries } = await detail(id);
+    expect(deliveries.map(({ destination, state }) => [destination, state])).toEqual([
+      ["chat", "sent"],
+      ["hook", "sent"],
+    ]);
+  });
+
+  it("does not touch the fallback when the first destination delivers", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    await accept({}, { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + minuteMs } } });
+    await clock.advance(10 * minuteMs);
+    expect(channels.hook?.calls).toHaveLength(0);
+  });
+
+  it("follows a group to its new id at once, and remembers it over a restart", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = fixture.channels.chat as NonNullable<typeof fixture.channels.chat>;
+    chat.script.push({
+      kind: "retry",
+      reason: "address_moved",
+      detail: "the group is now -100777",
+      movedTo: "-100777",
+      waitMs: 0,
+    });
+    const id = await fixture.accept();
+    await fixture.clock.advance(3_000);
+    expect(chat.calls.map((call) => call.context.recipient)).toEqual(["-1004", "-100777"]);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+    await fixture.restart();
+    await fixture.accept();
+    await fixture.clock.advance(3_000);
+    expect(chat.calls.at(-1)?.context.recipient).toBe("-100777");
+  });
+});
+
+describe("stopping and starting again", () => {
+  it("records a call that is aborted at the deadline, and repeats it marked after the next start", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = fixture.channels.chat as NonNullable<typeof fixture.channels.chat>;
+    chat.script.push(
+      (call) =>
+        new Promise((resolve) => {
+          call.context.signal.addEventListener("abort", () => resolve(lost));
+        }),
+    );
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    await fixture.restart();
+    await fixture.clock.advance(minuteMs);
+    expect(chat.calls).toHaveLength(2);
+    expect(chat.calls[1]?.text).toContain("possible repeat");
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+  });
+
+  it("treats what a killed process was sending as ambiguous", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await stopEngine(fixture.engine, fixture.clock);
+    const id = await fixture.accept();
+    const [due] = await fixture.store.listDue("chat", fixture.clock.now(), 10);
+    const now = fixture.clock.now();
+    await fixture.store.claimDeliveries(
+      { token: "of the dead", deliverySeqs: [due?.seq ?? 0], now, leaseUntil: now + 1 },
+      [],
+    );
+    await fixture.restart();
+    await fixture.clock.advance(minuteMs);
+    const [delivery] = (await fixture.detail(id)).deliveries;
+    expect(delivery?.attempts.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ["ambiguous", "process_stopped"],
+      ["sent", undefined],
+    ]);
+    expect(fixture.channels.chat?.calls[0]?.text).toContain("possible repeat");
+  });
+
+  it("ends deliveries to destinations that are no longer configured, with that reason", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await stopEngine(fixture.engine, fixture.clock);
+    const id = await fixture.accept({}, { planned: { destination: "gone" } });
+    await fixture.restart();
+    expect((await fixture.detail(id)).deliveries[0]).toMatchObject({
+      state: "failed",
+      reason: "this destination is no longer configured",
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import type { Clock } from "../../src/core/clock.ts";
+
+/** A clock that stands still until it is moved; sleepers wake in the order of their times. */
+export interface TestClock extends Clock {
+  /** Moves on by `ms`, waking everybody on the way and letting each act before time goes on. */
+  advance(ms: number): Promise<void>;
+  /** Sleeps over a long time: whoever waited in it wakes at its end. */
+  jump(ms: number): Promise<void>;
+  /** Lets everything that can happen now happen. */
+  settle(): Promise<void>;
+}
+
+interface Sleeper {
+  at: number;
+  wake(): void;
+}
+
+export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
+  let current = start;
+  const sleepers = new Set<Sleeper>();
+
+  /** Turns of the event loop, since promises of worker threads and sockets need them as well. */
+  async function settle(): Promise<void> {
+    for (let turn = 0; turn < 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  return {
+    now: () => current,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted || ms <= 0) {
+          resolve();
+          return;
+        }
+        const sleeper: Sleeper = {
+          at: current + ms,
+          wake() {
+            sleepers.delete(sleeper);
+            signal?.removeEventListener("abort", sleeper.wake);
+            resolve();
+          },
+        };
+        sleepers.add(sleeper);
+        signal?.addEventListener("abort", sleeper.wake, { once: true });
+      }),
+    settle,
+    async jump(ms) {
+      await settle();
+      current += ms;
+      for (const sleeper of [...sleepers]) if (sleeper.at <= current) sleeper.wake();
+      await settle();
+    },
+    async advance(ms) {
+      const end = current + ms;
+      await settle();
+      for (;;) {
+        const next = [...sleepers].filter((sleeper) => sleeper.at <= end).sort((a, b) => a.at - b.at)[0];
+        if (!next) break;
+        current = Math.max(current, next.at);
+        next.wake();
+        await settle();
+      }
+      current = end;
+      await settle();
+    },
+  };
+}
