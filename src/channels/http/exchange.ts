@@ -48,9 +48,14 @@ export async function exchangeOver(
   }, options.timeoutMs);
   options.signal.addEventListener("abort", onAbort, { once: true });
 
+  // undici looks at a signal only once the request is being written; this ends the wait in every case.
+  const halted = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener("abort", () => reject(new Error("halted")), { once: true });
+  });
+
   const client = clientOver(socket, request.url);
   try {
-    const response = await client.request({
+    const responding = client.request({
       path: request.url.pathname + request.url.search,
       method: request.method,
       headers: request.headers,
@@ -58,14 +63,16 @@ export async function exchangeOver(
       reset: true,
       signal: controller.signal,
     });
+    const response = await Promise.race([responding, halted]);
     return { answer: await readAnswer(response) };
   } catch (error) {
     return { fault: stop ?? faultOfError(error) };
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener("abort", onAbort);
-    await client.destroy();
     socket.destroy();
+    // Not awaited: what it says of a connection that is gone concerns nobody any more.
+    client.destroy().catch(() => undefined);
   }
 }
 
@@ -78,7 +85,8 @@ function clientOver(socket: Socket, url: URL): Client {
     connect: (_options, callback) => {
       if (given) return callback(new Error("one connection, one request"), null);
       given = true;
-      callback(null, socket);
+      // Called back at once, undici would not notice: it is still busy with taking the request in.
+      queueMicrotask(() => callback(null, socket));
     },
   });
 }

@@ -46,7 +46,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
   const policy = createAddressPolicy(options.allowInternal);
   const redact = createRedactor(options.secrets);
-  const closing = new AbortController();
+  let closed = false;
   const openSockets = new Set<Socket>();
 
   async function connect(url: URL, signal: AbortSignal) {
@@ -63,7 +63,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const { host } = request.url;
     const connection = await connect(request.url, signal);
     if ("fault" in connection) return outcomeOfConnectFault(connection.fault, host);
-    if (signal.aborted || closing.signal.aborted) {
+    if (signal.aborted || closed) {
       connection.socket.destroy();
       return outcomeOfConnectFault({ kind: "aborted", detail: "stopped before anything was sent" }, host);
     }
@@ -100,7 +100,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return { kind: "sent", note: `${url.host} takes connections; nothing was sent` };
     },
     close: async () => {
-      closing.abort();
+      closed = true;
       for (const socket of openSockets) socket.destroy();
     },
   };

@@ -1,4 +1,12 @@
-import { createHttpVendor, type HttpVendor, json, parseObject, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+import {
+  createHttpVendor,
+  type HttpVendor,
+  json,
+  parseObject,
+  text,
+  type VendorAnswer,
+  type VendorRequest,
+} from "./http-vendor.ts";
 
 export interface AppriseMessage {
   title: string;
@@ -33,8 +41,14 @@ function handle(request: VendorRequest, key: string, told: AppriseMessage[]): Ve
   if (body === "") return json(400, { error: "Payload lacks minimum requirements" });
   if (!["info", "success", "warning", "failure"].includes(type)) return json(400, { error: "Invalid type" });
   if (body.length > 32_768) return json(413, { error: "Payload too large" });
-  const known = path[1] === "" ? urls !== undefined && urls.includes("://") : path[1] === key;
+  const known = path[1] === "" ? urls?.includes("://") === true : path[1] === key;
   if (!known) return { status: 204 };
-  told.push({ title, body, type, ...(tag === undefined ? {} : { tag }), ...(urls === undefined ? {} : { urls }) });
+  told.push({
+    title,
+    body,
+    type,
+    ...(tag === undefined ? {} : { tag }),
+    ...(urls === undefined ? {} : { urls }),
+  });
   return json(200, { error: null, details: [] });
 }

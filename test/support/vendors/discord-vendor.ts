@@ -1,4 +1,11 @@
-import { createHttpVendor, type HttpVendor, json, parseObject, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
+import {
+  createHttpVendor,
+  type HttpVendor,
+  json,
+  parseObject,
+  type VendorAnswer,
+  type VendorRequest,
+} from "./http-vendor.ts";
 
 export interface DiscordMessage {
   id: string;
@@ -27,21 +34,29 @@ function handle(request: VendorRequest, path: string, messages: DiscordMessage[]
   if ((edited?.[1] ?? url.pathname) !== path) return json(404, { message: "Unknown Webhook", code: 10015 });
   if (request.method === "GET") return json(200, { id: "9007199254740993", type: 1, name: "alerts" });
   const payload = parseObject(request.body);
-  if (payload === undefined) return json(400, { message: "The request body contains invalid JSON.", code: 50109 });
+  if (payload === undefined)
+    return json(400, { message: "The request body contains invalid JSON.", code: 50109 });
   const content = String(payload.content ?? "");
   const embeds = Array.isArray(payload.embeds) ? payload.embeds : [];
-  if (content === "" && embeds.length === 0) return json(400, { message: "Cannot send an empty message", code: 50006 });
+  if (content === "" && embeds.length === 0)
+    return json(400, { message: "Cannot send an empty message", code: 50006 });
   if (content.length > 2_000 || embeds.length > 10 || JSON.stringify(embeds).length > 6_500) {
     return json(400, { message: "Invalid Form Body", code: 50035, errors: {} });
   }
   if (edited !== null) {
     const message = messages.find(({ id }) => id === edited[2]);
-    if (request.method !== "PATCH" || message === undefined) return json(404, { message: "Unknown Message", code: 10008 });
+    if (request.method !== "PATCH" || message === undefined)
+      return json(404, { message: "Unknown Message", code: 10008 });
     if (payload.content !== undefined) message.content = content;
     if (payload.embeds !== undefined) message.embeds = embeds;
     return json(200, message);
   }
-  const message = { id: String(700_000_000_000_000_000n + BigInt(messages.length)), content, embeds, flags: Number(payload.flags ?? 0) };
+  const message = {
+    id: String(700_000_000_000_000_000n + BigInt(messages.length)),
+    content,
+    embeds,
+    flags: Number(payload.flags ?? 0),
+  };
   messages.push(message);
   return url.searchParams.get("wait") === "true" ? json(200, message) : { status: 204 };
 }

@@ -38,7 +38,9 @@ export interface HttpVendor {
 }
 
 /** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
-export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer): Promise<HttpVendor> {
+export async function createHttpVendor(
+  handle: (request: VendorRequest) => VendorAnswer,
+): Promise<HttpVendor> {
   const requests: VendorRequest[] = [];
   const sockets = new Set<Socket>();
   let behaviour: Behaviour = { kind: "normal" };
@@ -59,9 +61,11 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
   function act(how: Behaviour, request: VendorRequest, response: ServerResponse): void {
     switch (how.kind) {
       case "normal":
-        return reply(response, handle(request));
+        reply(response, handle(request));
+        return;
       case "answer":
-        return reply(response, how.answer(request));
+        reply(response, how.answer(request));
+        return;
       case "take_then_hang":
         handle(request);
         return;
@@ -110,7 +114,11 @@ export function text(status: number, body: string, headers: Record<string, strin
 /** What a careless vendor says: everything that it was sent. */
 export function echo(status: number): (request: VendorRequest) => VendorAnswer {
   return (request) => {
-    const lines = [request.path, ...Object.entries(request.headers).map((pair) => pair.join(": ")), request.body];
+    const lines = [
+      request.path,
+      ...Object.entries(request.headers).map((pair) => pair.join(": ")),
+      request.body,
+    ];
     return json(status, { message: lines.join(" ") });
   };
 }

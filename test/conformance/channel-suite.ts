@@ -1,0 +1,283 @@
+import { inspect } from "node:util";
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { type Outcome, reasonCodes } from "../../src/core/delivery.ts";
+import type { Message } from "../../src/core/message.ts";
+import type { Channel, SendContext } from "../../src/core/ports.ts";
+
+/**
+ * What every channel owes to the engine, over a real server on loopback that refuses as the vendor refuses:
+ *
+ * - `sent` means that people see the message once; `retry` and `rejected` mean that nobody has seen it;
+ *   only `ambiguous` may be either. This holds in every situation, named or not.
+ * - nothing throws, everything ends, an abort ends it at once, and no secret is in any outcome or on any output.
+ */
+export interface ChannelUnderTest {
+  channel: Channel;
+  recipient: string;
+  /** A message of the channel's own kind with this text. */
+  message(text: string): Message;
+  /** A text at the vendor's limit, to be taken whole. */
+  longestText: string;
+  other: OtherSide;
+  /** Every secret of the configuration, each a value that occurs nowhere by chance. */
+  secrets: readonly string[];
+  /** What this vendor's own conventions make of a situation, where it differs from `usualVerdicts`. */
+  verdicts?: Partial<Record<Situation, Verdict>>;
+  close(): Promise<void>;
+}
+
+export interface OtherSide {
+  /** The texts that people have before them, oldest first. */
+  seen(): readonly string[];
+  /** Sets how calls go from now on. A situation that this vendor does not know is to be left out of `situations`. */
+  meet(situation: Situation | "behaves"): void | Promise<void>;
+  situations: readonly Situation[];
+  /** Resolves when a call that was begun after this has arrived whole. */
+  nextCall(): Promise<unknown>;
+}
+
+export const situations = [
+  "asks_to_wait",
+  "fails",
+  "is_unavailable",
+  "refuses_the_account",
+  "is_gone",
+  "refuses_the_message",
+  "redirects",
+  "echoes_everything",
+  "takes_and_hangs",
+  "takes_and_resets",
+  "takes_and_breaks_off",
+  "speaks_garbage",
+  "is_unreachable",
+] as const;
+export type Situation = (typeof situations)[number];
+
+export interface Verdict {
+  kind: Outcome["kind"];
+  scope?: string;
+  reason?: string;
+}
+
+const usualVerdicts: Record<Situation, Verdict> = {
+  asks_to_wait: { kind: "retry", reason: "rate_limited" },
+  fails: { kind: "ambiguous", reason: "server_error" },
+  is_unavailable: { kind: "retry", reason: "server_error" },
+  refuses_the_account: { kind: "rejected", scope: "destination", reason: "auth_failed" },
+  is_gone: { kind: "rejected", scope: "destination", reason: "gone" },
+  refuses_the_message: { kind: "rejected", scope: "message" },
+  redirects: { kind: "rejected", scope: "destination", reason: "address_moved" },
+  echoes_everything: { kind: "rejected", scope: "message" },
+  takes_and_hangs: { kind: "ambiguous", reason: "no_answer" },
+  takes_and_resets: { kind: "ambiguous", reason: "connection_lost" },
+  takes_and_breaks_off: { kind: "ambiguous" },
+  speaks_garbage: { kind: "ambiguous", reason: "bad_answer" },
+  is_unreachable: { kind: "retry", reason: "connect_failed" },
+};
+
+const hostileTexts: readonly [string, string][] = [
+  ["markup", '<b>not bold</b> *not bold* [link](https://evil.example) &amp; {"a":1} `x` ~~x~~ \\_'],
+  ["another message's headers", "first\r\nBcc: everybody@example.com\r\n\r\nsecond"],
+  ["direction and width", "\u202egnol\u202c \u200bzero\u200bwidth 👩‍👩‍👧‍👦 \u0e01\u0e33 𝕏"],
+  ["mentions", "@everyone @here <!channel> <@U123> <@&1>"],
+  ["separators", "a\u2028b\u2029c\td"],
+];
+
+export function describeChannel(name: string, setUp: () => Promise<ChannelUnderTest>): void {
+  describe(`channel ${name}`, () => {
+    let subject: ChannelUnderTest;
+    let outputs: Pick<MockInstance, "mock">[];
+
+    beforeEach(async () => {
+      outputs = [
+        vi.spyOn(process.stdout, "write"),
+        vi.spyOn(process.stderr, "write"),
+        ...(["log", "warn", "error", "info", "debug"] as const).map((method) => vi.spyOn(console, method)),
+      ];
+      subject = await setUp();
+    });
+
+    afterEach(async () => {
+      const written = outputs.flatMap(({ mock }) => mock.calls.map((words) => inspect(words)));
+      vi.restoreAllMocks();
+      await subject.channel.close();
+      await subject.close();
+      expectNoSecret(written.join("\n"), subject.secrets);
+    });
+
+    const send = async (text: string, over: Partial<SendContext> = {}): Promise<Outcome> => {
+      const before = subject.other.seen().length;
+      const outcome = await subject.channel.send(
+        subject.message(text),
+        contextOf(subject, { deliveryId: `${deliveryId}${before}`, ...over }),
+      );
+      expectWellFormed(outcome, subject.secrets);
+      expectHonest(outcome, subject.other.seen().length - before);
+      return outcome;
+    };
+
+    it("sends a message that people then see", async () => {
+      expect(await send("TVL of GHO fell below 1.10")).toMatchObject({ kind: "sent" });
+      expect(subject.other.seen()).toEqual(["TVL of GHO fell below 1.10"]);
+    });
+
+    it("sends a message without a sound when asked to", async () => {
+      expect(await send("quietly", { silent: true })).toMatchObject({ kind: "sent" });
+      expect(subject.other.seen()).toEqual(["quietly"]);
+    });
+
+    it.each(hostileTexts)("shows hostile text as it is: %s", async (_what, text) => {
+      expect(await send(text)).toMatchObject({ kind: "sent" });
+      expect(subject.other.seen().map(unifyLineEnds)).toEqual([unifyLineEnds(text)]);
+    });
+
+    it("sends a message at the vendor's limit whole", async () => {
+      expect(await send(subject.longestText)).toMatchObject({ kind: "sent" });
+      expect(subject.other.seen().map(unifyLineEnds)).toEqual([unifyLineEnds(subject.longestText)]);
+    });
+
+    it("carries ten messages at once, each once", async () => {
+      const texts = Array.from({ length: 10 }, (_, index) => `alert number ${index}`);
+      const outcomes = await Promise.all(
+        texts.map((text, index) =>
+          subject.channel.send(
+            subject.message(text),
+            contextOf(subject, { deliveryId: `${deliveryId}${index}` }),
+          ),
+        ),
+      );
+      expect(outcomes.map(({ kind }) => kind)).toEqual(texts.map(() => "sent"));
+      expect([...subject.other.seen()].sort()).toEqual(texts);
+    });
+
+    it.for(situations)("tells truly what happened when the other side %s", async (situation, { skip }) => {
+      if (!subject.other.situations.includes(situation)) skip();
+      await subject.other.meet(situation);
+      const outcome = await send("what becomes of me?");
+      expect(outcome).toMatchObject(subject.verdicts?.[situation] ?? usualVerdicts[situation]);
+    });
+
+    it("hands on how long it is asked to wait, without counting it as an attempt", async ({ skip }) => {
+      if (!subject.other.situations.includes("asks_to_wait")) skip();
+      await subject.other.meet("asks_to_wait");
+      const outcome = await send("too fast");
+      if (outcome.kind !== "retry") throw new Error(`expected a retry, got ${outcome.kind}`);
+      expect(outcome.waitMs).toBeGreaterThanOrEqual(askedWaitMs);
+      expect(outcome.countsAsAttempt).toBe(false);
+    });
+
+    it("sends nothing when it is stopped before it begins", async () => {
+      const outcome = await send("too late", { signal: AbortSignal.abort() });
+      expect(outcome.kind).toBe("retry");
+      expect(subject.other.seen()).toEqual([]);
+    });
+
+    it("ends at once, and leaves open what happened, when it is stopped after the message has left", async () => {
+      await subject.other.meet("takes_and_hangs");
+      const controller = new AbortController();
+      const arrived = subject.other.nextCall();
+      const sending = send("am I there?", { signal: controller.signal });
+      await arrived;
+      controller.abort();
+      expect(await sending).toMatchObject({ kind: "ambiguous", reason: "process_stopped" });
+    });
+
+    it("goes on as before when a bad time is over", async () => {
+      await subject.other.meet("takes_and_hangs");
+      await send("during");
+      await subject.other.meet("behaves");
+      expect(await send("afterwards")).toMatchObject({ kind: "sent" });
+      expect(subject.other.seen()).toEqual(["during", "afterwards"]);
+    });
+
+    it("probes without anybody noticing", async () => {
+      const outcome = await subject.channel.probe(subject.recipient, AbortSignal.timeout(10_000));
+      expectWellFormed(outcome, subject.secrets);
+      expect(outcome.kind).toBe("sent");
+      expect(subject.other.seen()).toEqual([]);
+    });
+
+    it("probes that the other side cannot be reached, and never calls it ambiguous", async () => {
+      await subject.other.meet("is_unreachable");
+      const outcome = await subject.channel.probe(subject.recipient, AbortSignal.timeout(10_000));
+      expectWellFormed(outcome, subject.secrets);
+      expect(outcome.kind).toBe("retry");
+    });
+
+    it("ends a probe that is stopped", async () => {
+      const outcome = await subject.channel.probe(subject.recipient, AbortSignal.abort());
+      expectWellFormed(outcome, subject.secrets);
+      expect(outcome.kind).toBe("retry");
+    });
+
+    it("edits a message in place, where it can", async ({ skip }) => {
+      const { channel } = subject;
+      if (channel.edit === undefined) return skip();
+      const sent = await send("firing");
+      if (sent.kind !== "sent" || sent.ref === undefined) throw new Error("nothing to edit it by");
+      const edited = await channel.edit(sent.ref, subject.message("resolved"), contextOf(subject, {}));
+      expectWellFormed(edited, subject.secrets);
+      expect(edited.kind).toBe("sent");
+      expect(subject.other.seen()).toEqual(["resolved"]);
+    });
+
+    it("takes a second close", async () => {
+      await subject.channel.close();
+      await subject.channel.close();
+    });
+  });
+}
+
+/** What `asks_to_wait` asks for. */
+export const askedWaitMs = 7_000;
+
+const deliveryId = "01939d2f-0000-7000-8000-00000000000";
+
+function contextOf(subject: ChannelUnderTest, over: Partial<SendContext>): SendContext {
+  return {
+    recipient: subject.recipient,
+    deliveryId: `${deliveryId}0`,
+    alertId: "01939d2f-0000-7000-8000-00000000a1e7",
+    receivedAt: 1_763_700_000_000,
+    threadKey: "tvl:gho",
+    silent: false,
+    signal: AbortSignal.timeout(15_000),
+    ...over,
+  };
+}
+
+/** An outcome is a line for a person, a reason that the page can group by, and no secret. */
+function expectWellFormed(outcome: Outcome, secrets: readonly string[]): void {
+  expectNoSecret(JSON.stringify(outcome), secrets);
+  if (outcome.kind === "sent") return;
+  expect(reasonCodes).toContain(outcome.reason);
+  expect(outcome.detail).not.toBe("");
+  expect(outcome.detail.length).toBeLessThanOrEqual(300);
+  expect(outcome.detail).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e]/u);
+  if ("waitMs" in outcome && outcome.waitMs !== undefined) expect(outcome.waitMs).toBeGreaterThanOrEqual(0);
+}
+
+/** The heart of the promise: an outcome never says more than what people see. */
+function expectHonest(outcome: Outcome, newlySeen: number): void {
+  switch (outcome.kind) {
+    case "sent":
+      expect(newlySeen).toBe(1);
+      return;
+    case "retry":
+    case "rejected":
+      expect(newlySeen).toBe(0);
+      return;
+    case "ambiguous":
+      expect(newlySeen).toBeLessThanOrEqual(1);
+      return;
+  }
+}
+
+function expectNoSecret(text: string, secrets: readonly string[]): void {
+  expect(secrets.length).toBeGreaterThan(0);
+  for (const secret of secrets) expect(text).not.toContain(secret);
+}
+
+function unifyLineEnds(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}

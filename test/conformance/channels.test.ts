@@ -1,0 +1,147 @@
+import { createChannel } from "../../src/channels/index.ts";
+import type { Destination } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
+import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
+import { json, text } from "../support/vendors/http-vendor.ts";
+import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
+import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
+import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
+import { type ChannelUnderTest, describeChannel } from "./channel-suite.ts";
+import { otherSideOf } from "./http-other-side.ts";
+
+const allowInternal = ["127.0.0.1"];
+const open = (destination: Destination) =>
+  createChannel(destination, { now: Date.now, connectTimeoutMs: 2_000, answerTimeoutMs: 400 });
+
+describeChannel("webhook", async (): Promise<ChannelUnderTest> => {
+  const vendor = await createWebhookVendor();
+  const header = "Bearer canaryHeaderXXXXXXXX";
+  return {
+    channel: await open({
+      ...destinationBase("desk"),
+      type: "webhook",
+      url: vendor.origin + vendor.path,
+      secret: new Secret(vendor.secret),
+      headers: { Authorization: new Secret(header) },
+      allowInternal,
+    }),
+    recipient: "desk",
+    message: (words) => ({ kind: "webhook", body: JSON.stringify({ data: { text: words } }) }),
+    longestText: "y".repeat(1_000_000),
+    other: otherSideOf(vendor, () =>
+      vendor.seen.map(({ body }) => (JSON.parse(body) as { data: { text: string } }).data.text),
+    ),
+    secrets: [
+      vendor.secret,
+      vendor.secret.slice(6),
+      header.slice(7),
+      "canaryWebhookPathXXXXXXXX",
+      "canaryQueryXXXXXXXX",
+    ],
+    verdicts: {
+      // The same id goes along with the repeat, and a receiver that follows the standard does its work once.
+      fails: { kind: "retry", reason: "server_error" },
+      // Any 2xx means taken; the body says nothing.
+      takes_and_breaks_off: { kind: "sent" },
+    },
+    close: () => vendor.close(),
+  };
+});
+
+describeChannel("slack", async (): Promise<ChannelUnderTest> => {
+  const vendor = await createSlackVendor();
+  return {
+    channel: await open({
+      ...destinationBase("ops"),
+      type: "slack",
+      url: new Secret(vendor.origin + vendor.path),
+      allowInternal,
+    }),
+    recipient: "ops",
+    message: (words) => ({ kind: "slack", text: words, body: JSON.stringify({ text: words }) }),
+    longestText: "é".repeat(40_000),
+    other: otherSideOf(vendor, () => vendor.seen, {
+      refuses_the_account: text(403, "action_prohibited"),
+      is_gone: text(404, "no_service"),
+      refuses_the_message: text(400, "invalid_blocks"),
+    }),
+    secrets: [vendor.path, "canarySlackTokenXXXXXXXX"],
+    close: () => vendor.close(),
+  };
+});
+
+describeChannel("discord", async (): Promise<ChannelUnderTest> => {
+  const vendor = await createDiscordVendor();
+  return {
+    channel: await open({
+      ...destinationBase("ops"),
+      type: "discord",
+      url: new Secret(vendor.origin + vendor.path),
+      allowInternal,
+    }),
+    recipient: "ops",
+    message: (words) => ({
+      kind: "discord",
+      text: words,
+      body: JSON.stringify({ content: words, allowed_mentions: { parse: [] } }),
+    }),
+    longestText: "é".repeat(2_000),
+    other: otherSideOf(vendor, () => vendor.messages.map(({ content }) => content), {
+      asks_to_wait: json(429, { message: "You are being rate limited.", retry_after: 7.125, global: false }),
+      is_gone: json(404, { message: "Unknown Webhook", code: 10015 }),
+      refuses_the_message: json(400, { message: "Invalid Form Body", code: 50035 }),
+    }),
+    secrets: [vendor.path, "canaryDiscordTokenXXXXXXXX"],
+    close: () => vendor.close(),
+  };
+});
+
+describeChannel("ntfy", async (): Promise<ChannelUnderTest> => {
+  const vendor = await createNtfyVendor();
+  return {
+    channel: await open({
+      ...destinationBase("phone"),
+      type: "ntfy",
+      server: vendor.origin,
+      topic: vendor.topic,
+      token: new Secret(vendor.token),
+      allowInternal,
+    }),
+    recipient: "phone",
+    message: (words) => ({ kind: "ntfy", title: "Alert", text: words, priority: 4, tags: ["warning"] }),
+    longestText: "é".repeat(2_048),
+    other: otherSideOf(vendor, () => vendor.shown.map(({ message }) => message), {
+      refuses_the_account: json(403, { code: 40301, http: 403, error: "forbidden" }),
+      refuses_the_message: json(400, { code: 40007, http: 400, error: "invalid priority parameter" }),
+    }),
+    secrets: [vendor.token, vendor.topic],
+    close: () => vendor.close(),
+  };
+});
+
+describeChannel("apprise", async (): Promise<ChannelUnderTest> => {
+  const vendor = await createAppriseVendor();
+  return {
+    channel: await open({
+      ...destinationBase("all"),
+      type: "apprise",
+      server: vendor.origin,
+      key: vendor.key,
+      urls: [],
+      allowInternal,
+    }),
+    recipient: "all",
+    message: (words) => ({ kind: "apprise", title: "Alert", text: words, type: "warning" }),
+    longestText: "é".repeat(32_768),
+    other: otherSideOf(vendor, () => vendor.told.map(({ body }) => body), {
+      is_gone: { status: 204 },
+      fails: json(424, { error: "One or more notification could not be sent", details: [] }),
+      refuses_the_message: json(400, { error: "Payload lacks minimum requirements" }),
+    }),
+    secrets: [vendor.key],
+    verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "address_invalid" } },
+    close: () => vendor.close(),
+  };
+});
