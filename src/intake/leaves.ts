@@ -58,7 +58,7 @@ export function listLeaves(value: Json): { leaves: Leaf[]; more: number } {
 }
 
 /** `alertName`, `alert_name`, `Alert-Name` → `alertname`; `alert.name` and `alert[name]` → two names. */
-export function namesOf(key: string): string[] {
+function namesOf(key: string): string[] {
   if (/^[a-z0-9]+$/.test(key)) return [key];
   const parts = /^[\w-]+(?:\.[\w-]+|\[[\w-]+\])+$/.test(key) ? key.split(/[.[\]]+/).filter(Boolean) : [key];
   return parts.map((part) => part.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || part);

@@ -4,7 +4,7 @@ import type { Leaf } from "./leaves.ts";
 import { cleanLine, cut } from "./plain-text.ts";
 
 export const maxFields = 40;
-export const maxFieldValueLength = 500;
+const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
 /** Of use to programs alone; the alert's key and the raw body have them. */

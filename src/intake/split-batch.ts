@@ -3,7 +3,7 @@ import { defaultJsonLimits, type JsonLimits } from "./parse-json.ts";
 import { type Reading, readBody } from "./read-body.ts";
 
 /** More than this in one request is told as one alert. */
-export const maxAlertsOfBatch = 1_000;
+const maxAlertsOfBatch = 1_000;
 
 /** 10,000 names are plenty for one alert and too few for a thousand; the body's 1 MiB bounds the work either way. */
 const batchLimits: JsonLimits = { ...defaultJsonLimits, maxKeys: 100_000 };

@@ -21,6 +21,13 @@ describe("character sets", () => {
     expect(read(body)).toMatchObject({ title: "Café 🚨", format: "json" });
   });
 
+  it.each([
+    ["UTF-16LE", Buffer.from("\ufeff警报：资金池", "utf16le")],
+    ["UTF-16BE", utf16be("警报：资金池")],
+  ])("reads %s by its mark where no letter has a zero byte", (_, body) => {
+    expect(read(body)).toMatchObject({ title: "警报：资金池", format: "text" });
+  });
+
   it("reads Latin-1 and says that it had to guess", () => {
     expect(read(Buffer.from('{"title":"Café à Genève"}', "latin1"))).toMatchObject({
       title: "Café à Genève",
