@@ -3,7 +3,7 @@ import { withoutWrappers } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 import { cleanLine, cut } from "./plain-text.ts";
 
-export const maxFields = 40;
+const maxFields = 40;
 const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
