@@ -17,6 +17,8 @@ import type { SandboxAccount, SandboxNotification, SandboxState } from "./state.
 export interface Notifier {
   /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[];
+  /** Whether anything would be told. */
+  hasOutput(account: SandboxAccount): boolean;
   /** Starts the attempts that are due. */
   runDue(): void;
   /** Resolves when no attempt is under way. */
@@ -135,6 +137,8 @@ export function createNotifier(
 
   return {
     notify,
+    hasOutput: ({ webhookUrl, messengerChannelId }) =>
+      webhookUrl !== null || (messengerChannelId !== null && options.hasBot),
     runDue,
     async settled() {
       while (underWay.size > 0) await Promise.all(underWay);

@@ -29,6 +29,8 @@ export interface ServiceSandboxOptions {
   botToken?: Secret;
   /** Default `https://api.telegram.org`. */
   telegramApiRoot?: string;
+  /** So many alerts at once as soon as the first account has an output that is notified. Default 0. */
+  stormCount?: number;
   /** Default: the kept one, or `flat`. */
   shape?: NotificationShape;
   /** Requests per route and key in a minute before 429. Default 6,000. */
@@ -61,6 +63,7 @@ export function settleOptions(options: ServiceSandboxOptions): Settings {
     host: "127.0.0.1",
     metricCount: 50_000,
     tickMs: 50,
+    stormCount: 0,
     telegramApiRoot: "https://api.telegram.org",
     requestsPerMinute: 6000,
     deliveryAttempts: 8,
@@ -72,6 +75,7 @@ export function settleOptions(options: ServiceSandboxOptions): Settings {
   };
   refuseOutside("speed", settings.speed, 0.01, 1000);
   refuseOutside("metrics", settings.metricCount, 100, 1_000_000);
+  refuseOutside("storm", settings.stormCount, 0, 100_000);
   refuseOutside("port", settings.port, 0, 65_535);
   return settings;
 }

@@ -84,8 +84,13 @@ export async function openWorld(settings: Settings, linkOf: (eventId: string) =>
   await save();
 
   let watchedAt = now();
+  let stormCount = settings.stormCount;
   function tick(): void {
     timeline.runDue();
+    if (stormCount > 0 && notifier.hasOutput(accounts.getAccount())) {
+      alarm.storm(stormCount);
+      stormCount = 0;
+    }
     if (now() - watchedAt >= watchEveryMs / speed) {
       watchedAt = now();
       alarm.watch();
