@@ -1,15 +1,25 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
+import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { reportFailure } from "./failure.ts";
+import { registerSandbox } from "./sandbox.ts";
+import { registerServe } from "./serve.ts";
+import { registerSetup } from "./setup/setup.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
 
 /**
  * One line a command. A command's file imports nothing heavy at its top: what does the work is imported inside the
  * action, so that `tocsin --help` starts at once.
  */
-const registrations: readonly ((program: Command, context: CliContext) => void)[] = [registerUpstream];
+const registrations: readonly ((program: Command, context: CliContext) => void)[] = [
+  registerServe,
+  registerSetup,
+  registerCheck,
+  registerUpstream,
+  registerSandbox,
+];
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
 export function buildProgram(context: CliContext): Command {
@@ -35,7 +45,7 @@ export function buildProgram(context: CliContext): Command {
     })
     .addHelpText(
       "after",
-      "\nExample:\n  $ tocsin upstream account\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
+      "\nExamples:\n  $ tocsin check\n  $ tocsin serve\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
     );
   for (const register of registrations) register(program, context);
   return program;

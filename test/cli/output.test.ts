@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/context.ts";
 import { AlreadyTold, reportFailure } from "../../src/cli/failure.ts";
 import { createStyle, openOutput } from "../../src/cli/output.ts";
+import { buildProgram } from "../../src/cli/program.ts";
 import { OutputClosed } from "../../src/cli/write-text.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
@@ -153,7 +154,7 @@ describe("the command line", () => {
   it("explains itself with an example", async () => {
     const run = await runTocsin(["--help"]);
     expect(run.status).toBe(0);
-    expect(run.stdout).toContain("Example");
+    expect(run.stdout).toContain("Examples:");
   });
 
   it.each([[["nonsense"]], [["--nonsense"]], [[]], [["upstream", "--nonsense"]]])(
@@ -171,6 +172,17 @@ describe("the command line", () => {
     const run = await runTocsin(["nonsense", "--json"]);
     expect(run.status).toBe(2);
     expect(run.json().error.code).toBe("usage");
+  });
+
+  it("explains every command with an example", () => {
+    const program = buildProgram(createTestContext().context);
+    const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+    for (const command of program.commands.flatMap(all)) {
+      const texts: string[] = [];
+      command.configureOutput({ writeOut: (text) => texts.push(text) }).outputHelp();
+      expect(texts.join(""), command.name()).toMatch(/Examples?:\n {2}\$ .*tocsin /);
+      expect(command.description(), command.name()).not.toBe("");
+    }
   });
 
   it("tells its version", async () => {
