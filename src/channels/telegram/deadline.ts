@@ -1,4 +1,4 @@
-export interface Deadline {
+interface Deadline {
   signal: AbortSignal;
   /** Must be called, or the timer and the listener stay. */
   clear(): void;

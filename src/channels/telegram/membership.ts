@@ -1,7 +1,7 @@
 import type { Outcome } from "../../core/delivery.ts";
 
 /** The parts of `getChat` that tell whether the bot could write there. */
-export interface ChatFacts {
+interface ChatFacts {
   type?: string;
   title?: string;
   is_forum?: boolean;
@@ -9,7 +9,7 @@ export interface ChatFacts {
 }
 
 /** The parts of `getChatMember` about the bot itself. */
-export interface MemberFacts {
+interface MemberFacts {
   status?: string;
   can_post_messages?: boolean;
   can_send_messages?: boolean;

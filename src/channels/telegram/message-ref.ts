@@ -4,7 +4,7 @@
  * The chat belongs to it because Telegram numbers messages per chat: after a group became a supergroup, number 57 there
  * is somebody else's message, and an edit of it would overwrite another alert.
  */
-export interface MessageRef {
+interface MessageRef {
   chatId: string;
   messageId: number;
 }

@@ -4,11 +4,12 @@ import type { Channel, SendContext } from "../../core/ports.ts";
 import type { TelegramDestination } from "../../core/rules.ts";
 import type { Answer } from "./answer.ts";
 import type { BotApi, BotApiMethod } from "./bot-api.ts";
-import { classify, type Optional } from "./classify.ts";
+import { classify } from "./classify.ts";
 import { startDeadline } from "./deadline.ts";
 import { judgeMembership } from "./membership.ts";
 import { formatMessageRef, messageIdIn } from "./message-ref.ts";
 import { createRedactor } from "./redact.ts";
+import type { Optional } from "./refusal-table.ts";
 
 type TelegramMessage = Extract<Message, { kind: "telegram" }>;
 type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<Answer>;

@@ -14,7 +14,7 @@ export interface StandInCall {
   botId?: string;
   method: string;
   chatId?: string;
-  /** HTTP status that was, or would have been, answered. */
+  /** HTTP status that was answered, or would have been for a delivered message; 0 for none. */
   status: number;
   /** Why it was refused. */
   description?: string;
@@ -40,6 +40,14 @@ interface Reply {
 
 const bodyLimitBytes = 1 << 20;
 
+/** What a request that was not carried out was answered all the same. */
+const statusOfLost: Readonly<Partial<Record<Fault["kind"], number>>> = {
+  error_500: 500,
+  bad_gateway: 502,
+  not_json: 200,
+  flood_unsaid: 429,
+};
+
 /** Answers `/bot<token>/<method>`; the promise ends when the answer is on its way, or withheld. */
 export async function answerBotRequest(
   deps: BotEndpointDeps,
@@ -53,7 +61,7 @@ export async function answerBotRequest(
 
   const headFault = deps.faults.take(method, undefined, "head");
   if (headFault !== undefined) {
-    deps.record({ ...call, fault: headFault.kind });
+    deps.record({ ...call, status: 0, fault: headFault.kind });
     request.socket.resetAndDestroy();
     return;
   }
@@ -89,7 +97,8 @@ export async function answerBotRequest(
   };
   if (fault === undefined) return send(response, run());
   const recordLost = () => {
-    deps.record({ ...call, chatId, parameters: parameters.all, status: 0, fault: fault.kind });
+    const status = statusOfLost[fault.kind] ?? 0;
+    deps.record({ ...call, chatId, parameters: parameters.all, status, fault: fault.kind });
   };
   await applyFault(deps, fault, { bot, chatId, response, run, recordLost });
 }

@@ -116,8 +116,8 @@ export const CallList: FC<{ calls: readonly StandInCall[] }> = ({ calls }) => (
         .reverse()
         .map((call) => (
           <li>
-            <span class={call.status === 200 ? "status good" : "status bad"}>
-              {call.status === 0 || call.status === undefined ? "lost" : call.status}
+            <span class={call.status === 200 && call.fault === undefined ? "status good" : "status bad"}>
+              {call.status === 0 ? "lost" : call.status}
             </span>
             <span>
               {call.method || "?"} {call.fault !== undefined && <em>{call.fault}</em>}

@@ -18,7 +18,7 @@ export interface ChatOptions {
   topics?: { id: number; name: string; closed?: boolean }[];
 }
 
-export interface Topic {
+interface Topic {
   id: number;
   name: string;
   closed: boolean;
@@ -54,7 +54,7 @@ export interface StandInChat {
   messages: StandInMessage[];
 }
 
-export interface Update {
+interface Update {
   update_id: number;
   [content: string]: unknown;
 }
@@ -75,7 +75,7 @@ export interface World {
   onChange(listener: (chatId: string) => void): () => void;
 }
 
-export type NewMessage = Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">;
+type NewMessage = Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">;
 
 /** Older messages of a chat are forgotten beyond this many. */
 const messagesKept = 20_000;
