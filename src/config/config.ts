@@ -15,6 +15,8 @@ export interface ServerSettings {
   publicUrl?: string;
   /** `host` is not this machine's own loopback, or `publicUrl` names a host of the network. */
   isPublic: boolean;
+  /** It runs on Fly (`FLY_APP_NAME`), whose proxy tells the client's address in `Fly-Client-IP`. */
+  isBehindFly: boolean;
 }
 
 export interface IntakeSettings {

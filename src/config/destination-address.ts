@@ -4,7 +4,7 @@ import type { Destination } from "../core/rules.ts";
 export function addressesOf(destination: Destination): string[] {
   switch (destination.type) {
     case "telegram":
-      return [`telegram ${destination.bot.id} ${destination.chatId} ${destination.topicId ?? ""}`];
+      return [`telegram ${destination.chatId} ${destination.topicId ?? ""}`];
     case "email":
       return destination.to.map((address) => `email ${address.toLowerCase()}`);
     case "webhook":

@@ -5,8 +5,7 @@ import { AppError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import { findTokenWeakness } from "./token-strength.ts";
 
-export const secretNames = ["webhook-secret", "admin-token"] as const;
-export type SecretName = (typeof secretNames)[number];
+export type SecretName = "webhook-secret" | "admin-token";
 
 export interface GivenSecrets {
   webhookSecret?: Secret;

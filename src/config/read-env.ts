@@ -29,7 +29,7 @@ export interface EnvSettings {
   email: { account?: EmailAccount; from?: string; to: string[] };
 }
 
-export const defaultTelegramApiRoot = "https://api.telegram.org";
+const defaultTelegramApiRoot = "https://api.telegram.org";
 
 /** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
 export function envText(env: Env, name: string): string | undefined {
@@ -77,7 +77,17 @@ function readServer(env: Env, problems: ProblemList): ServerSettings {
     const why = "is not https: the webhook's secret and the page's session travel in the clear";
     problems.warn("PUBLIC_URL", why, "put a proxy with a certificate in front, and write https://");
   }
-  return { port, host, isPublic, ...(publicUrl === undefined ? {} : { publicUrl }) };
+  if (flyApp !== undefined && isLoopback(host)) {
+    const why = "is an address that nobody outside of the machine can reach, not even Fly's proxy";
+    problems.warn("HOST", why, "set HOST=0.0.0.0");
+  }
+  return {
+    port,
+    host,
+    isPublic,
+    isBehindFly: flyApp !== undefined,
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+  };
 }
 
 function readHost(value: unknown): string | Refusal {
@@ -100,7 +110,7 @@ function readPublicUrl(value: unknown): string | Refusal {
   );
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 

@@ -36,7 +36,7 @@ const whole = (least: number, most: number) => field(readNumber({ least, most, w
 const number = (least: number, most: number) => field(readNumber({ least, most, whole: false }));
 const flag = field(readFlag);
 
-export const paceSchema = z.strictObject({
+const paceSchema = z.strictObject({
   perSecond: number(0.001, 1000).optional(),
   perMinute: number(0.01, 60_000).optional(),
 });

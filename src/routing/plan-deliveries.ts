@@ -1,3 +1,4 @@
+import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery, Route } from "../core/rules.ts";
 
 /** How a delivery to one destination would start. */
@@ -36,20 +37,4 @@ export function planDeliveries(
     }
     return delivery;
   });
-}
-
-/** Addresses of webhooks hold secrets, so there the destination's name stands for them. */
-export function recipientsOf(destination: Destination): string[] {
-  switch (destination.type) {
-    case "telegram":
-      return [destination.chatId];
-    case "email":
-      return [...new Set(destination.to)];
-    case "webhook":
-    case "slack":
-    case "discord":
-    case "ntfy":
-    case "apprise":
-      return [destination.name];
-  }
 }

@@ -2,6 +2,7 @@ import type { Severity } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import type { MatchInput } from "./field-values.ts";
+import { compileMatchers } from "./matcher.ts";
 import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
 import { planDeliveries, type Start } from "./plan-deliveries.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
@@ -35,6 +36,8 @@ export interface Router {
    * @param now epoch milliseconds
    */
   route(input: RouteInput, mutes: Mute[], now: number): RoutingResult;
+  /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
+  checkMute(mute: Mute): void;
 }
 
 interface Target {
@@ -96,7 +99,7 @@ export function createRouter(rules: Rules): Router {
     return { decisions, deliveries };
   }
 
-  return { route };
+  return { route, checkMute: (mute) => void compileMatchers(mute.matchers) };
 }
 
 function toTarget(destination: Destination): Target {

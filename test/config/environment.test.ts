@@ -5,7 +5,7 @@ const strong = "k3Jd-92mXq_0aLzPw7TtYbRs";
 
 test("an empty environment gives the documented defaults", () => {
   const config = load(undefined);
-  expect(config.server).toEqual({ port: 8080, host: "127.0.0.1", isPublic: false });
+  expect(config.server).toEqual({ port: 8080, host: "127.0.0.1", isPublic: false, isBehindFly: false });
   expect(config).toMatchObject({ dataDir: "/srv/tocsin/data", logLevel: "info" });
   expect(config.intake).toEqual({ maxBodyBytes: 1_048_576, idempotencyPaths: [] });
   expect(config.configFile).toBeUndefined();
@@ -140,6 +140,13 @@ describe("SMTP_URL", () => {
 });
 
 describe("where the outside reaches it", () => {
+  test("warns on Fly of an address that its proxy cannot reach", () => {
+    const where = (env: Record<string, string>) =>
+      load(undefined, env).warnings.map((warning) => warning.where);
+    expect(where({ FLY_APP_NAME: "x" })).toContain("HOST");
+    expect(where({ FLY_APP_NAME: "x", HOST: "0.0.0.0" })).not.toContain("HOST");
+  });
+
   test("PUBLIC_URL, without a trailing slash, or the app's address on Fly", () => {
     expect(load(undefined, { PUBLIC_URL: "https://a.example.com/" }).server.publicUrl).toBe(
       "https://a.example.com",
@@ -170,7 +177,7 @@ describe("where the outside reaches it", () => {
 describe("tokens that could be guessed", () => {
   test.each([
     "short",
-    "x".repeat(21),
+    "k3Jd-92mXq_0aLzPw7TtY",
     "a".repeat(40),
     "change-me-change-me-change-me",
     `${strong}/../x`,

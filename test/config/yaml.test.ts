@@ -25,12 +25,7 @@ describe("the example file", () => {
     expect(config.warnings).toEqual([]);
     const types = ["telegram", "telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
     expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
-    expect(config.rules.routes.map(({ name }) => name)).toEqual([
-      "record",
-      "critical",
-      "large-moves",
-      "rest",
-    ]);
+    expect(config.rules.routes.map(({ name }) => name)).toEqual(["critical", "large-moves", "rest"]);
   });
 
   test("means what its comments say", () => {
