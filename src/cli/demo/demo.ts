@@ -1,0 +1,30 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+
+export interface DemoOptions {
+  port?: number;
+  for?: number;
+  storm?: number;
+}
+
+/** `tocsin demo`: the whole job on this machine, with no account anywhere. */
+export function registerDemo(program: Command, context: CliContext): void {
+  const command = program
+    .command("demo")
+    .description("show the whole job on this machine: a service, setup, the relay, a chat and a mailbox")
+    .option("--port <n>", "port of the log page (default: PORT, 8080, or any free one)", parseWhole)
+    .option("--for <seconds>", "end by itself after so long (default: until Ctrl-C)", parseWhole)
+    .option("--storm <n>", "also send so many alerts at once, after ten seconds", parseWhole)
+    .action(async (options: DemoOptions, self: Command) => {
+      const { runDemo } = await import("./run-demo.ts");
+      await runDemo(options, context, openOutput(context, self));
+    });
+  addExamples(command, "tocsin demo", "tocsin demo --storm 1000");
+}
+
+function parseWhole(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("give a whole number");
+  return Number(text);
+}

@@ -1,0 +1,54 @@
+import type { Store } from "../../core/store.ts";
+import type { AlertSummary } from "../../core/store.ts";
+import type { Output, StyleName } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
+
+const settled = new Set(["sent", "failed", "digested", "muted", "expired", "held"]);
+
+/** Prints one line an alert once every delivery of it has ended; ends when `stop` is aborted. */
+export function narrate(store: Store, output: Output, stop: AbortSignal): void {
+  let version = 0;
+  let reading = false;
+  let again = false;
+  const told = new Set<string>();
+
+  async function read(): Promise<void> {
+    if (reading) {
+      again = true;
+      return;
+    }
+    reading = true;
+    do {
+      again = false;
+      const changes = await store.listChanges(version, 200);
+      for (const alert of changes) {
+        version = Math.max(version, alert.version);
+        if (told.has(alert.id) || !alert.deliveries.every(({ state }) => settled.has(state))) continue;
+        if (alert.routedAt === undefined) continue;
+        told.add(alert.id);
+        await output.print(`${lineOf(alert, output)}\n`);
+      }
+      again ||= changes.length === 200;
+    } while (again && !stop.aborted);
+    reading = false;
+  }
+
+  const off = store.onChange(() => {
+    read().catch(() => {});
+  });
+  stop.addEventListener("abort", off, { once: true });
+}
+
+function lineOf(alert: AlertSummary, output: Output): string {
+  const { style } = output;
+  const time = new Date(alert.receivedAt).toISOString().slice(11, 19);
+  const severity = alert.facts?.severity ?? "unknown";
+  const status = alert.facts?.status === "resolved" ? "resolved" : severity;
+  const went = alert.deliveries.map(({ destination, recipient, channel, state }) => {
+    const name = channel === "email" ? recipient : destination;
+    return state === "sent" ? name : `${name} (${state})`;
+  });
+  const title = terminalText(alert.facts?.title ?? "").slice(0, 68).padEnd(68);
+  const color: StyleName = status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
+  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || "no route wants it"}`;
+}
