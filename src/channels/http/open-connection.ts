@@ -50,12 +50,15 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
       autoSelectFamilyAttemptTimeout: 2_000,
     });
     let done = false;
+    let failed = false;
+    let socket: Socket | undefined;
     const finish = (connection: Connection): void => {
       if (done) return;
       done = true;
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
-      if ("fault" in connection) socket?.destroy();
+      failed = "fault" in connection;
+      if (failed) socket?.destroy();
       settle(connection);
     };
     const onAbort = (): void => finish({ fault: abortedFault });
@@ -73,7 +76,9 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
         else finish({ socket: opened });
       },
     );
-    const socket = opening as Socket | undefined;
+    socket = opening as Socket | undefined;
+    // A look-up may end the whole thing before the connector returns.
+    if (failed) socket?.destroy();
   });
 }
 

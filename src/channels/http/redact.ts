@@ -17,9 +17,14 @@ export function createRedactor(secrets: readonly string[]): Redact {
   return (text) => ordered.reduce((clean, form) => clean.replaceAll(form, "***"), text);
 }
 
-/** The parts of an address that let their holder in: user and password, long path segments, the query's values. */
+/**
+ * The parts of an address that let their holder in: user and password, the query's values, and path segments that are
+ * long and no plain word (`services`).
+ */
 export function secretsOfUrl(url: URL): string[] {
-  const segments = url.pathname.split("/").filter((segment) => segment.length >= 8);
+  const segments = url.pathname
+    .split("/")
+    .filter((segment) => segment.length >= 8 && !/^[a-z]{8,12}$/.test(segment));
   const path = url.pathname + url.search;
   return [
     url.href,

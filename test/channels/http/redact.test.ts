@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRedactor, secretsOfUrl, toOneLine } from "../../../src/channels/http/redact.ts";
+import { parseRetryAfter } from "../../../src/channels/http/retry-after.ts";
+
+describe("redaction", () => {
+  const url = new URL(
+    "https://user:pass-word@hooks.example.com/services/T000/tok%20en-canary?key=query-canary",
+  );
+  const redact = createRedactor(secretsOfUrl(url));
+
+  it.each([
+    url.href,
+    "tok%20en-canary",
+    "tok en-canary",
+    "query-canary",
+    "pass-word",
+    url.pathname,
+    JSON.stringify(url.href).replaceAll("/", "\\/"),
+  ])("hides %s", (echoed) => {
+    const clean = redact(`before ${echoed} after`);
+    expect(clean).toMatch(/^before .* after$/);
+    expect(clean).not.toMatch(/canary|pass-word/);
+  });
+
+  it("leaves other words alone", () => {
+    expect(redact("invalid_blocks at /services")).toBe("invalid_blocks at /services");
+  });
+
+  it("ignores what is too short to be a secret", () => {
+    expect(createRedactor(["", "a", "ok"])("a okay day")).toBe("a okay day");
+  });
+});
+
+describe("one line", () => {
+  it("holds no control, no lone surrogate and no more than it may", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 400 }),
+        fc.integer({ min: 1, max: 60 }),
+        (text, max) => {
+          const line = toOneLine(text, max);
+          expect(line.length).toBeLessThanOrEqual(max);
+          expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}\u202a-\u202e]/u);
+        },
+      ),
+    );
+  });
+});
+
+describe("Retry-After", () => {
+  const nowMs = Date.parse("2026-11-20T12:00:00Z");
+  it.each([
+    ["0", 0],
+    ["120", 120_000],
+    [" 3 ", 3_000],
+    ["0.25", 250],
+    ["86400", 86_400_000],
+    ["Fri, 20 Nov 2026 12:00:30 GMT", 30_000],
+    ["Friday, 20-Nov-26 12:00:30 GMT", 30_000],
+    ["Fri, 20 Nov 2026 11:00:00 GMT", 0],
+    ["-5", undefined],
+    ["soon", undefined],
+    ["", undefined],
+    ["1e9", undefined],
+    [undefined, undefined],
+  ])("reads %j as %j milliseconds", (value, expected) => {
+    expect(parseRetryAfter(value, nowMs)).toBe(expected);
+  });
+});
