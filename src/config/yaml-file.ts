@@ -47,6 +47,14 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
   function toValue(node: unknown, path: ConfigPath): unknown {
     const resolved = isAlias(node) ? node.resolve(document) : node;
     nodes += 1;
+    if (isAlias(node) && resolved === undefined) {
+      problems.push({
+        where: whereOf(node),
+        path: formatPath(path),
+        message: "there is no anchor of this name above",
+        instead: "put a text that begins with * in quotes",
+      });
+    }
     if (nodes > maxNodes || path.length > maxDepth) return null;
     if (isMap(resolved)) {
       return Object.fromEntries(

@@ -74,6 +74,14 @@ test("gives machines the same, as one document", async () => {
   });
 });
 
+test("a path that is no file is a mistake, not a crash", async () => {
+  for (const path of ["gone.yaml", "."]) {
+    const run = await runCheck(["--config", path, "--json"], { cwd: folder, env });
+    expect(run.status).toBe(2);
+    expect(run.json().data.problems).toHaveLength(1);
+  }
+});
+
 test("warnings go beside the result", async () => {
   const run = await runCheck([], { cwd: folder, env: {} });
   expect(run.status).toBe(0);

@@ -137,6 +137,21 @@ describe("lines and words of mistakes", () => {
     expect(problemsOf(yaml)[0]).toMatchObject({ where, message: expect.stringContaining("not YAML") });
   });
 
+  test("a text that begins with * is told to need quotes, once", () => {
+    expect(
+      problemsOf(
+        "routes: [{ match: { title: *tvl }, to: x }]\ndestinations: { x: { type: ntfy, topic: x } }",
+      ),
+    ).toEqual([
+      {
+        where: "tocsin.yaml:1:28",
+        path: "routes[0].match.title",
+        message: "there is no anchor of this name above",
+        instead: "put a text that begins with * in quotes",
+      },
+    ]);
+  });
+
   test.each([
     ["destinations: []", "destinations"],
     ["destinations: { ops: }", "destinations.ops"],
