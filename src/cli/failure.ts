@@ -1,19 +1,8 @@
 import { AppError, exitStatusOf } from "../core/errors.ts";
 import type { CliContext } from "./context.ts";
-import { createStyle, errorDocument } from "./output.ts";
+import { AlreadyTold, createStyle, errorDocument } from "./output.ts";
 import { terminalText } from "./terminal-text.ts";
 import { isClosedPipe, OutputClosed, writeText } from "./write-text.ts";
-
-/** Thrown after a failure whose JSON document is complete already: it is told on stderr and sets the exit status only. */
-export class AlreadyTold extends Error {
-  readonly error: AppError;
-
-  constructor(error: AppError) {
-    super(error.message);
-    this.name = "AlreadyTold";
-    this.error = error;
-  }
-}
 
 /**
  * Tells a failure in one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.

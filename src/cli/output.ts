@@ -7,16 +7,30 @@ import { formatFields, formatTable, layOutTable, type TableColumn, type TableLay
 import { terminalText } from "./terminal-text.ts";
 import { writeText } from "./write-text.ts";
 
-export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export type Style = (name: StyleName, text: string) => string;
 
 /** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
-export interface ListWriter {
+interface ListWriter {
   item(value: unknown): Promise<void>;
   /** Ends the document. `meta` stands beside `data`. */
   close(meta?: Record<string, unknown>): Promise<void>;
-  /** Ends the document with an `error` beside the items that were written; the command must throw all the same. */
-  fail(error: AppError): Promise<void>;
+  /**
+   * Ends the document with an `error` beside the items that were written. Returns what the command is to throw: the error
+   * itself when nothing was written, so that the document is an error like any other.
+   */
+  fail(error: AppError): Promise<AppError | AlreadyTold>;
+}
+
+/** Thrown after a failure whose JSON document is complete already: it is told on stderr and sets the exit status only. */
+export class AlreadyTold extends Error {
+  readonly error: AppError;
+
+  constructor(error: AppError) {
+    super(error.message);
+    this.name = "AlreadyTold";
+    this.error = error;
+  }
 }
 
 /**
@@ -32,7 +46,7 @@ export interface Output {
   /** The command's result, once: `data` for machines, or the text that `forPeople` makes. */
   result(data: unknown, forPeople: () => string, meta?: Record<string, unknown>): Promise<void>;
   /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
-  openList(): Promise<ListWriter>;
+  openList(): ListWriter;
   /** Text for people on stdout, as it stands. Does nothing with `--json`. */
   print(text: string): Promise<void>;
   /** One line on stderr: something worth knowing besides the result. */
@@ -84,16 +98,28 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
 }
 
-async function openJsonList(out: (text: string) => Promise<void>): Promise<ListWriter> {
+function openJsonList(out: (text: string) => Promise<void>): ListWriter {
+  let begun = false;
+  const begin = async () => {
+    if (!begun) await out('{"data":[');
+    begun = true;
+  };
   let separator = "";
-  await out('{"data":[');
   return {
     item: async (value) => {
+      await begin();
       await out(`${separator}\n${JSON.stringify(value)}`);
       separator = ",";
     },
-    close: (meta) => out(meta === undefined ? "\n]}\n" : `\n],"meta":${JSON.stringify(meta)}}\n`),
-    fail: (error) => out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`),
+    close: async (meta) => {
+      await begin();
+      await out(meta === undefined ? "\n]}\n" : `\n],"meta":${JSON.stringify(meta)}}\n`);
+    },
+    fail: async (error) => {
+      if (!begun) return error;
+      await out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`);
+      return new AlreadyTold(error);
+    },
   };
 }
 

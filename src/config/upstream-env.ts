@@ -21,7 +21,7 @@ export interface UpstreamSettings {
   equitiesPricePath: string;
 }
 
-export const defaultEquitiesPricePath = "/v1/equities/price";
+const defaultEquitiesPricePath = "/v1/equities/price";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -20,13 +20,13 @@ import { type Page, type WalkEnd, type WalkOptions, walkPages } from "./page-wal
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
 
 /** What to change; an absent member stays as it is, `null` turns that output off. */
-export interface AlertOutputsChange {
+interface AlertOutputsChange {
   webhookUrl?: string | null;
   /** Starts with `-`. */
   messengerChannelId?: string | null;
 }
 
-export interface SetOutputsAnswer {
+interface SetOutputsAnswer {
   alertOutputs: AlertOutputs;
   message?: string;
   /** `read-back`: no answer came to the change itself, and reading the account showed that it was made. */
@@ -41,7 +41,7 @@ export interface MetricsQuery {
   keys?: readonly string[];
 }
 
-export interface HistoryQuery {
+interface HistoryQuery {
   key: string;
   /** Epoch milliseconds; sent as whole Unix seconds, rounded outwards. */
   fromAt?: number;
@@ -188,7 +188,7 @@ async function readBack(
 }
 
 function notMade(failure: AppError): AppError {
-  return new AppError(failure.code, `${failure.message}; read back, the outputs are not changed`, {
+  return new AppError(failure.code, `${failure.message}; read back, the outputs are not changed so far`, {
     hint: failure.hint,
   });
 }

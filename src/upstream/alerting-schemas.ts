@@ -12,7 +12,7 @@ const output = z
   .nullish()
   .transform((value) => value ?? null);
 
-export const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelId: output });
+const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelId: output });
 
 const noOutputs = { webhookUrl: null, messengerChannelId: null };
 
@@ -20,7 +20,7 @@ const noOutputs = { webhookUrl: null, messengerChannelId: null };
  * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs
  * must not take an answer that does not tell them for one that says there are none.
  */
-export const accountSchema = z
+const accountSchema = z
   .looseObject({
     id: z.string(),
     accountName: z.string().nullish(),
@@ -59,10 +59,10 @@ export const historyAnswerSchema = z.looseObject({
 });
 
 /** Fields are not documented. */
-export const metricSchema = z.looseObject({});
-export const tokenSchema = z.looseObject({});
-export const userSchema = z.looseObject({});
-export const subscriptionSchema = z.looseObject({
+const metricSchema = z.looseObject({});
+const tokenSchema = z.looseObject({});
+const userSchema = z.looseObject({});
+const subscriptionSchema = z.looseObject({
   subscription: z.looseObject({}),
   metric: z.looseObject({}).nullish(),
 });
@@ -74,7 +74,6 @@ export const subscriptionsAnswerSchema = z.looseObject({ data: z.array(subscript
 
 export type AlertOutputs = z.output<typeof alertOutputsSchema>;
 export type Account = z.output<typeof accountSchema>;
-export type HistoryPoint = z.output<typeof pointSchema>;
 export type MetricHistory = z.output<typeof historyAnswerSchema>["data"];
 export type Metric = z.output<typeof metricSchema>;
 export type Token = z.output<typeof tokenSchema>;

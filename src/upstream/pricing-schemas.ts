@@ -71,19 +71,20 @@ const equityPriceSchema = z.looseObject({
   price: z.union([z.number(), z.string()]).nullable(),
 });
 
-/** The envelope is not documented: a list or one entry, under `data` as everywhere else or bare. */
-const equityPricesSchema = z.union([
-  z.array(equityPriceSchema),
-  equityPriceSchema.transform((entry) => [entry]),
-]);
+const unreadablePrices = "expected entries with symbol and price, under data or bare";
 
-export const equityPricesAnswerSchema = z.union([
-  z.looseObject({ data: equityPricesSchema }).transform((answer) => answer.data),
-  equityPricesSchema,
-]);
+/** The envelope is not documented: a list or one entry, under `data` as everywhere else or bare. */
+const equityPricesSchema = z.union(
+  [z.array(equityPriceSchema), equityPriceSchema.transform((entry) => [entry])],
+  { error: unreadablePrices },
+);
+
+export const equityPricesAnswerSchema = z.union(
+  [z.looseObject({ data: equityPricesSchema }).transform((answer) => answer.data), equityPricesSchema],
+  { error: unreadablePrices },
+);
 
 export type PoolState = z.output<typeof poolAnswerSchema>["data"];
 export type Ticker = z.output<typeof tickerAnswerSchema>["data"];
-export type EquitySymbol = z.output<typeof equitySymbolSchema>;
 export type EquitySymbols = z.output<typeof equitySymbolsAnswerSchema>;
 export type EquityPrice = z.output<typeof equityPriceSchema>;

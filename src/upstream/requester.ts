@@ -33,9 +33,9 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-export type QueryValue = string | number | readonly string[] | undefined;
+type QueryValue = string | number | readonly string[] | undefined;
 
-export interface UpstreamRequest {
+interface UpstreamRequest {
   method: "GET" | "PUT" | "POST";
   path: string;
   query?: Record<string, QueryValue>;
@@ -45,7 +45,7 @@ export interface UpstreamRequest {
   timeoutMs?: number;
 }
 
-export interface UpstreamAnswer {
+interface UpstreamAnswer {
   status: number;
   body: unknown;
 }
@@ -177,7 +177,7 @@ function mayRepeat(error: AppError, method: UpstreamRequest["method"]): boolean 
  * Lists are comma-separated with the commas as they are, which the interface asks for; the values between them are
  * encoded. An empty list is left out, as if it were not given.
  */
-export function toQuery(query: Record<string, QueryValue> = {}): string {
+function toQuery(query: Record<string, QueryValue> = {}): string {
   const parts: string[] = [];
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/context.ts";
-import { AlreadyTold, reportFailure } from "../../src/cli/failure.ts";
+import { reportFailure } from "../../src/cli/failure.ts";
 import { createStyle, openOutput } from "../../src/cli/output.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { OutputClosed } from "../../src/cli/write-text.ts";
@@ -33,7 +33,7 @@ describe("a command's result", () => {
 
   it("stays one document when it is written item by item", async () => {
     const { output, stdout } = open({ json: true });
-    const list = await output.openList();
+    const list = output.openList();
     await list.item({ n: 1 });
     await list.item({ n: 2 });
     await list.close({ pages: 1 });
@@ -42,17 +42,23 @@ describe("a command's result", () => {
 
   it("stays one document when a list breaks off, and says why", async () => {
     const { output, stdout, stderr, context } = open({ json: true });
-    const list = await output.openList();
+    const list = output.openList();
     await list.item(1);
     const error = new AppError("upstream_unreachable", "gone", { hint: "wait" });
-    await list.fail(error);
-    expect(await reportFailure(new AlreadyTold(error), context, true)).toBe(1);
+    expect(await reportFailure(await list.fail(error), context, true)).toBe(1);
     expect(JSON.parse(stdout())).toEqual({
       data: [1],
       error: { code: "upstream_unreachable", message: "gone", hint: "wait" },
     });
     expect(stderr()).toContain("gone");
   });
+});
+
+it("a list that fails before its first item is an error document like any other", async () => {
+  const { output, stdout, context } = open({ json: true });
+  const thrown = await output.openList().fail(new AppError("upstream_forbidden", "no"));
+  await reportFailure(thrown, context, true);
+  expect(JSON.parse(stdout())).toEqual({ error: { code: "upstream_forbidden", message: "no" } });
 });
 
 describe("a failure", () => {

@@ -103,6 +103,14 @@ describe("equities", () => {
     expect(seen[0]?.target).toBe("/v1/equities/price?symbols=AAPL,B%20F.B");
   });
 
+  it("say what was expected of an answer that holds no prices", async () => {
+    const { client } = await setUp(() => ({ json: { data: { AAPL: 1 } } }));
+    await expect(client.readEquityPrices(["AAPL"])).rejects.toMatchObject({
+      code: "upstream_bad_answer",
+      message: expect.stringContaining("expected entries with symbol and price"),
+    });
+  });
+
   it("ask where the setting says", async () => {
     const { client, seen } = await setUp(() => ({ json: { data: [] } }), {
       equitiesPricePath: "/v2/equities/{symbols}/last",

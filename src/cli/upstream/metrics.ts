@@ -2,7 +2,7 @@ import type { AppError } from "../../core/errors.ts";
 import type { MetricsQuery } from "../../upstream/alerting-client.ts";
 import type { Metric } from "../../upstream/alerting-schemas.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
-import { AlreadyTold, asAppError } from "../failure.ts";
+import { asAppError } from "../failure.ts";
 import type { TableLayout } from "../table.ts";
 import { OutputClosed } from "../write-text.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
@@ -48,7 +48,7 @@ export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Pr
 
 async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
   const { output } = run;
-  const writer = output.json ? await openJsonWriter(run) : createTableWriter(run);
+  const writer = output.json ? openJsonWriter(run) : createTableWriter(run);
   const count = { pages: 0, metrics: 0 };
   try {
     for (;;) {
@@ -79,16 +79,12 @@ interface PageWriter {
   fail(error: AppError): Promise<Error>;
 }
 
-async function openJsonWriter({ output }: UpstreamRun): Promise<PageWriter> {
-  const list = await output.openList();
+function openJsonWriter({ output }: UpstreamRun): PageWriter {
+  const list = output.openList();
   return {
+    ...list,
     write: async (metrics) => {
       for (const metric of metrics) await list.item(metric);
-    },
-    close: (meta) => list.close(meta),
-    fail: async (error) => {
-      await list.fail(error);
-      return new AlreadyTold(error);
     },
   };
 }
