@@ -114,6 +114,7 @@ describe("what an answer of Telegram means", () => {
   it.each([
     ["reply", "Bad Request: message to be replied not found"],
     ["reply", "Bad Request: replied message not found"],
+    ["reply", "Bad Request: REPLY_MESSAGE_ID_INVALID"],
     ["topic", "Bad Request: message thread not found"],
     ["topic", "Bad Request: TOPIC_CLOSED"],
     ["topic", "Bad Request: TOPIC_DELETED"],

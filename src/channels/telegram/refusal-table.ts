@@ -50,13 +50,9 @@ export const destinationRows: readonly Row[] = [
   },
 ];
 
-/** Order matters: the first row that speaks wins. */
+/** Order matters: the first row that speaks wins (`reply_message_id_invalid` holds `message_id_invalid`). */
 export const badRequestRows: readonly Row[] = [
   { says: ["message is not modified", "message_not_modified"], verdict: { kind: "done" } },
-  {
-    says: ["message to edit not found", "message can't be edited", "message_id_invalid", "message_edit_time"],
-    verdict: { kind: "rejected", scope: "message", reason: "edit_target_gone" },
-  },
   {
     says: [
       "message to be replied not found",
@@ -66,6 +62,10 @@ export const badRequestRows: readonly Row[] = [
       "reply_to_invalid",
     ],
     verdict: { kind: "without", part: "reply" },
+  },
+  {
+    says: ["message to edit not found", "message can't be edited", "message_id_invalid", "message_edit_time"],
+    verdict: { kind: "rejected", scope: "message", reason: "edit_target_gone" },
   },
   {
     says: [

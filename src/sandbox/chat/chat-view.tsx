@@ -21,7 +21,7 @@ export const ChatView: FC<{ chat: StandInChat }> = ({ chat }) => {
           {chat.membership === "muted" ? " · the bot may not write" : ""}
         </p>
       </header>
-      <ol class="messages">
+      <ol class="messages" id="messages" tabindex={0} aria-label="Messages, oldest first">
         {present.length > shown.length && (
           <li class="mark">{present.length - shown.length} older messages</li>
         )}

@@ -48,6 +48,7 @@ async function refresh() {
     const before = list();
     const known = new Set([...document.querySelectorAll(".message")].map((element) => element.id));
     const open = [...document.querySelectorAll("details[open]")].map((element) => element.id);
+    const focused = document.activeElement?.id ?? "";
     const stay = before !== null && !nearEnd(before);
     const top = before === null ? 0 : before.scrollTop;
     for (const element of document.querySelectorAll("[data-live]")) {
@@ -58,6 +59,7 @@ async function refresh() {
     for (const element of document.querySelectorAll(".message")) {
       if (known.size > 0 && !known.has(element.id)) element.classList.add("new");
     }
+    if (focused !== "") document.getElementById(focused)?.focus({ preventScroll: true });
     formatInstants();
     const after = list();
     if (after !== null) after.scrollTop = stay ? top : after.scrollHeight;

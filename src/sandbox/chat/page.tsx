@@ -66,9 +66,9 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
           <script src="/page.js" defer />
         </head>
         <body>
-          <p class="banner">
+          <header class="banner">
             <b>Stand-in for Telegram.</b> Nothing here leaves this machine. <span id="live-state">Live</span>
-          </p>
+          </header>
           <main>
             <ChatList chats={chats} current={chat?.id ?? ""} />
             {chat !== undefined && <ChatView chat={chat} />}
