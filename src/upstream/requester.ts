@@ -105,11 +105,8 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     const contentType = response.headers.get("content-type") ?? "";
     if (response.status < 200 || response.status > 299) {
       const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"), now());
-      throw describeRefusal(
-        { status: response.status, text, contentType, retryAfterMs },
-        where,
-        target.keyName,
-      );
+      const answer = { status: response.status, text: hideKey(text), contentType, retryAfterMs };
+      throw describeRefusal(answer, where, target.keyName);
     }
     if (text.trim() === "") return { status: response.status, body: null };
     try {
@@ -120,6 +117,11 @@ export function createRequester(target: Interface, options: UpstreamClientOption
         looksLikeHtml({ text, contentType }) ? "an HTML page" : "something that is not JSON",
       );
     }
+  }
+
+  /** A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it either. */
+  function hideKey(text: string): string {
+    return text.replaceAll(apiKey.reveal(), "***");
   }
 
   function headersOf(request: UpstreamRequest): Record<string, string> {
@@ -139,7 +141,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
         return await tryOnce(request, where);
       } catch (thrown) {
         throwIfCancelled(request.signal);
-        const error = withoutKey(asExpected(thrown, where), apiKey);
+        const error = asExpected(thrown, where);
         const { retryAfterMs } = error;
         const rateLimited = error.code === "upstream_rate_limited";
         const waitMs = mayRepeat(error, request.method)
@@ -158,10 +160,8 @@ export function createRequester(target: Interface, options: UpstreamClientOption
       const { body } = await send(request);
       const parsed = schema.safeParse(body);
       if (parsed.success) return parsed.data;
-      throw withoutKey(
-        badAnswer(`${target.name}: ${request.method} ${request.path}`, describeShape(parsed.error)),
-        apiKey,
-      );
+      const where = `${target.name}: ${request.method} ${request.path}`;
+      throw badAnswer(where, hideKey(describeShape(parsed.error)));
     },
   };
 }
@@ -224,13 +224,6 @@ function throwIfCancelled(signal: AbortSignal | undefined): void {
 function asExpected(thrown: unknown, where: string): AppError {
   if (thrown instanceof AppError) return thrown;
   return new AppError("internal", `${where}: ${thrown instanceof Error ? thrown.name : "unknown failure"}`);
-}
-
-/** A service may quote the key that it was sent. */
-function withoutKey(error: AppError, apiKey: Secret): AppError {
-  const key = apiKey.reveal();
-  if (key !== "" && error.message.includes(key)) error.message = error.message.replaceAll(key, "***");
-  return error;
 }
 
 async function defaultSleep(ms: number, signal?: AbortSignal): Promise<void> {
