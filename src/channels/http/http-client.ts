@@ -6,7 +6,7 @@ import { createAddressPolicy } from "./address-policy.ts";
 import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
 import { openConnection, type ResolveHost } from "./open-connection.ts";
-import { createRedactor, toOneLine } from "./redact.ts";
+import { createRedactor, decodePart, toOneLine } from "./redact.ts";
 
 /** What every HTTP channel is given. */
 export interface HttpChannelOptions {
@@ -123,7 +123,7 @@ export function parseDestinationUrl(text: string, destination: { name: string; d
 /** User and password of an address become the header that a browser would make of them. */
 export function basicAuthOf(url: URL): Record<string, string> {
   if (url.username === "" && url.password === "") return {};
-  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const pair = `${decodePart(url.username)}:${decodePart(url.password)}`;
   return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
 }
 

@@ -30,10 +30,10 @@ export function secretsOfUrl(url: URL): string[] {
     url.href,
     ...(path.length >= 8 ? [path, url.pathname] : []),
     ...segments,
-    ...segments.map(decode),
+    ...segments.map(decodePart),
     ...[...url.searchParams.values()].filter((value) => value.length >= 6),
-    decode(url.username),
-    decode(url.password),
+    decodePart(url.username),
+    decodePart(url.password),
   ].filter((part) => part.length >= minSecretLength && part !== "/");
 }
 
@@ -52,7 +52,8 @@ export function toOneLine(text: string, maxLength: number): string {
     : `${whole.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
-function decode(text: string): string {
+/** Percent-decoded; as it stands where that cannot be done. */
+export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
