@@ -23,19 +23,41 @@ export function compileQuietHours(quietHours: QuietHours, timeZone: string): Fin
   const description = `quiet hours ${quietHours.from} to ${quietHours.to} ${timeZone}`;
   const endsNextDay = minutesOf(to) <= minutesOf(from);
 
+  let known: LocalDay | undefined;
+
+  /** Reading the wall clock costs a tenth of a millisecond, so a day is read once. */
+  function dayAt(at: number): LocalDay {
+    if (known !== undefined && known.startsAt <= at && at < known.endsAt) return known;
+    const { year, month, day, weekday } = clock.wallTimeAt(at);
+    const windows = [1, 0].flatMap((daysAgo) => {
+      if (quietHours.days !== undefined && !quietHours.days.includes((weekday - daysAgo + 7) % 7)) return [];
+      const firstDay = day - daysAgo;
+      const startsAt = clock.instantOf(year, month, firstDay, from.hour, from.minute);
+      const lastDay = endsNextDay ? firstDay + 1 : firstDay;
+      return [{ startsAt, endsAt: clock.instantOf(year, month, lastDay, to.hour, to.minute) }];
+    });
+    known = {
+      startsAt: clock.instantOf(year, month, day, 0, 0),
+      endsAt: clock.instantOf(year, month, day + 1, 0, 0),
+      windows,
+    };
+    return known;
+  }
+
   return (at) => {
-    const today = clock.wallTimeAt(at);
-    for (const daysAgo of [1, 0]) {
-      const weekday = (today.weekday - daysAgo + 7) % 7;
-      if (quietHours.days !== undefined && !quietHours.days.includes(weekday)) continue;
-      const day = today.day - daysAgo;
-      const endDay = endsNextDay ? day + 1 : day;
-      const startsAt = clock.instantOf(today.year, today.month, day, from.hour, from.minute);
-      const endsAt = clock.instantOf(today.year, today.month, endDay, to.hour, to.minute);
-      if (startsAt <= at && at < endsAt) return { endsAt, description };
-    }
-    return undefined;
+    const window = dayAt(at).windows.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt);
+    return window === undefined ? undefined : { endsAt: window.endsAt, description };
   };
+}
+
+interface Span {
+  startsAt: number;
+  endsAt: number;
+}
+
+/** A day on the wall clock, with the windows that began on it or on the day before. */
+interface LocalDay extends Span {
+  windows: Span[];
 }
 
 interface TimeOfDay {

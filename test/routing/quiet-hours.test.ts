@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { QuietHours } from "../../src/core/rules.ts";
 import { compileQuietHours } from "../../src/routing/quiet-hours.ts";
@@ -45,4 +46,33 @@ test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
 ])("%s", (_what, over, zone, at, endsAt) => {
   const found = compileQuietHours({ ...night, ...over }, zone)(Date.parse(at));
   expect(found === undefined ? undefined : new Date(found.endsAt).toISOString()).toBe(endsAt);
+});
+
+test("what it remembers of a day changes no answer", () => {
+  const zones = [
+    "Europe/Zurich",
+    "America/Havana",
+    "Africa/Cairo",
+    "Australia/Lord_Howe",
+    "America/Asuncion",
+  ];
+  const hour = fc.integer({ min: 0, max: 23 }).map((value) => `${String(value).padStart(2, "0")}:30`);
+  // Around the nights on which clocks change, half an hour at a time.
+  const instant = fc
+    .tuple(fc.constantFrom("2024-03-24", "2024-03-31", "2024-10-06", "2026-03-29", "2026-10-25"), fc.nat(400))
+    .map(([day, halfHours]) => Date.parse(`${day}T00:00:00Z`) - 86_400_000 + halfHours * 1_800_000);
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      hour,
+      hour,
+      fc.array(instant, { minLength: 1, maxLength: 12 }),
+      (zone, from, to, instants) => {
+        const quietHours = { from, to, except: [] };
+        const find = compileQuietHours(quietHours, zone);
+        for (const at of instants) expect(find(at)).toEqual(compileQuietHours(quietHours, zone)(at));
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
