@@ -35,7 +35,9 @@ function describeFailure(error: AppError, thrown: unknown, context: CliContext):
   const lines = [`${style("red", "error:")} ${toLines(error.message)}`];
   if (error.hint !== undefined) lines.push(`${style("dim", "hint:")}  ${toLines(error.hint)}`);
   const wantsStack = context.env.LOG_LEVEL === "debug" || context.env.LOG_LEVEL === "trace";
-  if (wantsStack && thrown instanceof Error) lines.push(thrown.stack ?? "");
+  // The cause of an expected error may be a library's, and hold what must not be shown.
+  const defect = error.code === "internal" && error.cause instanceof Error ? error.cause : thrown;
+  if (wantsStack && defect instanceof Error) lines.push(defect.stack ?? "");
   return `${lines.join("\n")}\n`;
 }
 

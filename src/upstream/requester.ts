@@ -121,7 +121,8 @@ export function createRequester(target: Interface, options: UpstreamClientOption
 
   /** A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it either. */
   function hideKey(text: string): string {
-    return text.replaceAll(apiKey.reveal(), "***");
+    const key = apiKey.reveal();
+    return key === "" ? text : text.replaceAll(key, "***");
   }
 
   function headersOf(request: UpstreamRequest): Record<string, string> {
