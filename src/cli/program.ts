@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
+import { registerDemo } from "./demo/demo.ts";
 import { reportFailure } from "./failure.ts";
 import { registerSandbox } from "./sandbox.ts";
 import { registerServe } from "./serve.ts";
@@ -19,6 +20,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerCheck,
   registerUpstream,
   registerSandbox,
+  registerDemo,
 ];
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
