@@ -7,11 +7,12 @@ import type { Destination, PlannedDelivery } from "../core/rules.ts";
 import type { DueDelivery, FallbackCall, Store } from "../core/store.ts";
 import { concurrencyOf, paceKeysOf } from "./accounts.ts";
 import { callChannel } from "./call-channel.ts";
+import { type Claim, leaseEnd } from "./claim-session.ts";
 import { type HealthKeeper, isProbed } from "./health-keeper.ts";
 import type { Pacer } from "./pacing.ts";
 import { type ClaimPlan, planClaim } from "./plan-claim.ts";
 import { scheduleOf } from "./policy.ts";
-import type { Claim, Teller } from "./teller.ts";
+import type { Teller } from "./teller.ts";
 
 /** The way out to one destination. Lanes share nothing that one could hold up for another. */
 export interface Lane {
@@ -144,15 +145,16 @@ export function createLane(deps: LaneDeps): Lane {
         token,
         deliverySeqs: plan.deliveries.map((delivery) => delivery.seq),
         now,
-        leaseUntil: now + Math.max(settings.leaseMs, settings.sendTimeoutMs * 2),
+        leaseUntil: leaseEnd(destination, settings, now),
         digestId,
       },
       pacer.take(keys, now),
     );
-    if (deliveries.length === 0) return 0;
+    const [newest, ...rest] = deliveries;
+    if (!newest) return 0;
     const digest =
       plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
-    const telling = tell({ token, deliveries, digest }, stop);
+    const telling = tell({ token, deliveries: [newest, ...rest], digest }, stop);
     if (concurrencyOf(destination) === 1) await telling;
     return 0;
   }

@@ -1,0 +1,79 @@
+import type { Alert } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Message } from "../core/message.ts";
+import type { Destination } from "../core/rules.ts";
+import type { ClaimedDelivery, DeliveryProgress, Thread } from "../core/store.ts";
+import type { Telling } from "../core/telling.ts";
+import type { Claim } from "./claim-session.ts";
+import { alertOf, type Composer } from "./compose.ts";
+import type { HealthKeeper } from "./health-keeper.ts";
+import { explainLateness } from "./lateness.ts";
+
+/** Writes the messages of a claim: what they say besides the alert comes from how its deliveries have fared. */
+export interface ClaimWriter {
+  /** The alert itself. What it says of time is kept in `progress`, so that the rest of a long message is cut in the same places. */
+  alert(claim: Claim, progress: DeliveryProgress, history: Telling["history"]): Message[];
+  digest(claim: Claim, progress: DeliveryProgress): Message[];
+  /** The first message of a thread, which goes on telling its own alert, and that it is over. */
+  resolved(claim: Claim, root: Alert, thread: Thread): Message[];
+}
+
+export interface ClaimWriterDeps {
+  composer: Composer;
+  destination: Destination;
+  health: HealthKeeper;
+  clock: Clock;
+}
+
+export function createClaimWriter({ composer, destination, health, clock }: ClaimWriterDeps): ClaimWriter {
+  function settleTime(progress: DeliveryProgress, told: ClaimedDelivery): Pick<Telling, "now" | "late"> {
+    if (progress.madeAt === undefined) {
+      progress.madeAt = clock.now();
+      progress.late = explainLateness(told, health.of(destination), progress.madeAt);
+    }
+    return { now: progress.madeAt, late: progress.late };
+  }
+
+  return {
+    alert(claim, progress, history) {
+      const [newest] = claim.deliveries;
+      const telling: Telling = {
+        ...settleTime(progress, newest),
+        purpose: newest.purpose,
+        possibleRepeat: mayBeRepeat(claim),
+        insteadOf: newest.insteadOf,
+        history,
+      };
+      return composer.alert(newest, alertOf(newest), telling, destination);
+    },
+
+    digest(claim, progress) {
+      const oldest = claim.deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b));
+      const telling = {
+        ...settleTime(progress, oldest),
+        reason: claim.digest?.reason ?? "burst",
+        possibleRepeat: mayBeRepeat(claim),
+      };
+      const form = claim.deliveries.some((delivery) => delivery.form === "plain") ? "plain" : "rich";
+      return composer.digest(claim.deliveries, telling, form, destination);
+    },
+
+    resolved(claim, root, thread) {
+      const [newest] = claim.deliveries;
+      const { count, firstAt, lastAt } = thread;
+      const telling: Telling = {
+        now: clock.now(),
+        purpose: newest.purpose,
+        possibleRepeat: false,
+        resolvedBy: alertOf(newest),
+        history: count > 1 ? { count, firstAt, lastAt } : undefined,
+      };
+      return composer.alert(newest, root, telling, destination);
+    },
+  };
+}
+
+/** A former attempt of any of them ended without anybody knowing whether it arrived. */
+function mayBeRepeat({ deliveries }: Claim): boolean {
+  return deliveries.some((delivery) => delivery.ambiguous > 0);
+}
