@@ -22,8 +22,8 @@ export function clipWithEllipsis(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : `${clip(text, maxUnits - 1).trimEnd()}…`;
 }
 
-/** Where the code point that `index` falls into begins. */
-function codePointStart(text: string, index: number): number {
+/** Where the code point that `index` falls into begins: the last resort, as nothing may divide a surrogate pair. */
+export function codePointStart(text: string, index: number): number {
   const low = text.charCodeAt(index);
   const high = text.charCodeAt(index - 1);
   const splitsPair = low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff;

@@ -1,5 +1,5 @@
 import type { TelegramEntity } from "../core/message.ts";
-import { boundaryBefore } from "./graphemes.ts";
+import { boundaryBefore, codePointStart } from "./graphemes.ts";
 import type { FormattedText } from "./telegram-text.ts";
 
 /** UTF-16 units of one message. As none takes more than 3 bytes of UTF-8, the limit of 32,768 bytes is kept as well. */
@@ -76,10 +76,15 @@ function cutBetween(text: string, start: number, limit: number, whole: TelegramE
   const lineEnd = text.lastIndexOf("\n", limit - 1) + 1;
   if (lineEnd > limit - units * lineEndWithin) return lineEnd;
   const space = text.lastIndexOf(" ", limit - 1) + 1;
-  const character = boundaryBefore(text, limit);
-  const cut = space > limit - units * spaceWithin ? space : character > start ? character : limit;
+  const cut = space > limit - units * spaceWithin ? space : cutAtCharacter(text, start, limit);
   const divided = whole.find((entity) => entity.offset < cut && cut < entity.offset + entity.length);
   return divided !== undefined && divided.offset > start ? divided.offset : cut;
+}
+
+/** A single character longer than a message is divided between its code points. */
+function cutAtCharacter(text: string, start: number, limit: number): number {
+  const boundary = boundaryBefore(text, limit);
+  return boundary > start ? boundary : codePointStart(text, limit);
 }
 
 /** Leading blanks of a line stay: the marker before them keeps them from being trimmed. */

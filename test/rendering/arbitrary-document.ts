@@ -14,6 +14,7 @@ const piece = fc.oneof(
   },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 90 }).map((times) => "👩‍👩‍👧‍👦".repeat(times)) },
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 300 }).map((times) => `a${"\u0301".repeat(times)}`) },
+  fc.integer({ min: 1, max: 200 }).map((times) => "👩\u200d".repeat(times)),
   fc.constantFrom(
     "\n",
     "\n\n\n",
