@@ -41,7 +41,11 @@ function pinned(core: number | undefined, command: string[]): [string, string[]]
   return ["taskset", ["-c", String(core), ...command]];
 }
 
-async function start(command: string[], core: number | undefined, env: Record<string, string>): Promise<Server> {
+async function start(
+  command: string[],
+  core: number | undefined,
+  env: Record<string, string>,
+): Promise<Server> {
   const [file, args] = pinned(core, [process.execPath, ...command]);
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
   let text = "";
@@ -60,15 +64,34 @@ async function stop({ process: child }: Server): Promise<void> {
   await once(child, "exit");
 }
 
-async function load(url: string, connections: number, mode: string, core: number | undefined): Promise<Measured> {
-  const [file, args] = pinned(core, [process.execPath, ...tsx, "bench/load.ts", url, String(connections), mode, values.seconds]);
+async function load(
+  url: string,
+  connections: number,
+  mode: string,
+  core: number | undefined,
+): Promise<Measured> {
+  const [file, args] = pinned(core, [
+    process.execPath,
+    ...tsx,
+    "bench/load.ts",
+    url,
+    String(connections),
+    mode,
+    values.seconds,
+  ]);
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "inherit"] });
   let text = "";
   child.stdout.on("data", (chunk) => {
     text += chunk;
   });
   await once(child, "exit");
-  const result = JSON.parse(text) as { requests: number; seconds: number; p50: number; p99: number; unexpected: number };
+  const result = JSON.parse(text) as {
+    requests: number;
+    seconds: number;
+    p50: number;
+    p99: number;
+    unexpected: number;
+  };
   if (result.unexpected > 0) console.error(`  ${result.unexpected} answers were not 202`);
   return { rate: result.requests / result.seconds, p50: result.p50, p99: result.p99 };
 }
@@ -82,7 +105,9 @@ async function readMeanwhile(origin: string, until: Promise<unknown>): Promise<n
   const times: number[] = [];
   while (!over) {
     const startedAt = performance.now();
-    const response = await fetch(`${origin}/api/alerts?limit=50`, { headers: { authorization: `Bearer ${secret}` } });
+    const response = await fetch(`${origin}/api/alerts?limit=50`, {
+      headers: { authorization: `Bearer ${secret}` },
+    });
     await response.arrayBuffer();
     times.push(performance.now() - startedAt);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -111,7 +136,12 @@ function summary(numbers: number[], digits: number): string {
   return `${show(sorted[Math.floor(sorted.length / 2)])} (${show(sorted[0])} to ${show(sorted.at(-1))})`;
 }
 
-async function measure(cores: 1 | 2, mode: "keep" | "new", connections: number, chatUrl: string): Promise<void> {
+async function measure(
+  cores: 1 | 2,
+  mode: "keep" | "new",
+  connections: number,
+  chatUrl: string,
+): Promise<void> {
   const serverCore = cores === 1 ? 0 : undefined;
   const loadCore = cores === 1 ? 1 : undefined;
   const peers: Measured[] = [];
@@ -135,11 +165,26 @@ async function measure(cores: 1 | 2, mode: "keep" | "new", connections: number, 
       mode === "keep" ? "kept alive    " : "new connection",
       String(connections).padStart(3),
       `ratio ${summary(ratios, 2)}`,
-      `relay/s ${summary(relays.map(({ rate }) => rate), 0)}`,
-      `peer/s ${summary(peers.map(({ rate }) => rate), 0)}`,
-      `p50 ${summary(relays.map(({ p50 }) => p50), 2)} ms`,
-      `p99 ${summary(relays.map(({ p99 }) => p99), 2)} ms`,
-      `page p50 ${summary(relays.map(({ pageP50 = 0 }) => pageP50), 1)} ms`,
+      `relay/s ${summary(
+        relays.map(({ rate }) => rate),
+        0,
+      )}`,
+      `peer/s ${summary(
+        peers.map(({ rate }) => rate),
+        0,
+      )}`,
+      `p50 ${summary(
+        relays.map(({ p50 }) => p50),
+        2,
+      )} ms`,
+      `p99 ${summary(
+        relays.map(({ p99 }) => p99),
+        2,
+      )} ms`,
+      `page p50 ${summary(
+        relays.map(({ pageP50 = 0 }) => pageP50),
+        1,
+      )} ms`,
     ].join(" | "),
   );
 }

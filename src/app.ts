@@ -2,11 +2,16 @@ import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createChannel } from "./channels/index.ts";
 import type { Config } from "./config/config.ts";
+import { parseDuration } from "./config/duration.ts";
+import { followWebhookSecret } from "./config/follow-webhook-secret.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
+import { parseMatchText } from "./config/match-text.ts";
+import { parseMatch } from "./config/read-match.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
 import type { Operations } from "./core/operations.ts";
+import { Secret } from "./core/secret.ts";
 import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
 import { createDoor } from "./intake/door.ts";
@@ -112,7 +117,12 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       onRouted: (destinations) => engine.nudge(destinations),
     });
     routing.nudge = loop.nudge;
-    const routed = loop.run(stopping.signal);
+    const background = [
+      loop.run(stopping.signal),
+      ...(config.webhookSecret === undefined
+        ? [followWebhookSecret(config.dataDir, door.addSecret, { clock, log, stop: stopping.signal })]
+        : []),
+    ];
 
     const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
     const operations: Operations = {
@@ -134,6 +144,10 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const web = createWeb({
       store,
       operations,
+      hookUrl: new Secret(`${publicUrl}/hooks/${secrets.webhookSecret.reveal()}`),
+      parseMatch,
+      parseMatchText,
+      parseDuration,
       adminToken: secrets.adminToken,
       publicUrl,
       behindFly: config.server.isBehindFly,
@@ -150,7 +164,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       stopping.abort();
       web.close();
       await server.close();
-      await routed;
+      await Promise.all(background);
       await engine.stop(delivery.shutdownMs);
       await Promise.all(outlets.map(({ channel }) => channel.close()));
       await store.close();

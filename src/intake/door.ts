@@ -48,6 +48,8 @@ export interface DoorCounters {
 export interface Door {
   /** True when the request is the door's: it has been or will be answered. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
+  addSecret(secret: Secret): void;
   counters: Readonly<DoorCounters>;
 }
 
@@ -65,7 +67,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
   const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
   const paths = options.idempotencyPaths ?? [];
-  const secretHash = hashOf(options.secret.reveal());
+  const secretHashes = [hashOf(options.secret.reveal())];
   const bodies = createIdenticalBodies();
   const counters: DoorCounters = {
     accepted: 0,
@@ -156,14 +158,23 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     }
   }
 
+  /** Compares with every secret, whichever fits, so that the time tells nothing. */
+  function isKnown(hash: Buffer): boolean {
+    return secretHashes.filter((known) => timingSafeEqual(hash, known)).length > 0;
+  }
+
   return {
     counters,
+    addSecret(secret) {
+      const hash = hashOf(secret.reveal());
+      if (!isKnown(hash)) secretHashes.push(hash);
+    },
     handle(request, response) {
       const url = request.url ?? "";
       if (!url.startsWith(prefix)) return false;
       const end = url.indexOf("?");
       const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
-      if (!timingSafeEqual(hashOf(given), secretHash)) {
+      if (!isKnown(hashOf(given))) {
         counters.unknownSecret += 1;
         answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
       } else if (request.method !== "POST") {

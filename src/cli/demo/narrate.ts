@@ -1,6 +1,5 @@
-import type { Store } from "../../core/store.ts";
-import type { AlertSummary } from "../../core/store.ts";
-import type { Output, StyleName } from "../output.ts";
+import type { AlertSummary, Store } from "../../core/store.ts";
+import type { Output } from "../output.ts";
 import { terminalText } from "../terminal-text.ts";
 
 const settled = new Set(["sent", "failed", "digested", "muted", "expired", "held"]);
@@ -48,7 +47,9 @@ function lineOf(alert: AlertSummary, output: Output): string {
     const name = channel === "email" ? recipient : destination;
     return state === "sent" ? name : `${name} (${state})`;
   });
-  const title = terminalText(alert.facts?.title ?? "").slice(0, 68).padEnd(68);
-  const color: StyleName = status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
+  const title = terminalText(alert.facts?.title ?? "")
+    .slice(0, 68)
+    .padEnd(68);
+  const color: Parameters<Output["style"]>[0] = status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
   return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || "no route wants it"}`;
 }

@@ -1,5 +1,5 @@
-import { startRelay, type Relay } from "../../app.ts";
-import { type ServerSecrets, loadOrCreateSecrets } from "../../config/generated-secrets.ts";
+import { type Relay, startRelay } from "../../app.ts";
+import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
@@ -25,7 +25,11 @@ export async function runDemo(options: DemoOptions, context: CliContext, output:
     try {
       await output.print("setup: ask the service for the account, register this relay's hook, read back\n");
       const env = { ...context.env, ...world.env, PUBLIC_URL: relay.localUrl };
-      const quiet: Output = { ...output, json: false, result: async (_data, text) => output.print(indent(text())) };
+      const quiet: Output = {
+        ...output,
+        json: false,
+        result: async (_data, text) => output.print(indent(text())),
+      };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(relay, secrets, world, context, output);
       if (!output.json) narrate(relay.store, output, stop);
@@ -74,18 +78,25 @@ async function announce(
     service: `${world.service.url}/`,
     hook: `${relay.publicUrl}/hooks/${secrets.webhookSecret.reveal()}`,
   };
-  await output.result(links, () =>
-    `\n${output.style("bold", "Look here:")}\n${output.fields([
-      ["log page", links.page],
-      ["chat", links.chat],
-      ["mailbox", links.mailbox],
-      ["service", links.service],
-    ])}\nSend one yourself, in another terminal:\n  curl -d 'USDC pool drained' ${links.hook}\n\nAlerts, as they come (Ctrl-C ends the demo and removes what it made):\n`,
+  await output.result(
+    links,
+    () =>
+      `\n${output.style("bold", "Look here:")}\n${output.fields([
+        ["log page", links.page],
+        ["chat", links.chat],
+        ["mailbox", links.mailbox],
+        ["service", links.service],
+      ])}\nSend one yourself, in another terminal:\n  curl -d 'USDC pool drained' ${links.hook}\n\nAlerts, as they come (Ctrl-C ends the demo and removes what it made):\n`,
   );
 }
 
 /** A few alerts at once, so that there is something to see; then the market goes its own way. */
-async function play(world: DemoWorld, options: DemoOptions, stop: AbortSignal, context: CliContext): Promise<void> {
+async function play(
+  world: DemoWorld,
+  options: DemoOptions,
+  stop: AbortSignal,
+  context: CliContext,
+): Promise<void> {
   const { service } = world;
   service.fire({ severity: "critical" });
   service.fire({ severity: "warning" });

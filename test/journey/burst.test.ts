@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { waitUntil } from "../support/relay-process.ts";
+
+/** P9 with the vendor's limits: one message a second for a chat, twenty a minute for a group. */
+it("tells 1,000 alerts of one second within 75 s, floods nobody, and accounts for each", async () => {
+  const world = await createJourneyWorld({
+    yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  mail: { type: email, to: ["${mailAddress}"] }
+routes:
+  - { name: urgent, match: { severity: critical }, to: [mail], continue: true }
+  - { name: everything, to: [desk] }
+`,
+  });
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const startedAt = Date.now();
+  const bodies = Array.from({ length: 1000 }, (_, index) =>
+    JSON.stringify({ title: `Burst ${index}`, severity: "warning", eventId: `burst-${index}` }),
+  );
+  for (let start = 0; start < bodies.length; start += 100) {
+    const answers = await Promise.all(bodies.slice(start, start + 100).map((body) => relay.post(body)));
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+  }
+  const mailedAt = Date.now();
+  await relay.post(JSON.stringify({ title: "Look at this one", severity: "critical", eventId: "urgent-1" }));
+  await waitUntil(
+    () => world.mailbox.mails(mailAddress).length,
+    (count) => count === 1,
+    { what: "the mail" },
+  );
+  expect(Date.now() - mailedAt).toBeLessThan(1_500);
+
+  const counts = await waitUntil(
+    async () => {
+      const { data } = await relay.getJson<{ data: { name: string; counts: Record<string, number> }[] }>(
+        "/api/destinations",
+      );
+      return data.find(({ name }) => name === "desk")?.counts ?? {};
+    },
+    (found) => (found.sent ?? 0) + (found.digested ?? 0) === 1001,
+    { what: "an end for every delivery", limitMs: 75_000 },
+  );
+  expect(Date.now() - startedAt).toBeLessThan(75_000);
+  expect(counts.digested).toBeGreaterThan(900);
+  const refused = world.chat.calls().filter((call) => call.status === 429);
+  expect(refused.length).toBeLessThanOrEqual(1);
+  const messages = world.chat.messages(deskChat);
+  expect(messages.length).toBeLessThanOrEqual(20);
+  expect(messages.some(({ text }) => /\d+ alerts/.test(text))).toBe(true);
+}, 100_000);

@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import {
+  createJourneyWorld,
+  deskChat,
+  mailAddress,
+  opsChat,
+  waitForState,
+} from "../support/journey-world.ts";
+import { waitUntil } from "../support/relay-process.ts";
+import { createSwitchableProxy } from "../support/switchable-proxy.ts";
+
+const alert = {
+  eventId: "evt-1",
+  metric: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
+  chain: "eth",
+  token: { symbol: "USDC", address: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" },
+  title: "USDC total TVL fell below 5,000,000",
+  severity: "critical",
+  status: "firing",
+  value: 4912345.6,
+  threshold: 5000000,
+  timestamp: "2026-11-20T12:00:00Z",
+  link: "https://metrics.example.com/usdc",
+};
+
+describe("an alert comes in by webhook", () => {
+  it("goes to every chat and mailbox, and the API says sent", async () => {
+    const world = await createJourneyWorld();
+    const relay = await world.start();
+    const { status, ids } = await relay.post(JSON.stringify(alert));
+    expect(status).toBe(202);
+    const stored = await waitForState(relay, ids[0] ?? "", "sent");
+    expect(stored.deliveries.map(({ channel }) => channel).sort()).toEqual(["email", "telegram", "telegram"]);
+    for (const chatId of [deskChat, opsChat]) {
+      const [message, ...more] = world.chat.messages(chatId);
+      expect(more).toEqual([]);
+      expect(message?.text).toContain("USDC total TVL fell below 5,000,000");
+      expect(message?.text).toContain("4912345.6");
+      expect(message?.text).toContain(ids[0]);
+    }
+    const mails = world.mailbox.mails(mailAddress);
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.subject).toContain("USDC total TVL");
+    expect(mails[0]?.text).toContain("4912345.6");
+    expect(await relay.stop()).toBe(0);
+  });
+
+  it("answers a repeated key with the same id, and delivers once", async () => {
+    const world = await createJourneyWorld();
+    const relay = await world.start();
+    const headers = { "content-type": "application/json", "idempotency-key": "abc" };
+    const first = await relay.post(JSON.stringify(alert), headers);
+    const again = await relay.post(JSON.stringify(alert), headers);
+    expect(again).toEqual({ status: 202, ids: first.ids, duplicate: true });
+    await waitForState(relay, first.ids[0] ?? "", "sent");
+    expect(world.chat.messages(deskChat)).toHaveLength(1);
+  });
+
+  it("stores a batch in one request and delivers each alert of it", async () => {
+    const world = await createJourneyWorld();
+    const relay = await world.start();
+    const { ids } = await relay.post(
+      JSON.stringify([{ title: "First" }, { title: "Second" }, { title: "Third" }]),
+    );
+    expect(ids).toHaveLength(3);
+    for (const id of ids) await waitForState(relay, id, "sent");
+    expect(
+      world.mailbox
+        .mails(mailAddress)
+        .map((mail) => mail.subject)
+        .join(),
+    ).toMatch(/First.*Second.*Third|Third/);
+  });
+
+  it("routes by the configuration file, and says why", async () => {
+    const world = await createJourneyWorld({
+      yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+routes:
+  - name: big
+    match: { payload.pool.tvl: { lt: 1000000 } }
+    to: [desk]
+`,
+    });
+    const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+    const wanted = await relay.post(JSON.stringify({ title: "Small pool", pool: { tvl: 999_999.5 } }));
+    const unwanted = await relay.post(JSON.stringify({ title: "Large pool", pool: { tvl: 2e6 } }));
+    await waitForState(relay, wanted.ids[0] ?? "", "sent");
+    const detail = await waitUntil(
+      () =>
+        relay.getJson<{ data: { decisions: { route: string; result: string; reason: string }[] } }>(
+          `/api/alerts/${unwanted.ids[0]}`,
+        ),
+      ({ data }) => data.decisions.length > 0,
+      { what: "a decision" },
+    );
+    expect(detail.data.decisions[0]).toMatchObject({ route: "big", result: "not_matched" });
+    expect(detail.data.decisions[0]?.reason).toContain("1000000");
+    expect(
+      world.chat
+        .messages(deskChat)
+        .map(({ text }) => text)
+        .join(),
+    ).not.toContain("Large pool");
+  });
+});
+
+describe("whatever the body is", () => {
+  const bodies: [string, string | Uint8Array, string | undefined, RegExp][] = [
+    ["JSON", '{"title":"Pool drained","value":1.10}', "application/json", /Pool drained[\s\S]*1\.10/],
+    ["text", "BTC crossed 100k\nmore below", "text/plain", /BTC crossed 100k/],
+    [
+      "a form",
+      "title=Funding+rate&value=0.05",
+      "application/x-www-form-urlencoded",
+      /Funding rate[\s\S]*0\.05/,
+    ],
+    ["broken JSON", '{"title":"Half an al', "application/json", /Half an al/],
+    ["nothing", "", undefined, /empty/i],
+    [
+      "1 MiB",
+      JSON.stringify({ title: "Very long", text: "x".repeat(1024 * 1024 - 40) }),
+      "application/json",
+      /Very long/,
+    ],
+    ["bytes", new Uint8Array([0, 255, 254, 1, 2, 3, 128]), "application/octet-stream", /7 bytes|binary/i],
+  ];
+  it.each(bodies)(
+    "%s ends in a message that a person can read",
+    async (_kind, body, contentType, text) => {
+      const world = await createJourneyWorld();
+      const relay = await world.start({ TELEGRAM_CHAT_IDS: deskChat });
+      const { status, ids } = await relay.post(body, contentType ? { "content-type": contentType } : {});
+      expect(status).toBe(202);
+      await waitForState(relay, ids[0] ?? "", "sent", 30_000);
+      expect(world.chat.messages(deskChat)[0]?.text).toMatch(text);
+      expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
+    },
+    40_000,
+  );
+
+  it("refuses only what is too large or compressed, and says so", async () => {
+    const world = await createJourneyWorld();
+    const relay = await world.start();
+    expect((await relay.post("x".repeat(1024 * 1024 + 1), {})).status).toBe(413);
+    expect((await relay.post("{}", { "content-encoding": "gzip" })).status).toBe(415);
+    const wrong = await fetch(`${relay.url}/hooks/not-the-secret`, { method: "POST", body: "{}" });
+    expect(wrong.status).toBe(404);
+    expect((await relay.getJson<{ data: unknown[] }>("/api/alerts")).data).toEqual([]);
+  });
+});
+
+describe("when things break", () => {
+  it("delivers after SIGKILL between the answer and the delivery", async () => {
+    const world = await createJourneyWorld();
+    const first = await world.start({
+      TELEGRAM_API_ROOT: "http://127.0.0.1:9",
+      SMTP_URL: "smtp://127.0.0.1:9",
+    });
+    const { status, ids } = await first.post(JSON.stringify(alert));
+    expect(status).toBe(202);
+    await first.kill();
+    const second = await world.start();
+    await waitForState(second, ids[0] ?? "", "sent", 60_000);
+    for (const chatId of [deskChat, opsChat]) expect(world.chat.messages(chatId)).toHaveLength(1);
+    expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
+  }, 70_000);
+
+  it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
+    const world = await createJourneyWorld({
+      yaml: "delivery: { breaker: { failures: 3, pause: 1s, maxPause: 2s } }\n",
+    });
+    const proxy = await createSwitchableProxy(world.chat.url);
+    await proxy.down();
+    const relay = await world.start({ TELEGRAM_API_ROOT: proxy.url });
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      const body = JSON.stringify({ title: `During the outage ${index}`, eventId: `outage-${index}` });
+      ids.push(...(await relay.post(body)).ids);
+    }
+    await waitUntil(
+      () => world.mailbox.mails(mailAddress).length,
+      (count) => count >= 5,
+      { what: "five mails", limitMs: 5_000 },
+    );
+    expect(world.chat.messages(deskChat)).toHaveLength(0);
+    await proxy.up();
+    for (const id of ids) await waitForState(relay, id, "sent", 60_000);
+    for (const chatId of [deskChat, opsChat]) {
+      const texts = world.chat.messages(chatId).map(({ text }) => text);
+      for (let index = 0; index < 5; index += 1) {
+        expect(texts.filter((text) => text.includes(`During the outage ${index}`))).toHaveLength(1);
+      }
+    }
+  }, 90_000);
+});

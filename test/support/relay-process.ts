@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { onTestFinished } from "vitest";
+
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+const built = new URL("../../dist/main.js", import.meta.url).pathname;
+
+export const webhookSecret = "journey-webhook-secret-0123456789";
+export const adminToken = "journey-admin-token-0123456789abc";
+
+/** The built program as a process of its own. */
+export interface RelayProcess {
+  url: string;
+  hookUrl: string;
+  process: ChildProcess;
+  /** All that it has written to standard error. */
+  log(): string;
+  post(
+    body: string | Uint8Array,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; ids: string[]; duplicate?: boolean }>;
+  api(path: string, init?: RequestInit): Promise<Response>;
+  getJson<T>(path: string): Promise<T>;
+  /** SIGTERM, and its exit status. */
+  stop(): Promise<number | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export async function startRelayProcess(dataDir: string, env: Record<string, string>): Promise<RelayProcess> {
+  if (!existsSync(built)) throw new Error("dist/ is missing: run `npm run build` first (npm test does)");
+  const child = spawn(process.execPath, [bin, "serve", "--json"], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env.PATH,
+      HOME: dataDir,
+      PORT: "0",
+      DATA_DIR: dataDir,
+      WEBHOOK_SECRET: webhookSecret,
+      ADMIN_TOKEN: adminToken,
+      LOG_LEVEL: "info",
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  child.stderr.on("data", (chunk) => {
+    log += chunk;
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+  const url = await readUrl(child, () => log);
+  const hookUrl = `${url}/hooks/${webhookSecret}`;
+  const end = async (signal: "SIGTERM" | "SIGKILL") => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
+  const api = (path: string, init: RequestInit = {}) =>
+    fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } });
+  return {
+    url,
+    hookUrl,
+    process: child,
+    log: () => log,
+    async post(body, headers = { "content-type": "application/json" }) {
+      const response = await fetch(hookUrl, { method: "POST", body, headers });
+      const answer = (await response.json()) as {
+        data?: { id?: string; ids?: string[]; duplicate?: boolean };
+      };
+      const ids = answer.data?.ids ?? (answer.data?.id ? [answer.data.id] : []);
+      return { status: response.status, ids, duplicate: answer.data?.duplicate };
+    },
+    api,
+    async getJson<T>(path: string) {
+      const response = await api(path);
+      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+      return (await response.json()) as T;
+    },
+    stop: () => end("SIGTERM"),
+    kill: async () => {
+      await end("SIGKILL");
+    },
+  };
+}
+
+async function readUrl(child: ChildProcess, log: () => string): Promise<string> {
+  let text = "";
+  return new Promise((resolve, reject) => {
+    child.stdout?.on("data", (chunk) => {
+      text += chunk;
+      const end = text.indexOf("\n");
+      if (end !== -1) resolve((JSON.parse(text.slice(0, end)) as { data: { url: string } }).data.url);
+    });
+    child.once("exit", (code) => reject(new Error(`the relay ended with ${code}: ${log()}${text}`)));
+  });
+}
+
+/** Asks again every 50 ms until the answer is as wished; the limit only ends a test that has failed. */
+export async function waitUntil<T>(
+  ask: () => Promise<T> | T,
+  wished: (value: T) => boolean,
+  options: { limitMs?: number; what: string },
+): Promise<T> {
+  const end = Date.now() + (options.limitMs ?? 15_000);
+  for (;;) {
+    const value = await ask();
+    if (wished(value)) return value;
+    if (Date.now() > end)
+      throw new Error(`${options.what} did not come about: ${JSON.stringify(value)?.slice(0, 2_000)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

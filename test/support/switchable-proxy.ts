@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
+export interface SwitchableProxy {
+  url: string;
+  down(): Promise<void>;
+  up(): Promise<void>;
+}
+
+export async function createSwitchableProxy(target: string): Promise<SwitchableProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const open = () =>
+    createServer((incoming) => {
+      const outgoing = connect(Number(port), hostname);
+      for (const socket of [incoming, outgoing]) {
+        sockets.add(socket);
+        socket.on("error", () => {});
+        socket.on("close", () => {
+          sockets.delete(socket);
+          incoming.destroy();
+          outgoing.destroy();
+        });
+      }
+      incoming.pipe(outgoing).pipe(incoming);
+    });
+  let server: Server = open();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port: ownPort } = server.address() as { port: number };
+  const down = async () => {
+    const closed = server.listening ? once(server, "close") : undefined;
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  onTestFinished(down);
+  return {
+    url: `http://127.0.0.1:${ownPort}`,
+    down,
+    async up() {
+      server = open();
+      server.listen(ownPort, "127.0.0.1");
+      await once(server, "listening");
+    },
+  };
+}
