@@ -2,8 +2,11 @@ import type { Now, Random } from "../core/ports.ts";
 
 /** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
 export interface TextSink {
-  /** Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). */
-  write(text: string, callback: (error?: Error | null) => void): unknown;
+  /**
+   * Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). Bytes are for what
+   * must come out as it came in (`alerts show --raw`).
+   */
+  write(text: string | Uint8Array, callback: (error?: Error | null) => void): unknown;
 }
 
 /**

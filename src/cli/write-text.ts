@@ -9,8 +9,8 @@ export class OutputClosed extends Error {
 }
 
 /** Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader. */
-export function writeText(sink: TextSink, text: string): Promise<void> {
-  if (text === "") return Promise.resolve();
+export function writeText(sink: TextSink, text: string | Uint8Array): Promise<void> {
+  if (text.length === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     sink.write(text, (error) => {
       if (!error) resolve();

@@ -23,6 +23,7 @@ export const errorCodes = [
   "upstream_failed",
   "upstream_bad_answer",
   "upstream_unreachable",
+  "relay_unreachable",
   "timeout",
   "cancelled",
   "failed",
@@ -92,6 +93,7 @@ export function httpStatusOf(
     case "upstream_failed":
     case "upstream_bad_answer":
     case "upstream_unreachable":
+    case "relay_unreachable":
       return 502;
   }
 }

@@ -50,7 +50,7 @@ export async function runTocsin(argv: string[], overrides: Partial<CliContext> =
 function collector(chunks: string[]): CliContext["stdout"] {
   return {
     write: (text, callback) => {
-      chunks.push(text);
+      chunks.push(typeof text === "string" ? text : Buffer.from(text).toString("latin1"));
       callback();
     },
   };
