@@ -212,6 +212,13 @@ test("S62 a failed catalogue fetch, pool discovery or an internal failure is 500
       message: expect.stringContaining(words),
     });
   }
+  const failing = register({ catalogId: "unlucky-coin" }, { ...times, advanceMs: 0, failsAt: "pools" });
+  await vi.waitFor(() => expect(api.sandbox.describe().waiting).toBe(1));
+  await expect(api.pricing.registerAsset({ catalogId: "unlucky-coin" })).rejects.toMatchObject({
+    code: "upstream_conflict",
+  });
+  api.advance(5000);
+  await expect(failing).rejects.toMatchObject({ code: "upstream_failed" });
   const { state } = await register({ catalogId: "unlucky-coin" }, times);
   expect(state, "what failed can be registered again").toBe("added");
 });

@@ -201,6 +201,16 @@ describe("notifications", () => {
     expect(healthy.received[0]?.body).toContain(event.id);
   });
 
+  test("closing ends what is under way without counting it as an attempt", async () => {
+    const hanging = await receive(() => undefined);
+    const fixture = await startSandbox();
+    await setOutputs(fixture, { webhookUrl: hanging.url });
+    fixture.sandbox.fire();
+    await vi.waitFor(() => expect(hanging.received).toHaveLength(1));
+    await fixture.sandbox.close();
+    expect(fixture.sandbox.listNotifications()).toMatchObject([{ state: "pending", attempts: [] }]);
+  });
+
   test("a storm of a thousand is accounted for one by one", async () => {
     const fixture = await start();
     const receiver = await receive();

@@ -15,7 +15,10 @@ async function run(
 ): Promise<string> {
   const stop = new AbortController();
   const { context, stdout } = createTestContext({ signal: stop.signal, now: Date.now });
-  const program = new Command("tocsin").option("--json").exitOverride();
+  const program = new Command("tocsin")
+    .option("--json")
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
   registerSandbox(program, context);
   const words = ["--json", "sandbox", "--port", "0", "--metrics", "500", ...argv];
   const ended = program.parseAsync(words, { from: "user" });

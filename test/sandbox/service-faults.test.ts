@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type SandboxFixture, startSandbox } from "./service-fixture.ts";
 
@@ -89,6 +90,22 @@ describe("the control interface", () => {
     });
     expect(answer.status).toBe(415);
     expect(fixture.sandbox.listNotifications()).toEqual([]);
+  });
+
+  test("refuses a foreign name that points to this machine", async () => {
+    const port = Number(new URL(fixture.sandbox.url).port);
+    const status = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        request({ host: "127.0.0.1", port, headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+    expect(await status(`evil.example:${port}`)).toBe(403);
+    expect(await status("127.0.0.1.evil.example")).toBe(403);
+    expect(await status(`localhost:${port}`)).toBe(200);
   });
 
   test("says what is wrong with a request", async () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SandboxState } from "../../src/sandbox/service/state.ts";
 import type { StateFile } from "../../src/sandbox/service/state-file.ts";
 import { createStateFile } from "../../src/sandbox/service/state-file.ts";
@@ -79,6 +79,28 @@ describe("a restart", () => {
     await sandbox.close();
     expect(kept).toContain("/kept");
   });
+});
+
+test("an asset under registration is on disk before its answer, and queryable after a restart", async () => {
+  const first = await startSandbox({ dataDir: folder });
+  first.sandbox.addFault({ kind: "discovery", route: "*", times: 1, durationMs: 15_000 });
+  const answer = first
+    .call(`${first.sandbox.pricingUrl}/v1/assets`, {
+      method: "POST",
+      headers: { "x-api-key": first.sandbox.apiKey },
+      body: JSON.stringify({ catalogId: "kept-coin" }),
+    })
+    .catch(() => undefined);
+  await vi.waitFor(() => expect(first.sandbox.describe().waiting).toBe(1));
+  // Read before close(), which would save once more.
+  expect(await readFile(statePath(), "utf8")).toContain("kept-coin");
+  await first.sandbox.close();
+  await answer;
+
+  const second = await startSandbox({ dataDir: folder, at: startAt + 180_000 });
+  const ticker = await second.call(`${second.sandbox.pricingUrl}/v1/assets/ticker?symbol=KEPTCOIN/USD`);
+  await second.sandbox.close();
+  expect(ticker.status).toBe(200);
 });
 
 describe("the state file", () => {

@@ -107,17 +107,13 @@ function listMetrics(deps: AlertingDeps, options: AlertingOptions, context: Sand
     (page - options.firstPage) * pageSize,
     pageSize,
   );
-  if (metrics === undefined) return refuseChain(deps, context, chainId);
+  if (metrics === undefined) return refuseChain(deps, chainId);
   const at = deps.now();
   return context.json({ data: metrics.map((metric) => describeMetric(deps, metric, at)) });
 }
 
-function refuseChain(deps: AlertingDeps, context: SandboxContext, chainId: string): Response {
-  return refuse(
-    context,
-    400,
-    `Unsupported chainId ${chainId}: use one of ${deps.catalogue.chainIds.join(", ")}`,
-  );
+function refuseChain(deps: AlertingDeps, chainId: string): Response {
+  return refuse(400, `Unsupported chainId ${chainId}: use one of ${deps.catalogue.chainIds.join(", ")}`);
 }
 
 /** Fields of a metric are not shown (section 2); these are what a person looks for. */
@@ -159,14 +155,14 @@ function readHistory(deps: AlertingDeps, options: AlertingOptions, context: Sand
   const fromAt = query.fromTimestamp === undefined ? undefined : query.fromTimestamp * unitMs;
   const toAt = query.toTimestamp === undefined ? undefined : query.toTimestamp * unitMs;
   if (fromAt !== undefined && toAt !== undefined && fromAt > toAt) {
-    return refuse(context, 400, "query parameter fromTimestamp: is after toTimestamp");
+    return refuse(400, "query parameter fromTimestamp: is after toTimestamp");
   }
   const bucketMs = query.granularity === undefined ? undefined : parseGranularity(query.granularity);
   if (query.granularity !== undefined && bucketMs === undefined) {
-    return refuse(context, 400, "query parameter granularity: use a form such as 5m, 1h or 1d, at most 7d");
+    return refuse(400, "query parameter granularity: use a form such as 5m, 1h or 1d, at most 7d");
   }
   const metric = deps.catalogue.findMetric(query.key);
-  if (metric === undefined) return refuse(context, 404, `No metric has the key ${query.key}`);
+  if (metric === undefined) return refuse(404, `No metric has the key ${query.key}`);
   const records = listRecords(deps.market, metric, { fromAt, toAt, now: deps.now() });
   const points = bucketMs === undefined ? records : averageByBucket(records, bucketMs);
   return context.json({
@@ -188,7 +184,7 @@ function listTokens(deps: AlertingDeps, context: SandboxContext): Response {
   );
   if (query instanceof Response) return query;
   const tokens = deps.catalogue.listTokens(query.chainId, query.addresses);
-  if (tokens === undefined) return refuseChain(deps, context, query.chainId);
+  if (tokens === undefined) return refuseChain(deps, query.chainId);
   return context.json({ data: tokens.map(describeToken) });
 }
 

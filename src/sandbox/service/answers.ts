@@ -11,18 +11,12 @@ export interface SandboxEnv {
 export type SandboxContext = Context<SandboxEnv>;
 
 /** An error's body. The interface shows none (section 7): status, reason and a sentence, as many services have it. */
-export function refuse(
-  context: SandboxContext,
-  status: number,
-  message: string,
-  headers: Record<string, string> = {},
-): Response {
+export function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
   const body = JSON.stringify({ statusCode: status, message });
   return new Response(body, {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",
-      "x-request-path": context.req.path,
       ...headers,
     },
   });
@@ -31,7 +25,7 @@ export function refuse(
 /** The query as the schema has it, or the 400 that says what is wrong with which parameter. */
 export function readQuery<T>(context: SandboxContext, schema: z.ZodType<T>): T | Response {
   const parsed = schema.safeParse(context.req.query());
-  return parsed.success ? parsed.data : refuse(context, 400, describeIssues("query parameter", parsed.error));
+  return parsed.success ? parsed.data : refuse(400, describeIssues("query parameter", parsed.error));
 }
 
 /** The JSON body as the schema has it, or the 400. An absent body is refused like any other that is not JSON. */
@@ -40,10 +34,10 @@ export async function readBody<T>(context: SandboxContext, schema: z.ZodType<T>)
   try {
     value = JSON.parse(await context.req.text());
   } catch {
-    return refuse(context, 400, "The body is not JSON");
+    return refuse(400, "The body is not JSON");
   }
   const parsed = schema.safeParse(value);
-  return parsed.success ? parsed.data : refuse(context, 400, describeIssues("body", parsed.error));
+  return parsed.success ? parsed.data : refuse(400, describeIssues("body", parsed.error));
 }
 
 function describeIssues(where: string, error: z.ZodError): string {

@@ -244,8 +244,8 @@ function selectOrdinals(
     const found = ordinalOfKey(chains, key);
     if (found?.chain === chain) ordinals.add(found.ordinal);
   }
-  // The last group may lack some of its metrics, and a gap would end a page early.
-  return [...ordinals].filter((ordinal) => ordinal < chain.metricCount).sort((a, b) => a - b);
+  // Metrics that the last group lacks sort to the end, where a page ends anyway.
+  return [...ordinals].sort((a, b) => a - b);
 }
 
 function indexSymbols(chains: Iterable<Chain>): Map<string, Token[]> {

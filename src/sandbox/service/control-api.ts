@@ -19,18 +19,18 @@ export function createControlApi(controls: () => Controls, options: { needsKey: 
 
   app.use(async (context, next) => {
     if (options.needsKey && context.req.header("authorization") !== controls().apiKey) {
-      return refuse(context, 401, "Send the sandbox's key as the value of the authorization header");
+      return refuse(401, "Send the sandbox's key as the value of the authorization header");
     }
     const isJson = context.req.header("content-type")?.split(";")[0]?.trim() === "application/json";
     if (context.req.method === "POST" && !isJson) {
-      return refuse(context, 415, "Send content-type: application/json");
+      return refuse(415, "Send content-type: application/json");
     }
     return await next();
   });
-  app.onError((error, context) => {
+  app.onError((error) => {
     if (!(error instanceof AppError)) throw error;
     const hint = error.hint === undefined ? "" : ` (${error.hint})`;
-    return refuse(context, httpStatusOf(error.code), `${error.message}${hint}`);
+    return refuse(httpStatusOf(error.code), `${error.message}${hint}`);
   });
 
   app.get("/", (context) => context.json({ data: controls().describe() }));

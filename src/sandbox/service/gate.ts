@@ -50,9 +50,9 @@ async function applyFaults(
     return new Response('{"data":{"id":"brok', { headers: { "content-type": "application/json" } });
   }
   const status = faults.take(route, "status");
-  if (status !== undefined) return refuse(context, status.status, status.message ?? "Asked for by a fault");
+  if (status !== undefined) return refuse(status.status, status.message ?? "Asked for by a fault");
   const limited = faults.take(route, "rate-limit");
-  if (limited !== undefined) return refuseTooMany(context, limited.retryAfterSeconds * 1000);
+  if (limited !== undefined) return refuseTooMany(limited.retryAfterSeconds * 1000);
   return undefined;
 }
 
@@ -73,23 +73,23 @@ function admit(
   // Section 7 gives pricing 401 and 403; alerting's statuses are not shown, and the sandbox says 401 to both.
   const invalid = which === "alerting" ? 401 : 403;
   if (key === undefined || key === "") {
-    return refuse(context, 401, `Missing API key: send it as the value of the ${header} header`);
+    return refuse(401, `Missing API key: send it as the value of the ${header} header`);
   }
   const caller = deps.accounts.findByKey(key);
   if (caller === undefined) {
     const hint = /^bearer /i.test(key) ? ": send the key itself, without Bearer" : "";
-    return refuse(context, invalid, `Invalid API key${hint}`);
+    return refuse(invalid, `Invalid API key${hint}`);
   }
   if (deps.faults.take(route, "expired-key") !== undefined || caller.expiresAt <= deps.now()) {
-    return refuse(context, invalid, "The API key has expired");
+    return refuse(invalid, "The API key has expired");
   }
   const waitMs = deps.rateLimit.take(route, caller.keyHash);
-  if (waitMs !== undefined) return refuseTooMany(context, waitMs);
+  if (waitMs !== undefined) return refuseTooMany(waitMs);
   context.set("caller", caller);
   return undefined;
 }
 
-function refuseTooMany(context: SandboxContext, waitMs: number): Response {
+function refuseTooMany(waitMs: number): Response {
   const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
-  return refuse(context, 429, "Rate limit exceeded for this route and API key", headers);
+  return refuse(429, "Rate limit exceeded for this route and API key", headers);
 }

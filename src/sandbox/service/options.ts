@@ -93,6 +93,7 @@ function refuseOutside(name: string, value: number, least: number, most: number)
   });
 }
 
+/** Whether the name or address, with or without an IPv6 address's brackets, is this machine's own. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
+  return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/.test(host);
 }

@@ -52,7 +52,7 @@ async function registerAsset(deps: PricingDeps, context: SandboxContext): Promis
   const body = await readBody(context, assetBody);
   if (body instanceof Response) return body;
   const input = toNewAsset(body);
-  if (input === undefined) return refuse(context, 400, "Missing catalogId (or a manually defined asset)");
+  if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
   return answerRegistration(context, input, await deps.assets.register(input, "POST /v1/assets"));
 }
 
@@ -95,9 +95,9 @@ function answerRegistration(context: SandboxContext, input: NewAsset, registrati
         202,
       );
     case "exists":
-      return refuse(context, 409, "The asset already exists");
+      return refuse(409, "The asset already exists");
     case "failed":
-      return refuse(context, 500, failureTexts[registration.at]);
+      return refuse(500, failureTexts[registration.at]);
     case "closed":
       return cutOff(context);
     default:
@@ -127,7 +127,7 @@ function readPool(deps: PricingDeps, context: SandboxContext): Response {
   const address = query.address.toLowerCase();
   const pool =
     deps.catalogue.findPool(query.chainId, address) ?? deps.assets.findPool(query.chainId, address);
-  if (pool === undefined) return refuse(context, 404, `No pool ${address} on ${query.chainId}`);
+  if (pool === undefined) return refuse(404, `No pool ${address} on ${query.chainId}`);
   return context.json({ data: describePool(deps.market, pool, deps.now()) });
 }
 
@@ -145,7 +145,7 @@ function readTicker(deps: PricingDeps, context: SandboxContext): Response {
   if (query instanceof Response) return query;
   const base = query.symbol.slice(0, query.symbol.indexOf("/")).toUpperCase();
   const listed = [...findTokenPools(deps.catalogue, base), ...deps.assets.findTokenPools(base)];
-  if (listed.length === 0) return refuse(context, 404, `No ticker ${base}/USD`);
+  if (listed.length === 0) return refuse(404, `No ticker ${base}/USD`);
   return context.json({ data: describeTicker(deps.market, base, listed, deps.now()) });
 }
 
@@ -161,7 +161,7 @@ function readPrices(deps: PricingDeps, context: SandboxContext): Response {
   const query = readQuery(context, z.object({ symbols: requiredParameter("symbols") }));
   if (query instanceof Response) return query;
   const found = query.symbols.split(",").flatMap((symbol) => findEquity(symbol.trim()) ?? []);
-  if (found.length === 0) return refuse(context, 404, `No equity ${query.symbols}`);
+  if (found.length === 0) return refuse(404, `No equity ${query.symbols}`);
   const at = deps.now();
   return context.json({
     data: found.map((equity) => ({

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { createAlertingApi } from "./alerting-api.ts";
 import type { SandboxEnv } from "./answers.ts";
@@ -7,9 +7,20 @@ import { createControlApi } from "./control-api.ts";
 import type { Controls } from "./controls.ts";
 import { createGate } from "./gate.ts";
 import { IndexPage, indexStyle } from "./index-page.tsx";
-import type { Settings } from "./options.ts";
+import { isLoopback, type Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
 import type { World } from "./world.ts";
+
+/**
+ * A page of another site can let its own name point to this machine, and would then count as the same origin; the name in
+ * the request gives it away.
+ */
+const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) => {
+  const { hostname } = new URL(context.req.url);
+  if (!isLoopback(hostname))
+    return refuse(403, `This sandbox answers on this machine only, not as ${hostname}`);
+  return await next();
+};
 
 /** The two interfaces, the control interface and the page on one server. `isOpen`: only this machine can reach it. */
 export function createSandboxApp(
@@ -19,9 +30,8 @@ export function createSandboxApp(
 ): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
   const { isOpen } = options;
-  app.use(
-    bodyLimit({ maxSize: 64 * 1024, onError: (context) => refuse(context, 413, "The body is over 64 KiB") }),
-  );
+  if (isOpen) app.use(refuseForeignHost);
+  app.use(bodyLimit({ maxSize: 64 * 1024, onError: () => refuse(413, "The body is over 64 KiB") }));
   app.route("/alerting", createAlertingApi({ ...world, gate: createGate(world, "alerting") }, settings));
   app.route("/pricing", createPricingApi({ ...world, gate: createGate(world, "pricing") }));
   app.route("/_sandbox", createControlApi(options.controls, { needsKey: !isOpen }));
@@ -41,7 +51,7 @@ export function createSandboxApp(
     context.header("cache-control", "no-store");
     return context.html(`<!doctype html>${(<IndexPage facts={facts} />).toString()}`);
   });
-  app.notFound((context) => refuse(context, 404, `No such route: ${context.req.method} ${context.req.path}`));
-  app.onError((error, context) => refuse(context, 500, `Internal failure: ${error.message}`));
+  app.notFound((context) => refuse(404, `No such route: ${context.req.method} ${context.req.path}`));
+  app.onError((error) => refuse(500, `Internal failure: ${error.message}`));
   return app;
 }

@@ -97,9 +97,12 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
     async close() {
       clearInterval(timer);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await world.close();
-      if ("closeAllConnections" in server) server.closeAllConnections();
-      await closed;
+      try {
+        await world.close();
+      } finally {
+        if ("closeAllConnections" in server) server.closeAllConnections();
+        await closed;
+      }
     },
   };
 }

@@ -1,0 +1,52 @@
+import { afterEach, expect, test } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { isLoopback } from "../../src/sandbox/service/options.ts";
+import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
+import { type SandboxFixture, startSandbox } from "./service-fixture.ts";
+
+/** What the interface leaves open can be set, so that a client's tolerance can be tried. */
+
+let fixture: SandboxFixture | undefined;
+afterEach(() => fixture?.sandbox.close());
+
+const clientOf = ({ sandbox, now }: SandboxFixture) =>
+  createAlertingClient({ url: sandbox.alertingUrl, apiKey: new Secret(sandbox.apiKey), now });
+
+test("timestamps in milliseconds name the same instants", async () => {
+  fixture = await startSandbox({ timestampUnit: "milliseconds" });
+  const client = clientOf(fixture);
+  const { account } = await client.readAccount();
+  expect(account.apiKeyExpirationTimestamp).toBe(String(fixture.now() + 90 * 24 * 3_600_000));
+  expect(account.apiKeyExpiresAt).toBe(Number(account.apiKeyExpirationTimestamp));
+  const [metric] = await client.listMetrics({ chainId: "eth", page: 1 });
+  const history = await client.readHistory({ key: String(metric?.key) });
+  expect(history.points.at(-1)?.at).toBe(fixture.now());
+});
+
+test("pages that count from 0 hold the same metrics", async () => {
+  const keys = async (sandboxFixture: SandboxFixture, firstPage: number) => {
+    const found: unknown[] = [];
+    for await (const { items } of clientOf(sandboxFixture).walkMetrics({ chainId: "eth" }, { firstPage })) {
+      found.push(...items.map(({ key }) => key));
+    }
+    return found;
+  };
+  fixture = await startSandbox({ firstPage: 0 });
+  const fromZero = await keys(fixture, 0);
+  await fixture.sandbox.close();
+  fixture = await startSandbox({ firstPage: 1 });
+  expect(fromZero).toEqual(await keys(fixture, 1));
+  expect(fromZero).toHaveLength(360);
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["localhost", true],
+  ["::1", true],
+  ["[::1]", true],
+  ["0.0.0.0", false],
+  ["127.0.0.1.evil.example", false],
+  ["10.0.0.1", false],
+])("%s is this machine's own: %s", (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+});
