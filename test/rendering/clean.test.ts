@@ -26,6 +26,10 @@ describe("a sender's text", () => {
     expect(cleanText("A\u030Angstrom a\u030A")).toBe("Ångstrom å");
   });
 
+  it("loses the marks that Telegram would remove, as that would move every entity behind them", () => {
+    expect(cleanText("x\u0333y\u033Fz 1\u030A")).toBe("xyz 1");
+  });
+
   it("takes down towers of marks", () => {
     expect(cleanText(`Z${"\u0301".repeat(500)}algo`)).toBe(`Z${"\u0301".repeat(6)}algo`);
   });

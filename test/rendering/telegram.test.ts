@@ -158,7 +158,7 @@ describe("Telegram messages", () => {
       expect(body.length % family.length).toBe(0);
     }
     const address = `0x${"a".repeat(40)}`;
-    const text = `${"x".repeat(4060)} ${address} ${"y".repeat(50)}`;
+    const text = `${"x".repeat(4061)}${address}${"y".repeat(50)}`;
     const parts = splitTelegramText({ text, entities: [{ type: "code", offset: 4061, length: 42 }] });
     expect(parts[0]?.entities).toEqual([]);
     expect(parts[1]?.text).toContain(address);
