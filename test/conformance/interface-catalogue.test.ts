@@ -195,6 +195,6 @@ test("a walk over 500 pages holds one page at a time", async () => {
     }
   }
   expect(pages).toBe(500);
-  // All 50,000 metrics held at once are over 30 MB, one page is 0.1 MB.
+  // All 50,000 metrics held at once are over 20 MB, one page is 0.1 MB.
   expect(most / 2 ** 20).toBeLessThan(10);
 });
