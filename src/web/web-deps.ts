@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
 import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
+import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { LogStore, Store } from "../core/store.ts";
 
@@ -12,8 +13,16 @@ export interface WebDeps {
   adminToken: Secret;
   /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */
   publicUrl: string;
+  /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
+  hookUrl: Secret;
   /** Whether proxies in front may be believed about the client's address (`Fly-Client-IP`). Default false. */
   behindFly: boolean;
+  /** Reads a map of field → value, list of values, or conditions. Throws AppError `invalid_request`. */
+  parseMatch(value: unknown): Matcher[];
+  /** Reads one matcher of a command line, e.g. `severity=info`. Throws AppError `usage`. */
+  parseMatchText(text: string): Matcher;
+  /** Reads `90s`, `2h`, `7d` to milliseconds; anything else is undefined. */
+  parseDuration(text: string): number | undefined;
   clock: Clock;
   newId: NewId;
   log: Log;

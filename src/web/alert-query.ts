@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { severities } from "../core/alert.ts";
+import { deliveryStates } from "../core/delivery.ts";
+import type { AlertQuery, AlertSummary, LogStore } from "../core/store.ts";
+
+export const defaultPageSize = 50;
+export const maxPageSize = 200;
+
+/** What `state` may be: a state of at least one delivery, or of the alert itself. */
+export const stateFilters = [...deliveryStates, "unmatched", "unrouted"] as const;
+
+const instant = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z",
+  })
+  .transform((text) => Date.parse(text));
+
+/** The filters of the log, as they stand in an address. */
+export const alertFilters = z.object({
+  q: z.string().max(500, "must be at most 500 characters").optional(),
+  severity: z.enum(severities, { error: `must be one of ${severities.join(", ")}` }).optional(),
+  state: z.enum(stateFilters, { error: `must be one of ${stateFilters.join(", ")}` }).optional(),
+  destination: z.string().min(1, "must name a destination").max(200).optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+});
+export type AlertFilters = z.infer<typeof alertFilters>;
+
+/** Opaque to its readers: the position of the last alert of a page. */
+export const cursorSchema = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/, "is not a cursor; take meta.nextCursor of the answer before")
+  .transform(Number);
+
+export const limitSchema = z.coerce
+  .number({ error: `must be a whole number from 1 to ${maxPageSize}` })
+  .int(`must be a whole number from 1 to ${maxPageSize}`)
+  .min(1, `must be at least 1`)
+  .max(maxPageSize, `must be at most ${maxPageSize}`)
+  .optional();
+
+export interface AlertPage {
+  alerts: AlertSummary[];
+  /** Position to go on from; absent at the end of the log. */
+  nextCursor?: number;
+}
+
+/** One keyset page, newest first. Asks for one more than it returns, to know whether more follow. */
+export async function listAlertPage(
+  store: Pick<LogStore, "listAlerts">,
+  filters: AlertFilters,
+  page: { limit?: number; cursor?: number },
+): Promise<AlertPage> {
+  const limit = page.limit ?? defaultPageSize;
+  const query: AlertQuery = {
+    limit: limit + 1,
+    beforeSeq: page.cursor,
+    q: filters.q,
+    severity: filters.severity,
+    state: filters.state,
+    destination: filters.destination,
+    fromAt: filters.from,
+    toAt: filters.to,
+  };
+  const found = await store.listAlerts(query);
+  const alerts = found.slice(0, limit);
+  return { alerts, nextCursor: found.length > limit ? alerts.at(-1)?.seq : undefined };
+}

@@ -1,0 +1,122 @@
+import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import { AppError } from "../../core/errors.ts";
+import { listAlertPage } from "../alert-query.ts";
+import { readMute } from "../read-mute.ts";
+import type { Sessions } from "../session.ts";
+import type { WebDeps } from "../web-deps.ts";
+import type { WebEnv } from "../web-env.ts";
+import type { EventStreams } from "./event-stream.ts";
+import {
+  addMuteRoute,
+  endMuteRoute,
+  getAlertRoute,
+  listAlertsRoute,
+  listDestinationsRoute,
+  listMutesRoute,
+  resendRoute,
+  streamRoute,
+} from "./routes.ts";
+import { alertDetailToWire, alertToWire, deliveryToWire, destinationToWire, muteToWire } from "./to-wire.ts";
+
+export interface ApiDeps extends WebDeps {
+  sessions: Pick<Sessions, "isLive">;
+  streams: EventStreams;
+}
+
+/** The routes under `/api`. Who may use them is decided before, from the route table. */
+export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
+  const { store, operations, publicUrl, clock } = deps;
+  const api = new OpenAPIHono<WebEnv>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidRequest(result.error);
+    },
+  });
+  api.use("/api/*", async (c, next) => {
+    if (c.req.method === "POST") requireJson(c.req.header("content-type"), (await c.req.text()) !== "");
+    await next();
+  });
+
+  api.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
+
+  api.openapi(listAlertsRoute, async (c) => {
+    const { limit, cursor, ...filters } = c.req.valid("query");
+    const { alerts, nextCursor } = await listAlertPage(store, filters, { limit, cursor });
+    return c.json(
+      {
+        data: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        meta: { nextCursor: nextCursor === undefined ? null : String(nextCursor) },
+      },
+      200,
+    );
+  });
+
+  api.openapi(getAlertRoute, async (c) => {
+    const { id } = c.req.valid("param");
+    const alert = await store.getAlert(id);
+    if (alert === undefined) {
+      throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
+    }
+    return c.json({ data: alertDetailToWire(alert, publicUrl) }, 200);
+  });
+
+  api.openapi(resendRoute, async (c) => {
+    const { destination } = c.req.valid("json") ?? {};
+    const deliveries = await operations.resend(c.req.valid("param").id, destination);
+    return c.json({ data: deliveries.map(deliveryToWire) }, 200);
+  });
+
+  api.openapi(listDestinationsRoute, async (c) => {
+    const destinations = await operations.destinations();
+    return c.json({ data: destinations.map(destinationToWire) }, 200);
+  });
+
+  api.openapi(listMutesRoute, async (c) => {
+    const mutes = await operations.listMutes(c.req.valid("query").ended === "true");
+    return c.json({ data: mutes.map((mute) => muteToWire(mute, clock.now())) }, 200);
+  });
+
+  api.openapi(addMuteRoute, async (c) => {
+    const mute = await operations.addMute(readMute(deps, c.req.valid("json"), "api"));
+    return c.json({ data: muteToWire(mute, clock.now()) }, 201);
+  });
+
+  api.openapi(endMuteRoute, async (c) => {
+    await operations.endMute(c.req.valid("param").id);
+    return c.body(null, 204);
+  });
+
+  api.openapi(streamRoute, (c) => {
+    const after = c.req.header("last-event-id") ?? c.req.valid("query").after;
+    const identity = c.get("identity");
+    const body = deps.streams.open({
+      afterVersion: after !== undefined && /^\d{1,15}$/.test(after) ? Number(after) : undefined,
+      isAllowed: () => identity?.kind !== "session" || deps.sessions.isLive(identity.session),
+    });
+    return c.body(body, 200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      // nginx would hold events back until its buffer is full.
+      "x-accel-buffering": "no",
+    });
+  });
+
+  return api;
+}
+
+function invalidRequest(error: z.ZodError): AppError {
+  const problems = error.issues.map((issue) => {
+    const where = issue.path.join(".");
+    if (issue.code === "unrecognized_keys") return `${issue.keys.join(", ")} is not known here`;
+    return where === "" ? issue.message : `${where} ${issue.message}`;
+  });
+  return new AppError("invalid_request", `${problems.join("; ")}.`, {
+    hint: "The parameters and bodies are described at /api.",
+  });
+}
+
+/** A body of another type would be ignored, and a resend to one destination would go to all of them. */
+function requireJson(contentType: string | undefined, hasBody: boolean): void {
+  if (!hasBody || /^application\/([^;\s]+\+)?json\b/i.test(contentType ?? "")) return;
+  throw new AppError("invalid_request", "The body must be JSON.", {
+    hint: "Add the header Content-Type: application/json.",
+  });
+}

@@ -1,0 +1,141 @@
+import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import type { LogStore, Store } from "../../core/store.ts";
+import { alertToWire } from "./to-wire.ts";
+
+export interface EventStreamsDeps {
+  store: Pick<LogStore, "listChanges" | "latestVersion"> & Pick<Store, "onChange">;
+  publicUrl: string;
+  clock: Clock;
+}
+
+export interface EventStreamsOptions {
+  /** Readers at once. Default 200. */
+  maxStreams?: number;
+  /** Comments keep proxies from ending a silent stream. Default 15 s. Milliseconds. */
+  heartbeatMs?: number;
+}
+
+export interface StreamRequest {
+  /** Changes after this version are told; absent: those from now on. */
+  afterVersion?: number;
+  /** Asked at each heartbeat; the stream ends when it says no. */
+  isAllowed(): boolean;
+}
+
+export interface EventStreams {
+  open(request: StreamRequest): ReadableStream<Uint8Array>;
+  /** Ends all of them, and refuses new ones. */
+  close(): void;
+}
+
+const batch = 50;
+const encoder = new TextEncoder();
+
+/**
+ * The log as server-sent events. Each stream keeps nothing but the version that its reader has come to, and asks the store for
+ * what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
+ * states in between, never an alert.
+ */
+export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}): EventStreams {
+  const { store, publicUrl, clock } = deps;
+  const { maxStreams = 200, heartbeatMs = 15_000 } = options;
+  const closing = new AbortController();
+  let open = 0;
+
+  /** Pulled by the reader; null at the end. */
+  function createReader({ afterVersion, isAllowed }: StreamRequest, ended: AbortSignal) {
+    let version = afterVersion;
+    let greeted = false;
+    let wake = () => {};
+    let changed = false;
+    const forget = store.onChange(() => {
+      changed = true;
+      wake();
+    });
+    ended.addEventListener("abort", () => {
+      forget();
+      wake();
+    });
+
+    async function greet(): Promise<string> {
+      greeted = true;
+      changed = true;
+      const latest = await store.latestVersion();
+      const isAhead = version !== undefined && version > latest;
+      version = version === undefined || isAhead ? latest : version;
+      // A database that was put back from a copy knows fewer versions than its reader has seen.
+      return `retry: 2000\n\n${isAhead ? `event: reset\nid: ${latest}\ndata: {}\n\n` : ": ready\n\n"}`;
+    }
+
+    async function readChanges(): Promise<string | undefined> {
+      const alerts = await store.listChanges(version ?? 0, batch);
+      const last = alerts.at(-1);
+      if (last === undefined) return undefined;
+      version = last.version;
+      changed ||= alerts.length === batch;
+      return alerts
+        .map((alert) => {
+          const data = JSON.stringify(alertToWire(alert, publicUrl));
+          return `event: alert\nid: ${alert.version}\ndata: ${data}\n\n`;
+        })
+        .join("");
+    }
+
+    async function waitForChange(): Promise<void> {
+      const waking = new AbortController();
+      wake = () => waking.abort();
+      if (!changed && !ended.aborted) await clock.sleep(heartbeatMs, waking.signal);
+      wake = () => {};
+    }
+
+    return async function next(): Promise<string | null> {
+      if (!greeted) return greet();
+      for (;;) {
+        if (ended.aborted) return null;
+        if (changed) {
+          changed = false;
+          const text = await readChanges();
+          if (text !== undefined) return text;
+          continue;
+        }
+        await waitForChange();
+        if (ended.aborted || !isAllowed()) return null;
+        if (!changed) return ": still here\n\n";
+      }
+    };
+  }
+
+  return {
+    open(request) {
+      if (closing.signal.aborted || open >= maxStreams) {
+        throw new AppError("store_unavailable", "No further event stream can be opened now.", {
+          hint: "Close pages that nobody looks at, or try again later.",
+          retryAfterMs: 10_000,
+        });
+      }
+      open += 1;
+      const cancelling = new AbortController();
+      const ended = AbortSignal.any([closing.signal, cancelling.signal]);
+      ended.addEventListener("abort", () => {
+        open -= 1;
+      });
+      const next = createReader(request, ended);
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const text = await next();
+            if (text !== null) controller.enqueue(encoder.encode(text));
+            else {
+              cancelling.abort();
+              controller.close();
+            }
+          },
+          cancel: () => cancelling.abort(),
+        },
+        { highWaterMark: 0 },
+      );
+    },
+    close: () => closing.abort(),
+  };
+}

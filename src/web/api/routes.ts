@@ -1,0 +1,213 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { severities } from "../../core/alert.ts";
+import { alertFilters, cursorSchema, limitSchema, stateFilters } from "../alert-query.ts";
+import {
+  alertDetailSchema,
+  alertSchema,
+  deliverySchema,
+  destinationSchema,
+  errorSchema,
+  muteSchema,
+} from "./schemas.ts";
+
+const json = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
+const failure = (description: string) => ({ description, content: json(errorSchema) });
+const refused = { 401: failure("No admin token, or a wrong one.") };
+const idParameter = z.object({ id: z.string().openapi({ description: "An id of the log." }) });
+
+/** The filters are read by `alertFilters`; this says what they mean. */
+const listQuery = z.strictObject({
+  ...alertFilters.shape,
+  q: alertFilters.shape.q.openapi({
+    description:
+      "Words that all must occur in title, text, facts or fields; each may be the start of a word.",
+  }),
+  severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
+  state: alertFilters.shape.state.openapi({
+    enum: [...stateFilters],
+    description:
+      "A state that at least one delivery has, or `unmatched` (no route wanted it), or `unrouted` (not decided yet).",
+  }),
+  destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
+  from: alertFilters.shape.from.openapi({
+    type: "string",
+    format: "date-time",
+    description: "Received at or after.",
+  }),
+  to: alertFilters.shape.to.openapi({
+    type: "string",
+    format: "date-time",
+    description: "Received at or before.",
+  }),
+  limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
+  cursor: cursorSchema
+    .optional()
+    .openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),
+});
+
+export const listAlertsRoute = createRoute({
+  method: "get",
+  path: "/api/alerts",
+  summary: "The log, newest first",
+  request: { query: listQuery },
+  responses: {
+    200: {
+      description: "One page. `nextCursor` is null at the end of the log.",
+      content: json(
+        z.object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string().nullable() }) }),
+      ),
+    },
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
+});
+
+export const getAlertRoute = createRoute({
+  method: "get",
+  path: "/api/alerts/{id}",
+  summary: "One alert: its request as it came, what was decided, every delivery and attempt",
+  request: { params: idParameter },
+  responses: {
+    200: { description: "All that is known of it.", content: json(z.object({ data: alertDetailSchema })) },
+    404: failure("No such alert."),
+    ...refused,
+  },
+});
+
+export const resendRoute = createRoute({
+  method: "post",
+  path: "/api/alerts/{id}/resend",
+  summary: "Send an alert once more, marked as a resend",
+  request: {
+    params: idParameter,
+    body: {
+      required: false,
+      content: json(
+        z.strictObject({
+          destination: z
+            .string()
+            .optional()
+            .openapi({ description: "Default: every destination that it had." }),
+        }),
+      ),
+    },
+  },
+  responses: {
+    200: { description: "The new deliveries.", content: json(z.object({ data: z.array(deliverySchema) })) },
+    400: failure("The body cannot be read."),
+    404: failure("No such alert or destination."),
+    409: failure("Not routed yet, or nowhere to send it."),
+    ...refused,
+  },
+});
+
+export const listDestinationsRoute = createRoute({
+  method: "get",
+  path: "/api/destinations",
+  summary: "Every destination with its health and the states of its deliveries",
+  responses: {
+    200: {
+      description: "In the order of the configuration.",
+      content: json(z.object({ data: z.array(destinationSchema) })),
+    },
+    ...refused,
+  },
+});
+
+export const listMutesRoute = createRoute({
+  method: "get",
+  path: "/api/mutes",
+  summary: "Active and coming mutes",
+  request: {
+    query: z.strictObject({
+      ended: z
+        .enum(["true", "false"], { error: "must be true or false" })
+        .optional()
+        .openapi({ description: "`true` lists past ones as well." }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "Those of the configuration among them.",
+      content: json(z.object({ data: z.array(muteSchema) })),
+    },
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
+});
+
+export const addMuteRoute = createRoute({
+  method: "post",
+  path: "/api/mutes",
+  summary: "Record matching alerts without sending them, until a time",
+  request: {
+    body: {
+      required: true,
+      content: json(
+        z
+          .strictObject({
+            match: z
+              .union([z.string(), z.array(z.string()).min(1), z.record(z.string(), z.unknown())], {
+                error: 'must be "field=value", a list of such, or a map of field to value or conditions',
+              })
+              .openapi({ description: "All must hold.", example: { severity: "info", value: { lt: 5 } } }),
+            for: z
+              .string()
+              .optional()
+              .openapi({ description: "A duration. Either this or `until`.", example: "2h" }),
+            until: z.string().optional().openapi({ format: "date-time" }),
+            from: z.string().optional().openapi({ format: "date-time", description: "Default: now." }),
+            reason: z
+              .string({ error: "must say in a few words why" })
+              .trim()
+              .min(1, "must say in a few words why")
+              .max(500, "must be at most 500 characters"),
+          })
+          .openapi("NewMute"),
+      ),
+    },
+  },
+  responses: {
+    201: { description: "It holds from now on.", content: json(z.object({ data: muteSchema })) },
+    400: failure("A matcher, a time or the reason is missing or cannot be read."),
+    ...refused,
+  },
+});
+
+export const endMuteRoute = createRoute({
+  method: "delete",
+  path: "/api/mutes/{id}",
+  summary: "End a mute now",
+  request: { params: idParameter },
+  responses: {
+    204: { description: "It is ended." },
+    404: failure("No such active mute."),
+    409: failure("It stands in the configuration and is ended there."),
+    ...refused,
+  },
+});
+
+export const streamRoute = createRoute({
+  method: "get",
+  path: "/api/stream",
+  summary: "Changes of alerts as server-sent events",
+  description:
+    "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row the last is told. Resumes by Last-Event-ID; the log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew.",
+  request: {
+    query: z.strictObject({
+      after: z
+        .string()
+        .regex(/^\d{1,15}$/, "must be a version")
+        .optional()
+        .openapi({ description: "Like Last-Event-ID, for clients that cannot set headers." }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "Until one of the two ends it.",
+      content: { "text/event-stream": { schema: z.string() } },
+    },
+    503: failure("Too many streams are open."),
+    ...refused,
+  },
+});

@@ -1,0 +1,183 @@
+import { z } from "@hono/zod-openapi";
+import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
+import { attemptOutcomes, channelTypes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
+
+const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
+const id = z.string().openapi({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
+
+export const attemptSchema = z
+  .object({
+    at: instant,
+    outcome: z.enum(attemptOutcomes).openapi({
+      description:
+        "`sent`: taken. `retry`: tried again later. `rejected`: refused for good. `ambiguous`: it left, and no answer came.",
+    }),
+    reason: z.string().optional().openapi({ description: "A code, e.g. `rate_limited`." }),
+    detail: z.string().optional().openapi({ description: "In words, ours or the vendor's." }),
+    durationMs: z.number().int(),
+    action: z.enum(["send", "edit", "reply"]),
+    part: z.number().int().openapi({ description: "From 1; long texts go out in parts." }),
+    parts: z.number().int(),
+  })
+  .openapi("Attempt");
+
+export const deliverySchema = z
+  .object({
+    id,
+    destination: z.string(),
+    channel: z.enum(channelTypes),
+    recipient: z
+      .string()
+      .openapi({ description: "Chat id or mailbox; for webhooks the destination's name." }),
+    route: z.string(),
+    purpose: z.enum(deliveryPurposes),
+    state: z.enum(deliveryStates),
+    reason: z.string().openapi({ description: "Why it is in that state." }),
+    createdAt: instant,
+    dueAt: instant.optional().openapi({ description: "Not tried before." }),
+    finishedAt: instant.optional(),
+    digestId: id.optional().openapi({ description: "Told together with the others of the same digest." }),
+    insteadOf: z.string().optional().openapi({ description: "The destination that it stands in for." }),
+  })
+  .openapi("Delivery");
+
+export const deliveryDetailSchema = deliverySchema
+  .extend({ attempts: z.array(attemptSchema) })
+  .openapi("DeliveryWithAttempts");
+
+export const factsSchema = z
+  .object({
+    format: z.enum(bodyFormats),
+    text: z.string().optional(),
+    metric: z.string().optional(),
+    token: z.string().optional(),
+    chain: z.string().optional(),
+    value: z.string().optional().openapi({ description: "Digit for digit as sent." }),
+    previousValue: z.string().optional(),
+    threshold: z.string().optional(),
+    unit: z.string().optional(),
+    occurredAt: instant.optional().openapi({ description: "By the sender's word." }),
+    link: z.string().optional(),
+    externalId: z.string().optional(),
+    source: z.string().optional(),
+    alertKey: z.string().openapi({ description: "Names the thing that fires and resolves." }),
+    fields: z.array(z.object({ name: z.string(), value: z.string() })),
+    notes: z
+      .array(z.string())
+      .openapi({ description: "What had to be guessed or left out while it was read." }),
+  })
+  .openapi("Facts");
+
+export const alertSchema = z
+  .object({
+    id,
+    version: z
+      .number()
+      .int()
+      .openapi({ description: "Grows with every change of any alert; the id of its event in the stream." }),
+    url: z.string().openapi({ description: "Its page." }),
+    origin: z.enum(alertOrigins),
+    receivedAt: instant,
+    routedAt: instant.nullable().openapi({ description: "null until it has been read and routed." }),
+    routingError: z.string().optional(),
+    unmatched: z.boolean().openapi({ description: "No route wanted it." }),
+    title: z.string().nullable(),
+    severity: z.enum(severities).nullable(),
+    status: z.enum(statuses).nullable(),
+    facts: factsSchema.nullable(),
+    deliveries: z.array(deliverySchema),
+  })
+  .openapi("Alert");
+
+export const decisionSchema = z
+  .object({
+    route: z.string(),
+    destination: z.string().optional(),
+    result: z.enum(["deliver", "standby", "muted", "held", "skipped", "not_matched"]),
+    reason: z.string(),
+    muteId: z.string().optional(),
+  })
+  .openapi("Decision");
+
+export const requestSchema = z
+  .object({
+    receivedAt: instant,
+    contentType: z.string().optional(),
+    headers: z
+      .array(z.tuple([z.string(), z.string()]))
+      .openapi({ description: "In their order; credentials are `***`." }),
+    body: z.string(),
+    bodyEncoding: z
+      .enum(["utf8", "base64"])
+      .openapi({ description: "`base64` when the bytes are not valid UTF-8." }),
+    bodyBytes: z.number().int(),
+    item: z
+      .number()
+      .int()
+      .openapi({ description: "From 1: which alert of the request's batch this one is." }),
+    items: z.number().int(),
+    dedupeKey: z.string().optional(),
+    conflict: z.boolean().openapi({ description: "An earlier request had the same key and another body." }),
+    duplicates: z
+      .number()
+      .int()
+      .openapi({ description: "Later requests that were answered as duplicates of this one." }),
+  })
+  .openapi("RawRequest");
+
+export const alertDetailSchema = alertSchema
+  .extend({
+    deliveries: z.array(deliveryDetailSchema),
+    decisions: z.array(decisionSchema),
+    request: requestSchema.nullable().openapi({ description: "null for notices of Tocsin's own." }),
+  })
+  .openapi("AlertDetail");
+
+export const destinationSchema = z
+  .object({
+    name: z.string(),
+    channel: z.enum(channelTypes),
+    recipients: z.array(z.string()),
+    health: z.enum(["ok", "degraded", "down", "dead", "paused"]),
+    reason: z.string(),
+    since: instant.optional(),
+    nextTryAt: instant.optional(),
+    lastSentAt: instant.optional(),
+    movedTo: z.string().optional(),
+    definedAt: z.string(),
+    counts: z.partialRecord(z.enum(deliveryStates), z.number().int()),
+    oldestWaitingAt: instant.optional(),
+  })
+  .openapi("Destination");
+
+const conditionSchema = z
+  .object({
+    equals: z.array(z.string()).optional(),
+    not: z.array(z.string()).optional(),
+    lt: z.number().optional(),
+    lte: z.number().optional(),
+    gt: z.number().optional(),
+    gte: z.number().optional(),
+    exists: z.boolean().optional(),
+    matches: z.string().optional(),
+  })
+  .openapi("Condition");
+
+export const muteSchema = z
+  .object({
+    id: z.string(),
+    state: z.enum(["active", "coming", "ended"]),
+    matchers: z.array(z.object({ field: z.string(), condition: conditionSchema })),
+    reason: z.string(),
+    startsAt: instant,
+    endsAt: instant,
+    createdAt: instant,
+    createdBy: z.string(),
+  })
+  .openapi("Mute");
+
+export const errorSchema = z
+  .object({
+    error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
+  })
+  .openapi("Error");

@@ -1,0 +1,145 @@
+import type { z } from "@hono/zod-openapi";
+import type { AlertFacts } from "../../core/alert.ts";
+import type { DestinationView } from "../../core/operations.ts";
+import type { Mute } from "../../core/rules.ts";
+import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/store.ts";
+import { readBody } from "../body-text.ts";
+import { muteStateOf } from "../mute-state.ts";
+import type {
+  alertDetailSchema,
+  alertSchema,
+  attemptSchema,
+  deliverySchema,
+  destinationSchema,
+  factsSchema,
+  muteSchema,
+  requestSchema,
+} from "./schemas.ts";
+
+export type AlertOnWire = z.infer<typeof alertSchema>;
+
+/** An alert as lists and the event stream give it. */
+export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire {
+  const { id, version, origin, routingError, unmatched, facts } = alert;
+  return {
+    id,
+    version,
+    url: `${publicUrl}/alerts/${id}`,
+    origin,
+    receivedAt: toIso(alert.receivedAt),
+    routedAt: alert.routedAt === undefined ? null : toIso(alert.routedAt),
+    routingError,
+    unmatched,
+    title: facts?.title ?? null,
+    severity: facts?.severity ?? null,
+    status: facts?.status ?? null,
+    facts: facts === undefined ? null : factsToWire(facts),
+    deliveries: alert.deliveries.map(deliveryToWire),
+  };
+}
+
+export function alertDetailToWire(alert: AlertDetail, publicUrl: string): z.infer<typeof alertDetailSchema> {
+  return {
+    ...alertToWire(alert, publicUrl),
+    deliveries: alert.deliveries.map((delivery) => ({
+      ...deliveryToWire(delivery),
+      attempts: delivery.attempts.map(attemptToWire),
+    })),
+    decisions: alert.decisions,
+    request: alert.request === undefined ? null : requestToWire(alert.request),
+  };
+}
+
+export function deliveryToWire(delivery: DeliverySummary): z.infer<typeof deliverySchema> {
+  const { id, destination, channel, recipient, route, purpose, state, reason, digestId, insteadOf } =
+    delivery;
+  return {
+    id,
+    destination,
+    channel,
+    recipient,
+    route,
+    purpose,
+    state,
+    reason,
+    createdAt: toIso(delivery.createdAt),
+    dueAt: toOptionalIso(delivery.dueAt),
+    finishedAt: toOptionalIso(delivery.finishedAt),
+    digestId,
+    insteadOf,
+  };
+}
+
+function attemptToWire(attempt: AttemptEntry): z.infer<typeof attemptSchema> {
+  const { outcome, reason, detail, durationMs, action, part, parts } = attempt;
+  return { at: toIso(attempt.at), outcome, reason, detail, durationMs, action, part, parts };
+}
+
+/** Title, severity and status stand beside the facts, not in them. */
+function factsToWire(facts: AlertFacts): z.infer<typeof factsSchema> {
+  const { title: _title, severity: _severity, status: _status, occurredAt, ...rest } = facts;
+  return { ...rest, occurredAt: toOptionalIso(occurredAt) };
+}
+
+function requestToWire(request: NonNullable<AlertDetail["request"]>): z.infer<typeof requestSchema> {
+  const { contentType, headers, item, items, dedupeKey, conflict, duplicates } = request;
+  const body = readBody(request.body);
+  return {
+    receivedAt: toIso(request.receivedAt),
+    contentType,
+    headers,
+    body: body.kind === "text" ? body.text : Buffer.from(request.body).toString("base64"),
+    bodyEncoding: body.kind === "text" ? "utf8" : "base64",
+    bodyBytes: request.body.byteLength,
+    item: item + 1,
+    items,
+    dedupeKey,
+    conflict,
+    duplicates,
+  };
+}
+
+export function destinationToWire(view: DestinationView): z.infer<typeof destinationSchema> {
+  const { name, channel, recipients, health, reason, movedTo, definedAt, counts } = view;
+  return {
+    name,
+    channel,
+    recipients,
+    health,
+    reason,
+    since: toOptionalIso(view.since),
+    nextTryAt: toOptionalIso(view.nextTryAt),
+    lastSentAt: toOptionalIso(view.lastSentAt),
+    movedTo,
+    definedAt,
+    counts,
+    oldestWaitingAt: toOptionalIso(view.oldestWaitingAt),
+  };
+}
+
+export function muteToWire(mute: Mute, now: number): z.infer<typeof muteSchema> {
+  const { id, matchers, reason, createdBy } = mute;
+  return {
+    id,
+    state: muteStateOf(mute, now),
+    matchers,
+    reason,
+    startsAt: toIso(mute.startsAt),
+    endsAt: toIso(mute.endsAt),
+    createdAt: toIso(mute.createdAt),
+    createdBy,
+  };
+}
+
+/** An instant that no date can hold (senders write anything) is left out rather than costing the whole answer. */
+function toOptionalIso(at: number | undefined): string | undefined {
+  return at === undefined || !isInstant(at) ? undefined : new Date(at).toISOString();
+}
+
+function toIso(at: number): string {
+  return new Date(isInstant(at) ? at : 0).toISOString();
+}
+
+function isInstant(at: number): boolean {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}

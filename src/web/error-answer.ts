@@ -1,0 +1,30 @@
+import { HTTPException } from "hono/http-exception";
+import { AppError, httpStatusOf } from "../core/errors.ts";
+import type { WebContext } from "./web-env.ts";
+
+/** What a person may read of any failure; the words of an unexpected one stay in the log. */
+export function toAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  if (thrown instanceof HTTPException && thrown.status < 500) {
+    const code = thrown.status === 413 ? "too_large" : "invalid_request";
+    const message = thrown.status === 413 ? "The body is too large." : "The body is not valid JSON.";
+    return new AppError(code, message, { cause: thrown });
+  }
+  return new AppError("internal", "This failed inside Tocsin.", {
+    hint: "The log of the process says more.",
+    cause: thrown,
+  });
+}
+
+/** `{"error":{"code","message","hint"?}}` with the status that belongs to the code. */
+export function answerError(c: WebContext, error: AppError): Response {
+  const { code, message, hint } = error;
+  setRetryAfter(c, error);
+  if (code === "unauthorized") c.header("www-authenticate", 'Bearer realm="tocsin"');
+  return c.json({ error: { code, message, hint } }, httpStatusOf(code));
+}
+
+export function setRetryAfter(c: WebContext, { retryAfterMs }: AppError): void {
+  if (retryAfterMs !== undefined)
+    c.header("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+}

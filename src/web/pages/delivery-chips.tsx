@@ -1,0 +1,127 @@
+import type { DeliveryState } from "../../core/delivery.ts";
+import type { AlertSummary, DeliverySummary } from "../../core/store.ts";
+
+/** Worst first: what a reader must see of several. */
+const byUrgency = [
+  "failed",
+  "expired",
+  "held",
+  "waiting",
+  "sending",
+  "queued",
+  "muted",
+  "digested",
+  "sent",
+] as const satisfies DeliveryState[];
+
+/** How it looks: nothing is told by the colour alone, the word stands beside it. */
+export type Tone = "good" | "bad" | "busy" | "off";
+
+export function toneOf(state: DeliveryState): Tone {
+  switch (state) {
+    case "sent":
+    case "digested":
+      return "good";
+    case "failed":
+    case "expired":
+      return "bad";
+    case "queued":
+    case "waiting":
+    case "sending":
+    case "held":
+      return "busy";
+    case "muted":
+      return "off";
+    default:
+      return state satisfies never;
+  }
+}
+
+export function wordOf(state: DeliveryState): string {
+  return state === "digested" ? "sent in a digest" : state;
+}
+
+export interface DestinationState {
+  destination: string;
+  /** The worst of its recipients. */
+  state: DeliveryState;
+  /** `sent`, or `2 sent, 1 failed` for several mailboxes. */
+  words: string;
+  /** Why, for each recipient that is not simply sent. */
+  reasons: string[];
+}
+
+/** Where one alert stands at each destination: of each recipient the newest delivery counts, so that a resend mends a failure. */
+export function summariseDeliveries(deliveries: DeliverySummary[]): DestinationState[] {
+  const byDestination = new Map<string, Map<string, DeliverySummary>>();
+  for (const delivery of deliveries) {
+    const newest = byDestination.get(delivery.destination) ?? new Map<string, DeliverySummary>();
+    newest.set(delivery.recipient, delivery);
+    byDestination.set(delivery.destination, newest);
+  }
+  return [...byDestination].map(([destination, newest]) => {
+    const current = [...newest.values()];
+    const present = byUrgency.filter((state) => current.some((delivery) => delivery.state === state));
+    const count = (state: DeliveryState) => current.filter((delivery) => delivery.state === state).length;
+    const words =
+      current.length === 1
+        ? wordOf(present[0] ?? "queued")
+        : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
+    const reasons = current.filter(({ state }) => state !== "sent").map(({ reason }) => reason);
+    return { destination, state: present[0] ?? "queued", words, reasons };
+  });
+}
+
+export function StateChip({ state }: { state: DeliveryState }) {
+  return (
+    <span class={`chip ${toneOf(state)}`}>
+      <Mark tone={toneOf(state)} />
+      {wordOf(state)}
+    </span>
+  );
+}
+
+/** All destinations of one alert in a row, or why there are none. */
+export function DeliveryChips({ alert }: { alert: AlertSummary }) {
+  if (alert.routedAt === undefined) {
+    return alert.routingError === undefined ? (
+      <span class="chip busy">
+        <Mark tone="busy" />
+        not routed yet
+      </span>
+    ) : (
+      <span class="chip bad" title={alert.routingError}>
+        <Mark tone="bad" />
+        routing failed, tried again
+      </span>
+    );
+  }
+  if (alert.deliveries.length === 0) {
+    return (
+      <span class="chip bad">
+        <Mark tone="bad" />
+        {alert.unmatched ? "no route wanted it" : "nowhere to go"}
+      </span>
+    );
+  }
+  return (
+    <ul class="chips">
+      {summariseDeliveries(alert.deliveries).map(({ destination, state, words, reasons }) => (
+        <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
+          <Mark tone={toneOf(state)} />
+          <bdi>{destination}</bdi> <b>{words}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const marks: Record<Tone, string> = { good: "✓", bad: "✕", busy: "…", off: "–" };
+
+export function Mark({ tone }: { tone: Tone }) {
+  return (
+    <span class="mark" aria-hidden="true">
+      {marks[tone]}
+    </span>
+  );
+}

@@ -1,0 +1,31 @@
+import type { Assets } from "../assets.ts";
+import type { LoginLimit } from "../login-limit.ts";
+import type { LoginCodes } from "../login-link.ts";
+import type { Sessions } from "../session.ts";
+import type { SessionCookie } from "../session-cookie.ts";
+import type { WebDeps } from "../web-deps.ts";
+import { sessionOf, type WebContext } from "../web-env.ts";
+
+/** What every page's routes are made from. */
+export interface PageDeps extends WebDeps {
+  assets: Assets;
+  sessions: Sessions;
+  cookie: SessionCookie;
+  limit: LoginLimit;
+  codes: LoginCodes;
+}
+
+/** What every page that is behind the login is drawn with. */
+export interface Frame {
+  assets: Assets;
+  formToken: string;
+  now: number;
+}
+
+export function frameOf(c: WebContext, deps: PageDeps): Frame {
+  return {
+    assets: deps.assets,
+    formToken: deps.sessions.formToken(sessionOf(c)),
+    now: deps.clock.now(),
+  };
+}

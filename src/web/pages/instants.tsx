@@ -1,0 +1,55 @@
+/** Whether a date can be made of it: senders write anything. */
+function isInstant(at: number): boolean {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}
+
+/** `21 Nov 2026, 14:02:05 UTC` */
+export function exactTime(at: number): string {
+  if (!isInstant(at)) return "an unknown time";
+  const iso = new Date(at).toISOString();
+  const day = new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    timeZone: "UTC",
+  }).format(at);
+  return `${day}, ${iso.slice(-13, -5)} UTC`;
+}
+
+/** `3 min ago`, `in 2 h`, `just now`. The script says the same in the browser while the page is open. */
+export function relativeTime(at: number, now: number): string {
+  const seconds = Math.round(Math.abs(now - at) / 1000);
+  if (seconds < 5) return "just now";
+  const amount = lengthOf(seconds * 1000);
+  return at <= now ? `${amount} ago` : `in ${amount}`;
+}
+
+/** `350 ms`, `4.2 s`, `12 min`, `5 h`, `3 d`. */
+export function lengthOf(durationMs: number): string {
+  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
+  if (durationMs < 10_000 && durationMs % 1000 !== 0) return `${(durationMs / 1000).toFixed(1)} s`;
+  const seconds = durationMs / 1000;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+interface InstantProps {
+  at: number;
+  now: number;
+  /** `both` shows the exact time behind the relative one. Default `both`. */
+  show?: "relative" | "both";
+}
+
+/** An instant, relative and exact; the script keeps the relative part true and adds the reader's own clock as a tooltip. */
+export function Instant({ at, now, show = "both" }: InstantProps) {
+  if (!isInstant(at)) return <span>an unknown time</span>;
+  const exact = exactTime(at);
+  return (
+    <time datetime={new Date(at).toISOString()} title={exact}>
+      <span class="relative">{relativeTime(at, now)}</span>
+      {show === "both" && <span class="exact"> {exact}</span>}
+    </time>
+  );
+}

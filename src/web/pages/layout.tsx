@@ -1,0 +1,102 @@
+import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Assets } from "../assets.ts";
+import { formTokenField } from "../guard.ts";
+import type { Frame } from "./frame.ts";
+
+const sections = [
+  { path: "/", name: "Alerts" },
+  { path: "/destinations", name: "Destinations" },
+  { path: "/mutes", name: "Mutes" },
+  { path: "/setup", name: "Setup" },
+  { path: "/api", name: "API" },
+] as const;
+export type Section = (typeof sections)[number]["path"];
+
+interface DocumentProps {
+  assets: Assets;
+  title: string;
+  /** Version of the log that the page shows; with it the script keeps the page up to date. */
+  version?: number;
+}
+
+/** The bare document: head, style, script. */
+export function HtmlDocument({ assets, title, version, children }: PropsWithChildren<DocumentProps>) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · Tocsin`}</title>
+        <link rel="icon" href={assets.icon} />
+        <link rel="stylesheet" href={assets.style} />
+        <script src={assets.script} defer />
+      </head>
+      <body data-version={version}>{children}</body>
+    </html>
+  );
+}
+
+interface LayoutProps {
+  frame: Frame;
+  title: string;
+  section?: Section;
+  version?: number;
+}
+
+/** A page behind the login. */
+export function Layout({ frame, title, section, version, children }: PropsWithChildren<LayoutProps>) {
+  return (
+    <HtmlDocument assets={frame.assets} title={title} version={version}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="brand" href="/">
+          <img src={frame.assets.icon} alt="" width="20" height="20" />
+          Tocsin
+        </a>
+        <nav aria-label="Sections">
+          {sections.map(({ path, name }) => (
+            <a href={path} aria-current={path === section ? "page" : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <p id="live" class="live" role="status" hidden />
+        <Form frame={frame} action="/logout" class="logout">
+          <button type="submit" class="plain">
+            Log out
+          </button>
+        </Form>
+      </header>
+      <main id="main">{children}</main>
+    </HtmlDocument>
+  );
+}
+
+interface FormProps {
+  frame: Frame;
+  action: string;
+  class?: string;
+}
+
+/** Every form that changes something carries the session's form token. */
+export function Form({ frame, action, class: className, children }: PropsWithChildren<FormProps>) {
+  return (
+    <form method="post" action={action} class={className}>
+      <input type="hidden" name={formTokenField} value={frame.formToken} />
+      {children}
+    </form>
+  );
+}
+
+/** The result of what the reader has just done, or what went wrong. */
+export function Notice({ kind, children }: { kind: "done" | "failed"; children?: Child }) {
+  return (
+    <p class={`notice ${kind}`} role={kind === "failed" ? "alert" : "status"}>
+      {children}
+    </p>
+  );
+}

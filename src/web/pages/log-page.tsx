@@ -1,0 +1,173 @@
+import type { Hono } from "hono";
+import type { AlertCounts, AlertSummary } from "../../core/store.ts";
+import { cursorSchema, listAlertPage } from "../alert-query.ts";
+import type { WebEnv } from "../web-env.ts";
+import { SeverityMark, titleOf, ValueText } from "./alert-text.tsx";
+import { DeliveryChips } from "./delivery-chips.tsx";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Layout, Notice } from "./layout.tsx";
+import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
+
+/** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
+export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { store, operations } = deps;
+
+  app.get("/", async (c) => {
+    const filters = readLogFilters((name) => c.req.query(name));
+    const cursor = cursorSchema.safeParse(c.req.query("cursor"));
+    // Before the list, so that whatever changes while it is read is told by the stream.
+    const version = await store.latestVersion();
+    const [page, counts, destinations] = await Promise.all([
+      listAlertPage(store, filters.read, { cursor: cursor.success ? cursor.data : undefined }),
+      store.countAlerts(),
+      operations.destinations(),
+    ]);
+    return c.html(
+      <LogPage
+        frame={frameOf(c, deps)}
+        version={version}
+        filters={filters}
+        isNewest={!cursor.success}
+        alerts={page.alerts}
+        nextCursor={page.nextCursor}
+        counts={counts}
+        destinations={destinations.map(({ name }) => name)}
+      />,
+    );
+  });
+}
+
+interface LogPageProps {
+  frame: Frame;
+  version: number;
+  filters: LogFilters;
+  /** Nothing newer stands before the first row. */
+  isNewest: boolean;
+  alerts: AlertSummary[];
+  nextCursor?: number;
+  counts: AlertCounts;
+  destinations: string[];
+}
+
+function LogPage(props: LogPageProps) {
+  const { frame, filters, alerts, isNewest, nextCursor, counts } = props;
+  return (
+    <Layout frame={frame} title="Alerts" section="/" version={props.version}>
+      <h1 class="hidden">Alerts</h1>
+      <FilterForm filters={filters} destinations={props.destinations} />
+      {filters.problems.length > 0 && (
+        <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
+      )}
+      <p class="count" data-live="count">
+        {counts.total} {counts.total === 1 ? "alert" : "alerts"} stored
+        {counts.lastReceivedAt !== undefined && (
+          <>
+            , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
+          </>
+        )}
+        {counts.duplicates > 0 && `, ${counts.duplicates} duplicates recognised`}.
+      </p>
+      <a id="news" class="news" href={addressOf(filters.written)} hidden>
+        New alerts
+      </a>
+      {alerts.length === 0 ? (
+        <Empty total={counts.total} isNewest={isNewest} />
+      ) : (
+        <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} />
+      )}
+      <nav class="pager" aria-label="Pages">
+        {!isNewest && <a href={addressOf(filters.written)}>Newest</a>}
+        {nextCursor !== undefined && (
+          <a href={addressOf(filters.written, { cursor: String(nextCursor) })} rel="next">
+            Older
+          </a>
+        )}
+      </nav>
+    </Layout>
+  );
+}
+
+function AlertTable({ alerts, now, isNewest }: { alerts: AlertSummary[]; now: number; isNewest: boolean }) {
+  return (
+    <table class="alerts" data-newest={isNewest ? "" : undefined}>
+      <thead>
+        <tr>
+          <th scope="col">Received</th>
+          <th scope="col">Severity</th>
+          <th scope="col">Alert</th>
+          <th scope="col">Value</th>
+          <th scope="col">Deliveries</th>
+        </tr>
+      </thead>
+      <tbody id="rows">
+        {alerts.map((alert) => (
+          <AlertRow alert={alert} now={now} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function AlertRow({ alert, now }: { alert: AlertSummary; now: number }) {
+  const { facts } = alert;
+  const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
+  return (
+    <tr id={`alert-${alert.id}`} data-seq={alert.seq} data-version={alert.version}>
+      <td class="when">
+        <Instant at={alert.receivedAt} now={now} />
+      </td>
+      <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
+      <td class="what">
+        <a href={`/alerts/${alert.id}`} dir="auto">
+          {titleOf(alert)}
+        </a>
+        {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
+        {about.length > 0 && (
+          <span class="about">
+            {about.map((text) => (
+              <bdi>{text}</bdi>
+            ))}
+          </span>
+        )}
+      </td>
+      <td class="number">
+        <ValueText alert={alert} />
+      </td>
+      <td class="where">
+        <DeliveryChips alert={alert} />
+      </td>
+    </tr>
+  );
+}
+
+/** Says what to do next. */
+function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
+  if (total > 0) {
+    return (
+      <div class="empty">
+        <h2>{isNewest ? "No alert matches" : "No older alert matches"}</h2>
+        <p>
+          Take a filter away, or <a href="/">show all {total}</a>. Words are searched in titles, texts and
+          fields, from the start of each word.
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="empty">
+      <h2>No alert has come yet</h2>
+      <ol>
+        <li>
+          Have the alerting service call this Tocsin: <code>tocsin setup</code> registers its address. To
+          register it by hand, copy the address from <a href="/setup">Setup</a>.
+        </li>
+        <li>
+          Send one the whole real way: <code>tocsin test</code>, or the <code>curl</code> line on{" "}
+          <a href="/setup">Setup</a>.
+        </li>
+        <li>It appears here by itself.</li>
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+import type { Hono } from "hono";
+import { AppError } from "../../core/errors.ts";
+import { clientAddressOf } from "../client-address.ts";
+import { setRetryAfter } from "../error-answer.ts";
+import { tooManyTries } from "../guard.ts";
+import { isSameText } from "../keyed-hash.ts";
+import { safeNext } from "../safe-next.ts";
+import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
+import type { PageDeps } from "./frame.ts";
+import { HtmlDocument, Notice } from "./layout.tsx";
+
+/**
+ * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview that opens
+ * the link changes nothing and uses nothing up. `POST /login` logs in, `POST /logout` out.
+ */
+export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { sessions, cookie, limit, codes } = deps;
+
+  function enter(c: WebContext, next: string) {
+    cookie.write(c, sessions.start());
+    return c.redirect(next, 303);
+  }
+
+  app.get("/login", (c) => {
+    const code = c.req.query("code");
+    const next = safeNext(c.req.query("next"));
+    if (code === undefined) return c.html(<TokenForm deps={deps} next={next} />);
+    if (codes.isValid(code)) return c.html(<CodeForm deps={deps} code={code} next={next} />);
+    return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+  });
+
+  app.post("/login", async (c) => {
+    const form = await c.req.parseBody();
+    const next = safeNext(typeof form.next === "string" ? form.next : undefined);
+    const address = clientAddressOf(c, deps.behindFly);
+    // A code cannot be guessed, so it is always open: whoever shares an address with a guesser gets in with it.
+    if (typeof form.code === "string") {
+      if (codes.use(form.code)) return enter(c, next);
+      return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+    }
+    const waitMs = limit.waitMs(address);
+    if (waitMs > 0) {
+      const refusal = tooManyTries(waitMs);
+      setRetryAfter(c, refusal);
+      return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
+    }
+    const token = typeof form.token === "string" ? form.token.trim() : "";
+    if (isSameText(token, deps.adminToken.reveal())) return enter(c, next);
+    limit.recordFailure(address);
+    deps.log.warn("login.refused", { address });
+    return c.html(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
+  });
+
+  app.post("/logout", (c) => {
+    sessions.end(sessionOf(c));
+    cookie.clear(c);
+    return c.redirect("/login", 303);
+  });
+}
+
+const usedCode = new AppError("forbidden", "This login link has been used or has run out.", {
+  hint: "Links are good for 15 minutes and one login. Start Tocsin again for a new one, or enter the admin token.",
+});
+
+const wrongToken = new AppError("forbidden", "This is not the admin token.", {
+  hint: "It is the value of ADMIN_TOKEN or, when none was set, in the file secrets/admin-token in DATA_DIR.",
+});
+
+interface LoginProps {
+  deps: PageDeps;
+  next: string;
+}
+
+function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError }) {
+  return (
+    <LoginFrame deps={deps} title="Log in">
+      {problem && (
+        <Notice kind="failed">
+          <b>{problem.message}</b> {problem.hint}
+        </Notice>
+      )}
+      <form method="post" action="/login">
+        <input type="hidden" name="next" value={next} />
+        {/* Lets password managers keep the token. */}
+        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <label>
+          Admin token
+          <input
+            type="password"
+            name="token"
+            autocomplete="current-password"
+            required
+            autofocus
+            spellcheck={false}
+          />
+        </label>
+        <button type="submit" class="primary">
+          Log in
+        </button>
+      </form>
+      <p class="soft">
+        The token is the value of <code>ADMIN_TOKEN</code>, or in the file <code>secrets/admin-token</code> of
+        the data folder. <code>tocsin serve</code> prints a login link when it starts.
+      </p>
+    </LoginFrame>
+  );
+}
+
+function CodeForm({ deps, code, next }: LoginProps & { code: string }) {
+  return (
+    <LoginFrame deps={deps} title="Log in">
+      <form method="post" action="/login">
+        <input type="hidden" name="next" value={next} />
+        <input type="hidden" name="code" value={code} />
+        <p>This link logs this browser in, once.</p>
+        <button type="submit" class="primary" autofocus>
+          Log in to the alert log
+        </button>
+      </form>
+    </LoginFrame>
+  );
+}
+
+function LoginFrame({ deps, title, children }: { deps: PageDeps; title: string; children?: unknown }) {
+  return (
+    <HtmlDocument assets={deps.assets} title={title}>
+      <main class="login">
+        <h1>
+          <img src={deps.assets.icon} alt="" width="28" height="28" />
+          Tocsin
+        </h1>
+        {children}
+      </main>
+    </HtmlDocument>
+  );
+}

@@ -1,0 +1,67 @@
+import { AppError } from "../core/errors.ts";
+import type { Operations } from "../core/operations.ts";
+import type { Matcher } from "../core/rules.ts";
+import type { WebDeps } from "./web-deps.ts";
+
+/** A mute as people write it, whichever way it comes. */
+export interface WrittenMute {
+  /** `severity=info`, a list of such, or a map of field → value or conditions. All must hold. */
+  match: unknown;
+  /** `2h`, from the start on. Either this or `until`. */
+  for?: string;
+  /** ISO 8601 with its zone. */
+  until?: string;
+  /** ISO 8601 with its zone. Default: now. */
+  from?: string;
+  reason: string;
+}
+
+export type MuteInput = Parameters<Operations["addMute"]>[0];
+
+type ReadMuteDeps = Pick<WebDeps, "parseMatch" | "parseMatchText" | "parseDuration" | "clock">;
+
+/** Throws AppError `invalid_request` (or `usage` for a matcher) that says what is wrong and how to write it. */
+export function readMute(deps: ReadMuteDeps, written: WrittenMute, createdBy: string): MuteInput {
+  const matchers = readMatchers(deps, written.match);
+  const startsAt = written.from === undefined ? deps.clock.now() : readInstant("from", written.from);
+  return {
+    matchers,
+    reason: written.reason.trim(),
+    startsAt,
+    endsAt: readEnd(deps, written, startsAt),
+    createdBy,
+  };
+}
+
+function readMatchers(deps: ReadMuteDeps, match: unknown): Matcher[] {
+  if (typeof match === "string") return [deps.parseMatchText(match)];
+  if (Array.isArray(match) && match.length > 0 && match.every((text) => typeof text === "string")) {
+    return match.map(deps.parseMatchText);
+  }
+  return deps.parseMatch(match);
+}
+
+function readEnd({ parseDuration }: ReadMuteDeps, written: WrittenMute, startsAt: number): number {
+  if ((written.for === undefined) === (written.until === undefined)) {
+    throw new AppError("invalid_request", "A mute needs either a duration or an end.", {
+      hint: 'Write for, e.g. "2h", or until, e.g. "2026-11-21T14:00:00Z".',
+    });
+  }
+  if (written.until !== undefined) return readInstant("until", written.until);
+  const durationMs = parseDuration(written.for ?? "");
+  if (durationMs === undefined || durationMs === 0) {
+    throw new AppError("invalid_request", `${JSON.stringify(written.for)} is not a duration.`, {
+      hint: "Write e.g. 30m, 2h or 7d.",
+    });
+  }
+  return startsAt + durationMs;
+}
+
+function readInstant(name: string, text: string): number {
+  const hasZone = /(?:Z|[+-]\d\d:\d\d)$/.test(text);
+  const at = hasZone ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(at)) return at;
+  throw new AppError("invalid_request", `${name}: ${JSON.stringify(text)} is not a time.`, {
+    hint: "Write ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z.",
+  });
+}

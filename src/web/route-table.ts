@@ -1,0 +1,40 @@
+/**
+ * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token`: the admin token.
+ * `token or session`: either; others get 401.
+ */
+export type Access = "open" | "session" | "token" | "token or session";
+
+/** Every route there is, with the access it needs. The guard reads this table and refuses what does not stand in it. */
+export const routeTable: Readonly<Record<string, Access>> = {
+  "GET /": "session",
+  "GET /alerts/:id": "session",
+  "GET /alerts/:id/body": "session",
+  "POST /alerts/:id/resend": "session",
+  "POST /alerts/:id/mute": "session",
+  "GET /destinations": "session",
+  "GET /mutes": "session",
+  "POST /mutes": "session",
+  "POST /mutes/:id/end": "session",
+  "GET /setup": "session",
+  "POST /setup": "session",
+  "GET /api": "session",
+
+  "GET /login": "open",
+  "POST /login": "open",
+  "POST /logout": "session",
+  "GET /assets/:file": "open",
+
+  "GET /api/openapi.json": "token or session",
+  "GET /api/alerts": "token or session",
+  "GET /api/alerts/:id": "token or session",
+  "POST /api/alerts/:id/resend": "token or session",
+  "GET /api/destinations": "token or session",
+  "GET /api/mutes": "token or session",
+  "POST /api/mutes": "token or session",
+  "DELETE /api/mutes/:id": "token or session",
+  "GET /api/stream": "token or session",
+
+  "GET /healthz": "open",
+  "GET /readyz": "open",
+  "GET /metrics": "token",
+};

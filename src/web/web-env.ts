@@ -1,0 +1,21 @@
+import type { IncomingMessage } from "node:http";
+import type { Context } from "hono";
+import type { Session } from "./session.ts";
+
+/** Who asks: a script with the admin token, or a browser that has logged in with it. */
+export type Identity = { kind: "token" } | { kind: "session"; session: Session };
+
+/** What the HTTP server hands in beside each request, and what the guard leaves for the handlers. */
+export interface WebEnv {
+  Bindings: { incoming?: IncomingMessage };
+  Variables: { identity?: Identity };
+}
+
+export type WebContext = Context<WebEnv>;
+
+/** The session of a page's request; the guard lets nobody else through to a route whose access is `session`. */
+export function sessionOf(c: WebContext): Session {
+  const identity = c.get("identity");
+  if (identity?.kind !== "session") throw new Error(`${c.req.path} was reached without a session`);
+  return identity.session;
+}

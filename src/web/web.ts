@@ -1,0 +1,89 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { bodyLimit } from "hono/body-limit";
+import { AppError } from "../core/errors.ts";
+import { createApi } from "./api/api.ts";
+import { createDocument } from "./api/document.ts";
+import { createEventStreams } from "./api/event-stream.ts";
+import { loadAssets } from "./assets.ts";
+import { answerError, toAppError } from "./error-answer.ts";
+import { createGuard } from "./guard.ts";
+import { createLoginLimit } from "./login-limit.ts";
+import { createLoginCodes } from "./login-link.ts";
+import { answerErrorPage } from "./pages/error-page.tsx";
+import type { PageDeps } from "./pages/frame.ts";
+import { addPages } from "./pages/pages.ts";
+import { addProbeRoutes } from "./probe-routes.ts";
+import { securityHeaders } from "./security-headers.ts";
+import { createSessions } from "./session.ts";
+import { createSessionCookie } from "./session-cookie.ts";
+import type { WebDeps } from "./web-deps.ts";
+import type { WebContext, WebEnv } from "./web-env.ts";
+
+export interface Web {
+  fetch(request: Request, env?: unknown): Response | Promise<Response>;
+  /** What answers, for the test that compares it with the route table: `GET /api/alerts/:id`. */
+  routes: string[];
+  /** Ends the event streams, which a closing server would wait for. */
+  close(): void;
+}
+
+const maxFormBytes = 64 * 1024;
+const oneYearS = 365 * 24 * 60 * 60;
+
+/** Pages, API, event stream and probes: everything over HTTP but the hook. */
+export function createWeb(deps: WebDeps): Web {
+  const { publicUrl, adminToken, clock, log } = deps;
+  const isHttps = publicUrl.startsWith("https:");
+  const assets = loadAssets();
+  const sessions = createSessions({ adminToken, now: clock.now });
+  const cookie = createSessionCookie(sessions, isHttps);
+  const limit = createLoginLimit(clock.now);
+  const codes = createLoginCodes({ adminToken, now: clock.now });
+  const streams = createEventStreams({ store: deps.store, publicUrl, clock });
+  const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, limit, codes };
+
+  const app = new OpenAPIHono<WebEnv>();
+  app.use(securityHeaders(isHttps));
+  app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
+  app.use(createGuard({ ...deps, sessions, cookie, limit }));
+
+  const api = createApi({ ...deps, sessions, streams });
+  const document = createDocument(api, publicUrl);
+  app.route("/", api);
+  app.get("/api/openapi.json", (c) => c.json(document));
+  addPages(app, pageDeps, document);
+  addProbeRoutes(app, deps);
+  app.get("/assets/:file", (c) => {
+    const asset = assets.find(c.req.param("file"));
+    if (asset === undefined) throw new AppError("not_found", "There is no such file.");
+    return c.body(asset.content, 200, {
+      "content-type": asset.contentType,
+      "cache-control": `public, max-age=${oneYearS}, immutable`,
+    });
+  });
+
+  function answerFailure(c: WebContext, thrown: unknown): Response | Promise<Response> {
+    const error = toAppError(thrown);
+    if (error.code === "internal") {
+      log.error("web.failed", { method: c.req.method, path: c.req.path, error: String(thrown) });
+    }
+    const forMachines = /^\/(?:api\/|metrics$|healthz$|readyz$)/.test(c.req.path);
+    return forMachines ? answerError(c, error) : answerErrorPage(c, error, assets);
+  }
+  app.onError((thrown, c) => answerFailure(c, thrown));
+  app.notFound((c) => answerFailure(c, new AppError("not_found", "There is no such page.")));
+
+  return {
+    fetch: (request, env) => app.fetch(request, (env ?? {}) as WebEnv["Bindings"]),
+    routes: [
+      ...new Set(
+        app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`),
+      ),
+    ],
+    close: () => streams.close(),
+  };
+}
+
+function refuseLargeBody(): never {
+  throw new AppError("too_large", `The body is larger than ${maxFormBytes} bytes.`);
+}

@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { parseDuration } from "../../src/config/duration.ts";
+import { parseMatchText } from "../../src/config/match-text.ts";
+import { parseMatch } from "../../src/config/read-match.ts";
+import type { Alert, AlertFacts } from "../../src/core/alert.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
+import type { DestinationView, Operations } from "../../src/core/operations.ts";
+import type { Decision, PlannedDelivery } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { AttemptRecord, NextStep, Store } from "../../src/core/store.ts";
+import { openMuteBook } from "../../src/operations/mute-book.ts";
+import { resendAlert } from "../../src/operations/resend.ts";
+import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { createWeb, type Web } from "../../src/web/web.ts";
+import type { WebDeps } from "../../src/web/web-deps.ts";
+import { chat } from "../routing/sample.ts";
+import { makeTempFolder } from "./temp-folder.ts";
+import { createTestClock, type TestClock } from "./test-clock.ts";
+
+export const adminToken = "canary-admin-token-9f3b1c77aa";
+export const hookSecret = "canary-hook-secret-51c0de";
+
+export interface WebFixture {
+  web: Web;
+  store: Store;
+  clock: TestClock;
+  operations: Operations;
+  destinations: DestinationView[];
+  /** With the admin token. */
+  api(path: string, init?: RequestInit): Promise<Response>;
+  /** A browser that has logged in; its cookie goes with each request. */
+  logIn(): Promise<Browser>;
+  addAlert(input?: AlertInput): Promise<Alert>;
+}
+
+export interface Browser {
+  cookie: string;
+  get(path: string, init?: RequestInit): Promise<Response>;
+  /** A form of ours: same origin, with the form token of its page. */
+  post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
+}
+
+export interface AlertInput {
+  facts?: Partial<AlertFacts>;
+  body?: string | Uint8Array;
+  headers?: [string, string][];
+  contentType?: string;
+  dedupeKey?: string;
+  deliveries?: Partial<PlannedDelivery>[];
+  decisions?: Decision[];
+  /** Left as it was accepted. */
+  unrouted?: boolean;
+}
+
+export interface WebFixtureOptions extends Partial<WebDeps> {
+  clock?: TestClock;
+  log?: Log;
+}
+
+/** The pages over a real store in a folder of their own, with the real operations behind them. */
+export async function createWebFixture(options: WebFixtureOptions = {}): Promise<WebFixture> {
+  const clock = options.clock ?? createTestClock();
+  const newId = createIdSource(clock.now);
+  const store = openLocalStore({
+    path: join(makeTempFolder(), "tocsin.db"),
+    ballastBytes: 0,
+    now: clock.now,
+  });
+  const configured = [chat("ops"), chat("treasury")];
+  const views = viewDestinations(
+    configured.map((destination) => ({
+      destination,
+      own: { name: destination.name, health: "ok", reason: "", since: 0, failures: 0 },
+    })),
+    [],
+  );
+  const mutes = await openMuteBook({ store, configured: [], checkMute: () => {}, clock, newId });
+  const operations: Operations = {
+    listMutes: mutes.listMutes,
+    addMute: mutes.addMute,
+    endMute: mutes.endMute,
+    destinations: async () => views,
+    resend: (id, name) => resendAlert({ store, destinations: configured, clock, nudge: () => {} }, id, name),
+    readiness: async () => ({ ready: true, reasons: [] }),
+    metricsText: async () => "tocsin_disk_full 0\n",
+  };
+  const web = createWeb({
+    store,
+    operations,
+    adminToken: new Secret(adminToken),
+    publicUrl: "http://tocsin.test",
+    hookUrl: new Secret(`http://tocsin.test/hooks/${hookSecret}`),
+    behindFly: false,
+    parseMatch,
+    parseMatchText,
+    parseDuration,
+    newId,
+    log: silentLog,
+    ...options,
+    clock,
+  });
+  onTestFinished(async () => {
+    web.close();
+    await store.close();
+  });
+  const request = async (path: string, init?: RequestInit) =>
+    web.fetch(new Request(`http://tocsin.test${path}`, init), {});
+
+  async function logIn(): Promise<Browser> {
+    const answer = await request("/login", {
+      method: "POST",
+      headers: { origin: "http://tocsin.test", host: "tocsin.test" },
+      body: new URLSearchParams({ token: adminToken }),
+    });
+    const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+    const get = (path: string, init: RequestInit = {}) =>
+      request(path, { ...init, headers: { cookie, ...init.headers } });
+    return {
+      cookie,
+      get,
+      async post(path, fields = {}, headers = {}) {
+        const page = await (await get("/mutes")).text();
+        const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+        return request(path, {
+          method: "POST",
+          headers: { cookie, origin: "http://tocsin.test", ...headers },
+          body: new URLSearchParams({ form_token: token, ...fields }),
+        });
+      },
+    };
+  }
+
+  return {
+    web,
+    store,
+    clock,
+    operations,
+    destinations: views,
+    api: (path, init = {}) =>
+      request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
+    logIn,
+    addAlert: (input = {}) => addAlert(store, clock.now(), newId, input),
+  };
+}
+
+/** Accepts and routes one alert, as intake and routing would. */
+export async function addAlert(
+  store: Store,
+  now: number,
+  newId: () => string,
+  input: AlertInput,
+): Promise<Alert> {
+  const body = typeof input.body === "string" ? Buffer.from(input.body) : (input.body ?? Buffer.from("{}"));
+  const id = newId();
+  await store.acceptRequest({
+    receivedAt: now,
+    contentType: input.contentType ?? "application/json",
+    headers: JSON.stringify(input.headers ?? [["content-type", "application/json"]]),
+    body,
+    fingerprint: createHash("sha256").update(body).digest().readUIntBE(0, 6),
+    ids: [id],
+    origin: "hook",
+    dedupeKey: input.dedupeKey,
+    identical: "store",
+    dedupeWindowMs: 3_600_000,
+  });
+  const stored = await store.getAlert(id);
+  if (stored === undefined) throw new Error("the alert was not stored");
+  const facts: AlertFacts = {
+    title: "TVL of USDC dropped",
+    severity: "critical",
+    status: "firing",
+    format: "json",
+    alertKey: "usdc-tvl",
+    fields: [],
+    notes: [],
+    ...input.facts,
+  };
+  const alert: Alert = { id, seq: stored.seq, origin: "hook", receivedAt: now, facts };
+  if (input.unrouted === true) return alert;
+  const deliveries = (input.deliveries ?? [{}]).map((planned) => planDelivery(planned, now));
+  const decisions: Decision[] =
+    input.decisions ??
+    deliveries.map(({ route, destination, reason }) => ({ route, destination, result: "deliver", reason }));
+  await store.recordRouting([
+    { alertSeq: stored.seq, facts, decisions, deliveries, purpose: "alert", routedAt: now },
+  ]);
+  await store.indexAlerts(100);
+  return alert;
+}
+
+function planDelivery(over: Partial<PlannedDelivery>, now: number): PlannedDelivery {
+  return {
+    destination: "ops",
+    channel: "telegram",
+    recipient: "-1001234567890",
+    route: "everything",
+    state: "queued",
+    reason: "the route takes every alert",
+    dueAt: now,
+    updates: "auto",
+    ...over,
+  };
+}
+
+/** One attempt at every due delivery of a destination, with the step that follows. */
+export async function attempt(
+  store: Store,
+  destination: string,
+  now: number,
+  record: Partial<AttemptRecord> & { outcome: AttemptRecord["outcome"]; next: NextStep },
+): Promise<void> {
+  const due = await store.listDue(destination, now, 100);
+  for (const delivery of due) {
+    const token = `claim-${delivery.id}-${now}`;
+    await store.claimDeliveries({ token, deliverySeqs: [delivery.seq], now, leaseUntil: now + 60_000 }, []);
+    await store.recordAttempt(
+      {
+        token,
+        deliverySeqs: [delivery.seq],
+        at: now,
+        durationMs: 240,
+        action: "send",
+        part: 1,
+        parts: 1,
+        countsAsAttempt: true,
+        progress: { refs: [] },
+        ...record,
+      },
+      [],
+    );
+  }
+}
