@@ -41,7 +41,7 @@ export function createAppriseChannel(destination: AppriseDestination, options: H
 
   return {
     type: "apprise",
-    send: (message, context) => {
+    send: async (message, context) => {
       const body = notifyBody(expectKind(message, "apprise"), destination);
       const headers = { ...auth, "content-type": "application/json", accept: "application/json" };
       const request = { url: urlBelow(server, path), method: "POST" as const, headers, body };

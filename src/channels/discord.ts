@@ -35,7 +35,7 @@ export function createDiscordChannel(destination: DiscordDestination, options: H
 
   return {
     type: "discord",
-    send: (message, context) => {
+    send: async (message, context) => {
       const { body } = expectKind(message, "discord");
       const request = {
         url: executeUrl(webhook),
@@ -45,7 +45,7 @@ export function createDiscordChannel(destination: DiscordDestination, options: H
       };
       return http.call(request, classifyDiscord, context.signal);
     },
-    edit: (ref, message, context) => {
+    edit: async (ref, message, context) => {
       const { body } = expectKind(message, "discord");
       const request = {
         url: messageUrl(webhook, ref),

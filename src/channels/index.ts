@@ -12,9 +12,9 @@ export type { HttpChannelOptions } from "./http/http-client.ts";
 export async function createChannel(destination: Destination, options: HttpChannelOptions): Promise<Channel> {
   switch (destination.type) {
     case "telegram":
-      return (await import("./telegram/telegram.ts")).createTelegramChannel(destination, {});
+      return (await import("./telegram/telegram.ts")).createTelegramChannel(destination);
     case "email":
-      return (await import("./email/email.ts")).createEmailChannel(destination, {});
+      return (await import("./email/email.ts")).createEmailChannel(destination);
     case "webhook":
       return (await import("./webhook.ts")).createWebhookChannel(destination, options);
     case "slack":

@@ -41,7 +41,7 @@ export function createNtfyChannel(destination: NtfyDestination, options: HttpCha
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
   });
-  const publish = (message: Message, sequenceId: string, silent: boolean, signal: AbortSignal) => {
+  const publish = async (message: Message, sequenceId: string, silent: boolean, signal: AbortSignal) => {
     const body = publishBody(expectKind(message, "ntfy"), destination.topic, sequenceId, silent);
     const headers = { ...auth, "content-type": "application/json" };
     return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, signal);

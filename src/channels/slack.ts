@@ -27,7 +27,7 @@ export function createSlackChannel(destination: SlackDestination, options: HttpC
   });
   return {
     type: "slack",
-    send: (message, context) => {
+    send: async (message, context) => {
       const { body } = expectKind(message, "slack");
       const headers = { "content-type": "application/json; charset=utf-8" };
       return http.call({ url, method: "POST", headers, body }, classifySlack, context.signal);

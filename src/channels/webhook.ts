@@ -39,7 +39,7 @@ export function createWebhookChannel(destination: WebhookDestination, options: H
 
   return {
     type: "webhook",
-    send: (message, context) => {
+    send: async (message, context) => {
       const { body } = expectKind(message, "webhook");
       const id = context.deliveryId;
       const timestamp = Math.floor(options.now() / 1_000);

@@ -1,4 +1,4 @@
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { createServer } from "node:tls";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -198,8 +198,64 @@ describe("an outgoing webhook", () => {
     );
   });
 
-  it("throws on a message of another kind, which only a bug can bring", () => {
-    expect(() => open().send({ kind: "slack", text: "", body: "" }, sendContext())).toThrow(TypeError);
+  it("rejects a message of another kind, which only a bug can bring", async () => {
+    const sending = open().send({ kind: "slack", text: "", body: "" }, sendContext());
+    await expect(sending).rejects.toThrow(TypeError);
+  });
+
+  it("reads no more of an answer than it needs", async () => {
+    let written = 0;
+    const endless = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
+      const pour = (): void => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536, "x"))) written += 65_536;
+      };
+      socket.on("drain", pour);
+      socket.once("data", pour);
+    });
+    await new Promise<void>((listening) => endless.listen(0, "127.0.0.1", listening));
+    const { port } = endless.address() as AddressInfo;
+    const outcome = await send(open({ url: `http://127.0.0.1:${port}/in` }));
+    await new Promise((closed) => endless.close(closed));
+    expect(outcome).toEqual({ kind: "sent" });
+    expect(written).toBeLessThan(20_000_000);
+  });
+
+  it("tells a call that its caller found too slow from one that was stopped", async () => {
+    vendor.behave({ kind: "take_then_hang" });
+    const sendUntil = (signal: AbortSignal) =>
+      open().send({ kind: "webhook", body }, sendContext({ signal }));
+    expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({
+      kind: "ambiguous",
+      reason: "no_answer",
+    });
+    const late = AbortSignal.abort(new DOMException("too slow", "TimeoutError"));
+    expect(await sendUntil(late)).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
+  });
+
+  it("keeps its detail within 300 characters, whatever the name of the host", async () => {
+    const label = "x".repeat(60);
+    const host = `${label}.${label}.${label}.${label}.example`;
+    const channel = createWebhookChannel(
+      {
+        ...destinationBase("desk"),
+        type: "webhook",
+        url: `https://${host}/`,
+        headers: {},
+        allowInternal: [],
+      },
+      {
+        now: () => now,
+        resolve: (_host, _options, callback) => callback(null, [{ address: "10.0.0.1", family: 4 }]),
+      },
+    );
+    const outcome = await send(channel);
+    await channel.close();
+    expect(outcome).toMatchObject({
+      reason: "forbidden_address",
+      detail: expect.stringMatching(/^.{280,300}$/),
+    });
   });
 
   it("ends when the channel is closed under it, and leaves open what happened", async () => {

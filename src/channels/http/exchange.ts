@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { Client, type Dispatcher, errors } from "undici";
+import { isTimeout } from "./open-connection.ts";
 
 export interface OutgoingRequest {
   url: URL;
@@ -42,7 +43,13 @@ export async function exchangeOver(
     stop ??= fault;
     controller.abort();
   };
-  const onAbort = (): void => halt({ kind: "aborted", detail: "stopped while waiting for the answer" });
+  const onAbort = (): void => {
+    halt(
+      isTimeout(options.signal)
+        ? { kind: "timeout", detail: "no answer in time" }
+        : { kind: "aborted", detail: "stopped while waiting for the answer" },
+    );
+  };
   const timer = setTimeout(() => {
     halt({ kind: "timeout", detail: `no answer within ${options.timeoutMs} ms` });
   }, options.timeoutMs);

@@ -5,7 +5,7 @@ import type { Now } from "../../core/ports.ts";
 import { createAddressPolicy } from "./address-policy.ts";
 import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
-import { openConnection, type ResolveHost } from "./open-connection.ts";
+import { faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
 import { createRedactor, decodePart, toOneLine } from "./redact.ts";
 
 /** What every HTTP channel is given. */
@@ -65,7 +65,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if ("fault" in connection) return outcomeOfConnectFault(connection.fault, host);
     if (signal.aborted || closed) {
       connection.socket.destroy();
-      return outcomeOfConnectFault({ kind: "aborted", detail: "stopped before anything was sent" }, host);
+      return outcomeOfConnectFault(faultOfAbort(signal), host);
     }
     const headers = { "user-agent": "Tocsin", ...request.headers };
     const exchange = await exchangeOver(

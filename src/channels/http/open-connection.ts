@@ -34,7 +34,7 @@ export interface ConnectOptions {
 export function openConnection(url: URL, options: ConnectOptions): Promise<Connection> {
   const host = bareHost(url.hostname);
   const { policy, signal, timeoutMs } = options;
-  if (signal.aborted) return Promise.resolve({ fault: abortedFault });
+  if (signal.aborted) return Promise.resolve({ fault: faultOfAbort(signal) });
   // A literal address is never looked up. The URL parser has already turned odd notations (0x7f.1) into the usual one.
   const refusal = isIP(host) === 0 ? undefined : policy.refuse(host, host);
   if (refusal !== undefined) {
@@ -61,7 +61,7 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
       if (failed) socket?.destroy();
       settle(connection);
     };
-    const onAbort = (): void => finish({ fault: abortedFault });
+    const onAbort = (): void => finish({ fault: faultOfAbort(signal) });
     const timer = setTimeout(() => {
       finish({ fault: { kind: "timeout", detail: `no connection within ${timeoutMs} ms` } });
     }, timeoutMs);
@@ -82,7 +82,17 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
   });
 }
 
-const abortedFault: ConnectFault = { kind: "aborted", detail: "stopped before anything was sent" };
+/** What an ended call means as long as nothing has been sent. */
+export function faultOfAbort(signal: AbortSignal): ConnectFault {
+  return isTimeout(signal)
+    ? { kind: "timeout", detail: "no connection in time" }
+    : { kind: "aborted", detail: "stopped before anything was sent" };
+}
+
+/** The caller ended the call because it took too long, and not because the process stops. */
+export function isTimeout(signal: AbortSignal): boolean {
+  return signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
+}
 
 class ForbiddenAddressError extends Error {}
 

@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { createChannel } from "../../src/channels/index.ts";
+import type { Alert } from "../../src/core/alert.ts";
+import type { Document } from "../../src/core/document.ts";
+import type { MessageForm } from "../../src/core/message.ts";
+import type { Destination } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { sendContext } from "../support/send-context.ts";
+import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
+import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
+import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
+import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
+import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
+
+/** Whatever rendering makes must be taken by a vendor that refuses what the real one refuses, cuts or hides. */
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const allowInternal = ["127.0.0.1"];
+const vendors: [string, () => Promise<Destination>][] = [
+  [
+    "slack",
+    async () => {
+      const vendor = await createSlackVendor();
+      closers.push(vendor.close);
+      return {
+        ...destinationBase("d"),
+        type: "slack",
+        url: new Secret(vendor.origin + vendor.path),
+        allowInternal,
+      };
+    },
+  ],
+  [
+    "discord",
+    async () => {
+      const vendor = await createDiscordVendor();
+      closers.push(vendor.close);
+      return {
+        ...destinationBase("d"),
+        type: "discord",
+        url: new Secret(vendor.origin + vendor.path),
+        allowInternal,
+      };
+    },
+  ],
+  [
+    "ntfy",
+    async () => {
+      const vendor = await createNtfyVendor();
+      closers.push(vendor.close);
+      const { origin: server, topic } = vendor;
+      return {
+        ...destinationBase("d"),
+        type: "ntfy",
+        server,
+        topic,
+        token: new Secret(vendor.token),
+        allowInternal,
+      };
+    },
+  ],
+  [
+    "apprise",
+    async () => {
+      const vendor = await createAppriseVendor();
+      closers.push(vendor.close);
+      const { origin: server, key } = vendor;
+      return { ...destinationBase("d"), type: "apprise", server, key, urls: [], allowInternal };
+    },
+  ],
+  [
+    "webhook",
+    async () => {
+      const vendor = await createWebhookVendor();
+      closers.push(vendor.close);
+      return {
+        ...destinationBase("d"),
+        type: "webhook",
+        url: vendor.origin + vendor.path,
+        secret: new Secret(vendor.secret),
+        headers: {},
+        allowInternal,
+      };
+    },
+  ],
+];
+
+const receivedAt = 1_763_700_000_000;
+const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
+const telling = { now: receivedAt + 500, purpose: "alert" as const, possibleRepeat: true };
+
+function alertOf(seq: number, text: string, fieldCount = 0): Alert {
+  return {
+    id: `01939d2f-0000-7000-8000-${String(seq).padStart(12, "0")}`,
+    seq,
+    origin: "hook",
+    receivedAt,
+    facts: {
+      title: `Alert ${seq} <@everyone> *TVL* fell`,
+      severity: "critical",
+      status: "firing",
+      format: "json",
+      text,
+      link: "https://desk.example/a?b=c&d=e",
+      alertKey: `k${seq}`,
+      fields: Array.from({ length: fieldCount }, (_, index) => ({
+        name: `field ${index}`,
+        value: text.slice(0, 500),
+      })),
+      notes: [],
+    },
+  };
+}
+
+const documents: [string, () => Document][] = [
+  ["a small alert", () => rendering.composeAlert(alertOf(1, "below 5"), telling)],
+  [
+    "an alert of 20,000 characters",
+    () => rendering.composeAlert(alertOf(1, "TVL & price ".repeat(1_666)), telling),
+  ],
+  ["an alert of emoji", () => rendering.composeAlert(alertOf(1, "👩‍👩‍👧‍👦".repeat(1_800), 40), telling)],
+  [
+    "an alert of what JSON escapes",
+    () => rendering.composeAlert(alertOf(1, '"\\\n<>&'.repeat(3_000), 40), telling),
+  ],
+  [
+    "a digest of 500 alerts",
+    () =>
+      rendering.composeDigest(
+        Array.from({ length: 500 }, (_, index) => alertOf(index + 1, "below 5")),
+        { now: receivedAt, reason: "burst", possibleRepeat: false },
+      ),
+  ],
+];
+
+describe.each(vendors)("%s takes", (_name, setUp) => {
+  const cases = documents.flatMap(([what, compose]) =>
+    (["rich", "plain"] as MessageForm[]).map((form) => ({ what, compose, form })),
+  );
+  it.each(cases)("$what, $form", async ({ compose, form }) => {
+    const destination = await setUp();
+    const channel = await createChannel(destination, { now: Date.now });
+    closers.unshift(channel.close);
+    for (const message of rendering.renderDocument(destination.type, compose(), { form, timeZone: "UTC" })) {
+      expect(await channel.send(message, sendContext())).toMatchObject({ kind: "sent" });
+    }
+  });
+});
