@@ -13,6 +13,11 @@ export interface Store extends IntakeStore, RoutingStore, DeliveryStore, LogStor
   /** Says what committed transactions changed; called after commit, never awaited. */
   onChange(listener: (change: StoreChange) => void): () => void;
   health(): Promise<StoreHealth>;
+  /**
+   * Housekeeping between two commits, to be asked for about once an hour: empties the write-ahead log into the database
+   * and gives free pages back to the disk, a bounded number a time.
+   */
+  maintain(): Promise<StoreMaintenance>;
   /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +36,12 @@ export interface StoreHealth {
   unrouted: number;
   oldestUnroutedAt?: number;
   databaseBytes: number;
+}
+
+export interface StoreMaintenance {
+  /** False when somebody read just then, and part of the log had to stay. */
+  logEmptied: boolean;
+  pagesFreed: number;
 }
 
 // ---------------------------------------------------------------- T1: accepting

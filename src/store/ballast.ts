@@ -1,11 +1,13 @@
+import { randomFillSync } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import type { Now } from "../core/ports.ts";
 
 /**
- * A file of zeros that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the
- * file gives back lets deliveries be recorded and the page be read while new alerts are refused.
+ * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file gives
+ * back lets deliveries be recorded and the page be read while new alerts are refused.
  */
 export interface Ballast {
+  /** The room is not laid by: it has been given back, or there was none for it. */
   isSpent(): boolean;
   /** Gives the room back. False when it was spent already. */
   spend(): boolean;
@@ -13,23 +15,32 @@ export interface Ballast {
   restore(): boolean;
 }
 
+/** Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and no waiting for room. */
 export function createBallast(
   options: { path: string; bytes: number },
   deps: { freeBytes: () => number; now: Now },
 ): Ballast {
   const { path, bytes } = options;
-  let spent = false;
+  let spent = bytes > 0 && sizeOf(path) !== bytes;
   let lookedAt = Number.NEGATIVE_INFINITY;
-  if (bytes > 0 && sizeOf(path) !== bytes) spent = !write();
 
   function write(): boolean {
-    if (deps.freeBytes() < bytes * 2) return false;
     try {
-      writeZeros(path, bytes);
+      if (deps.freeBytes() < bytes * 2) return false;
+      fillFile(path, bytes);
       return true;
     } catch {
-      rmSync(path, { force: true });
+      // Whatever kept it from being written: without it the disk counts as full, and a second later it is tried again.
+      remove();
       return false;
+    }
+  }
+
+  function remove(): void {
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // A file that cannot be removed gives no room back: what is tried next fails, and says so.
     }
   }
 
@@ -39,13 +50,16 @@ export function createBallast(
       if (spent) return false;
       spent = true;
       lookedAt = deps.now();
-      rmSync(path, { force: true });
+      remove();
       return true;
     },
     restore() {
-      if (deps.now() - lookedAt < 1000) return false;
-      lookedAt = deps.now();
-      if (bytes === 0 || write()) spent = false;
+      if (!spent) return true;
+      const now = deps.now();
+      // A clock that was set back must not make this wait for the old time to return.
+      if (now >= lookedAt && now - lookedAt < 1000) return false;
+      lookedAt = now;
+      spent = bytes > 0 && !write();
       return !spent;
     },
   };
@@ -55,12 +69,14 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }
 
-function writeZeros(path: string, bytes: number): void {
+/** With random bytes: zeros take no room on a file system that compresses, and would give none back. */
+function fillFile(path: string, bytes: number): void {
   const file = openSync(path, "w", 0o600);
   try {
-    const zeros = new Uint8Array(1024 * 1024);
+    const block = new Uint8Array(Math.min(bytes, 1024 * 1024));
     for (let written = 0; written < bytes; ) {
-      written += writeSync(file, zeros, 0, Math.min(zeros.length, bytes - written));
+      randomFillSync(block);
+      written += writeSync(file, block, 0, Math.min(block.length, bytes - written));
     }
     fsyncSync(file);
   } finally {

@@ -1,29 +1,69 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import Sqlite, { type Database } from "better-sqlite3";
+import Sqlite from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
 
-/** A consistent copy while the original is written to: copied page by page, checked, fsynced, then named. */
-export async function copyDatabase(db: Database, to: string): Promise<void> {
+/** Pages copied before others of this thread get their turn: 4 MiB. */
+const pagesPerTurn = 1024;
+
+/**
+ * A consistent copy while the original is written to: copied page by page, checked, fsynced, then named. Readable by its
+ * owner only, as the original is.
+ *
+ * It reads through a connection of its own, in one read transaction: a copy that takes each page as it is by then starts
+ * anew with every commit of others, and under steady writing never ends (sqlite.org/c3ref/backup_finish.html).
+ *
+ * @throws AppError `conflict` when there is a file of that name, `invalid_request` when its folder is missing.
+ */
+export async function copyDatabase(from: string, to: string): Promise<void> {
   const path = resolve(to);
-  if (existsSync(path)) {
-    throw new AppError("conflict", `${to} exists already.`, { hint: "Name a file that does not exist." });
+  refuseExisting(path, to);
+  if (!existsSync(dirname(path))) {
+    throw new AppError("invalid_request", `The folder of ${to} does not exist.`, {
+      hint: "Make it first, or name a file elsewhere.",
+    });
   }
   const partial = `${path}.partial`;
   try {
-    await db.backup(partial);
-    const copy = new Sqlite(partial);
-    const verdict = copy.pragma("integrity_check", { simple: true });
-    copy.pragma("journal_mode = DELETE");
-    copy.close();
-    if (verdict !== "ok")
-      throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`);
+    closeSync(openSync(partial, "w", 0o600));
+    await copyPages(from, partial);
+    checkCopy(partial);
     syncFile(partial);
+    refuseExisting(path, to);
     renameSync(partial, path);
     syncFile(dirname(path));
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
+  }
+}
+
+function refuseExisting(path: string, name: string): void {
+  if (!existsSync(path)) return;
+  throw new AppError("conflict", `${name} exists already.`, { hint: "Name a file that does not exist." });
+}
+
+async function copyPages(from: string, to: string): Promise<void> {
+  const source = new Sqlite(from, { readonly: true, fileMustExist: true });
+  try {
+    // BEGIN alone opens nothing; the first read does.
+    source.exec("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
+    await source.backup(to, { progress: () => pagesPerTurn });
+  } finally {
+    source.close();
+  }
+}
+
+function checkCopy(path: string): void {
+  const copy = new Sqlite(path);
+  try {
+    const verdict = copy.pragma("integrity_check", { simple: true });
+    if (verdict !== "ok")
+      throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`);
+    // One file is easier to keep than one with a log beside it.
+    copy.pragma("journal_mode = DELETE");
+  } finally {
+    copy.close();
   }
 }
 

@@ -1,8 +1,11 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../core/errors.ts";
-import type { StoreHealth } from "../core/store.ts";
+import type { StoreHealth, StoreMaintenance } from "../core/store.ts";
 import type { Call } from "./group-commit.ts";
 import {
+  type Answers,
+  bodyLengthOf,
   type FromThread,
   fromWireError,
   packBodies,
@@ -11,14 +14,27 @@ import {
   type WireResult,
 } from "./thread-protocol.ts";
 
-/** Calls of one message to a thread; more wait for the next, so that a flood delays no commit for long. */
+/** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
 const maxCallsPerBatch = 512;
+const maxBodyBytesPerBatch = 16 * 1024 * 1024;
 
 export interface DatabaseThread {
+  /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
   call(call: Call): Promise<unknown>;
   health(): Promise<StoreHealth>;
+  maintain(): Promise<StoreMaintenance>;
   backup(path: string): Promise<void>;
+  /** Ends it after the calls that were made before. */
   close(): Promise<void>;
+}
+
+export interface DatabaseThreadOptions {
+  /** The compiled `thread.ts`. */
+  entry: URL;
+  /** Called after each batch with the version that the database is at by then. */
+  onVersion?: (version: number) => void;
+  /** The thread has ended though nobody closed it: every call from now on is refused. */
+  onStopped?: (error: Error) => void;
 }
 
 interface Waiting {
@@ -27,100 +43,68 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-type Reply = Extract<FromThread, { id: number }>;
-
 /**
  * A thread that owns a database connection. It takes the next batch of calls when the last is on disk: an idle store
  * answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
+ *
+ * @throws what opening the database throws.
  */
 export async function startDatabaseThread(
   data: ThreadData,
-  options: { entry: URL; onVersion?: (version: number) => void },
+  options: DatabaseThreadOptions,
 ): Promise<DatabaseThread> {
-  const worker = new Worker(options.entry, { workerData: data });
-  const replies = new Map<number, { resolve(reply: Reply): void; reject(error: Error): void }>();
+  const line = await openLine(data, options);
   let waiting: Waiting[] = [];
-  let busy = false;
-  let gone: Error | undefined;
-  let lastId = 0;
+  let current: Promise<void> | undefined;
 
-  function fail(error: Error): void {
-    gone ??= error;
-    for (const reply of replies.values()) reply.reject(gone);
-    replies.clear();
-    for (const entry of waiting) entry.reject(gone);
-    waiting = [];
-  }
-
-  function ask(message: (id: number) => ToThread, transfer: ArrayBuffer[] = []): Promise<Reply> {
-    if (gone) return Promise.reject(gone);
-    lastId += 1;
-    const id = lastId;
-    return new Promise((resolve, reject) => {
-      replies.set(id, { resolve, reject });
-      worker.postMessage(message(id), transfer);
-    });
-  }
-
-  function sendBatch(): void {
-    if (busy || waiting.length === 0) return;
-    busy = true;
-    const batch = waiting.length <= maxCallsPerBatch ? waiting : waiting.slice(0, maxCallsPerBatch);
+  function sendNext(): void {
+    const batch = waiting.slice(0, batchSizeOf(waiting));
     waiting = waiting.slice(batch.length);
-    const { calls, bodies } = packBodies(batch.map((entry) => entry.call));
-    ask((id) => ({ kind: "calls", id, calls, bodies }), bodies ? [bodies.buffer as ArrayBuffer] : []).then(
-      (reply) => {
-        busy = false;
-        sendBatch();
-        if (reply.kind === "results") settle(batch, reply.results);
-        if (reply.kind === "results") options.onVersion?.(reply.version);
-      },
-      (error: Error) => {
-        for (const entry of batch) entry.reject(error);
-      },
-    );
+    current = batch.length === 0 ? undefined : sendBatch(batch);
   }
 
-  await new Promise<void>((resolve, reject) => {
-    worker.on("message", (message: FromThread) => {
-      if (message.kind === "ready") resolve();
-      else if (message.kind === "failed") reject(fromWireError(message.error));
-      else {
-        const reply = replies.get(message.id);
-        replies.delete(message.id);
-        reply?.resolve(message);
-      }
-    });
-    worker.on("error", (error) => {
-      reject(error);
-      fail(stoppedError(error));
-    });
-    worker.on("exit", () => {
-      reject(stoppedError());
-      fail(stoppedError());
-    });
-  });
+  async function sendBatch(batch: Waiting[]): Promise<void> {
+    const answer = await askFor(batch).catch((error: Error) => error);
+    // Before the callers go on: what they do next must not keep the thread idle.
+    sendNext();
+    if (answer instanceof Error) {
+      for (const entry of batch) entry.reject(answer);
+      return;
+    }
+    settle(batch, answer.results);
+    options.onVersion?.(answer.version);
+  }
 
-  async function done(message: (id: number) => ToThread): Promise<void> {
-    const reply = await ask(message);
-    if (reply.kind === "done" && reply.error) throw fromWireError(reply.error);
+  async function askFor(batch: Waiting[]): Promise<Answers["calls"]> {
+    const { calls, bodies } = packBodies(batch.map((entry) => entry.call));
+    return line.ask({ kind: "calls", calls, bodies }, bodies ? [bodies.buffer] : []);
   }
 
   return {
     call: (call) =>
       new Promise((resolve, reject) => {
-        if (gone) return reject(gone);
         waiting.push({ call, resolve, reject });
-        sendBatch();
+        if (!current) sendNext();
       }),
-    async health() {
-      const reply = await ask((id) => ({ kind: "health", id }));
-      if (reply.kind !== "health") throw new Error(`unexpected reply ${reply.kind}`);
-      return reply.health;
+    health: () => line.ask({ kind: "health" }),
+    maintain: () => line.ask({ kind: "maintain" }),
+    backup: (path) => line.ask({ kind: "backup", path }),
+    async close() {
+      while (current) await current;
+      await line.end();
     },
-    backup: (path) => done((id) => ({ kind: "backup", id, path })),
-    close: () => done((id) => ({ kind: "close", id })),
   };
+}
+
+function batchSizeOf(waiting: Waiting[]): number {
+  let bytes = 0;
+  let size = 0;
+  for (const { call } of waiting) {
+    bytes += bodyLengthOf(call);
+    if (size === maxCallsPerBatch || (size > 0 && bytes > maxBodyBytesPerBatch)) break;
+    size += 1;
+  }
+  return size;
 }
 
 function settle(batch: Waiting[], results: WireResult[]): void {
@@ -129,6 +113,88 @@ function settle(batch: Waiting[], results: WireResult[]): void {
     if (result?.ok) entry.resolve(result.value);
     else entry.reject(result ? fromWireError(result.error) : new Error("the store gave no result"));
   });
+}
+
+type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
+
+/** Questions and answers with one thread. When the thread ends, whoever waits is told so: nobody waits for ever. */
+interface Line {
+  ask<K extends Question["kind"]>(
+    question: Extract<Question, { kind: K }>,
+    transfer?: ArrayBuffer[],
+  ): Promise<Answers[K]>;
+  end(): Promise<void>;
+}
+
+async function openLine(data: ThreadData, options: DatabaseThreadOptions): Promise<Line> {
+  const worker = new Worker(options.entry, { workerData: data });
+  const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
+  let lastId = 0;
+  let ending = false;
+  let gone: Error | undefined;
+
+  function fail(error: Error): void {
+    if (gone) return;
+    gone = error;
+    for (const question of open.values()) question.reject(error);
+    open.clear();
+    if (!ending) options.onStopped?.(error);
+  }
+
+  function take(id: number) {
+    const question = open.get(id);
+    open.delete(id);
+    return question;
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    worker.on("message", (message: FromThread) => {
+      switch (message.kind) {
+        case "ready":
+          resolve();
+          return;
+        case "not_opened":
+          ending = true;
+          reject(fromWireError(message.error));
+          return;
+        case "answer":
+          take(message.id)?.resolve(message.answer);
+          return;
+        case "failure":
+          take(message.id)?.reject(fromWireError(message.error));
+          return;
+      }
+    });
+    const stop = (cause?: unknown) => {
+      const error = stoppedError(cause);
+      reject(error);
+      fail(error);
+    };
+    worker.on("error", stop);
+    worker.on("messageerror", stop);
+    worker.on("exit", () => stop());
+  });
+
+  const ask: Line["ask"] = (question, transfer = []) =>
+    new Promise((resolve, reject) => {
+      if (gone) throw gone;
+      lastId += 1;
+      const id = lastId;
+      worker.postMessage({ ...question, id }, transfer);
+      // Only now: what cannot be sent has thrown, and nobody would answer it.
+      open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
+    });
+
+  return {
+    ask,
+    async end() {
+      if (gone) return;
+      ending = true;
+      const exited = once(worker, "exit");
+      await ask({ kind: "close" });
+      await exited;
+    },
+  };
 }
 
 function stoppedError(cause?: unknown): AppError {

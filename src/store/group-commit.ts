@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { AppError } from "../core/errors.ts";
+import { toStoreError } from "./store-error.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
 /** One transaction that waits for the next commit. */
@@ -73,32 +73,4 @@ export function createGroupCommit(
 function run(transactions: Transactions, call: Call): unknown {
   const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
   return transaction(...call.arguments);
-}
-
-/** `SQLITE_FULL`, and the input/output errors that a full disk shows itself by in WAL mode. */
-export function isDiskFull(error: unknown): boolean {
-  const code = sqliteCode(error) ?? "";
-  return code === "SQLITE_FULL" || code === "SQLITE_IOERR_WRITE" || code === "SQLITE_IOERR_SHMSIZE";
-}
-
-function toStoreError(error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (code === undefined) return error;
-  if (isDiskFull(error)) {
-    return new AppError("store_unavailable", "The disk that holds the database is full.", {
-      hint: "Free space or enlarge the volume; Tocsin goes on by itself when there is room.",
-      cause: error,
-      retryAfterMs: 30_000,
-    });
-  }
-  return new AppError("store_unavailable", `The database could not take the change (${code}).`, {
-    hint: "Look at the volume that DATA_DIR lies on: is it mounted, writable and healthy?",
-    cause: error,
-    retryAfterMs: 10_000,
-  });
-}
-
-function sqliteCode(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && code.startsWith("SQLITE_") ? code : undefined;
 }

@@ -1,4 +1,5 @@
-import type { Store, StoreChange } from "../core/store.ts";
+import type { Store } from "../core/store.ts";
+import { createChangeNotices } from "./change-notices.ts";
 import { openSession, type SessionOptions } from "./database-session.ts";
 import { createStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
@@ -6,28 +7,22 @@ import type { TransactionName } from "./transactions/index.ts";
 /** The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it. */
 export function openLocalStore(options: SessionOptions): Store {
   const session = openSession(options);
-  const listeners = new Set<(change: StoreChange) => void>();
-  let lastVersion = -1;
+  const changes = createChangeNotices();
 
   async function call(name: TransactionName, args: unknown[]): Promise<unknown> {
     const { results, version } = session.commit([{ name, arguments: args }]);
     const [result] = results;
     if (!result?.ok) throw result?.error;
-    if (version > lastVersion) {
-      lastVersion = version;
-      for (const listener of listeners) listener({ version });
-    }
+    changes.announce(version);
     return result.value;
   }
 
   return createStore({
     write: call,
     read: call,
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changes.subscribe,
     health: async () => session.health(),
+    maintain: async () => session.maintain(),
     backup: (path) => session.backup(path),
     close: async () => session.close(),
   });

@@ -1,26 +1,32 @@
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import Sqlite, { type Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
+import { toOpenError } from "./open-error.ts";
 
 /**
  * One process per data folder. The lock is SQLite's own file lock, which the operating system lifts when the process
  * ends in whatever way; a lock file with a process id would outlive a SIGKILL.
  *
- * @throws AppError `store_locked` when another process holds it.
+ * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): { release(): void } {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const db = new Sqlite(join(dataDir, "tocsin.lock"), { timeout: 0 });
+  const path = join(dataDir, "tocsin.lock");
+  let db: Database | undefined;
   try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    closeSync(openSync(path, "a", 0o600));
+    db = new Sqlite(path, { timeout: 0 });
     db.pragma("journal_mode = DELETE");
     db.exec("BEGIN EXCLUSIVE");
+    const held = db;
+    return { release: () => held.close() };
   } catch (error) {
-    db.close();
-    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+    db?.close();
+    if ((error as { code?: string }).code !== "SQLITE_BUSY")
+      throw toOpenError(error, `The data folder ${dataDir}`);
     throw new AppError("store_locked", `Another Tocsin already uses the data folder ${dataDir}.`, {
       hint: "Stop it first, or give this one a folder of its own with DATA_DIR.",
     });
   }
-  return { release: () => db.close() };
 }

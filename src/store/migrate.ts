@@ -29,10 +29,16 @@ export function readMigrations(from: URL = folder): Migration[] {
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps.
- * A database that a newer Tocsin has written is refused and left as it is.
+ * Compares before anything is written.
+ *
+ * @throws AppError `store_too_new` for a database that a newer Tocsin has written; with `exactly`, `failed` for one that
+ * still has to be migrated, since whoever only reads cannot do it.
  */
-export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
+export function requireVersion(
+  db: Database,
+  migrations: Migration[],
+  { exactly = false }: { exactly?: boolean } = {},
+): number {
   const current = db.pragma("user_version", { simple: true }) as number;
   if (current > migrations.length) {
     throw new AppError(
@@ -41,6 +47,19 @@ export function migrate(db: Database, migrations: Migration[] = readMigrations()
       { hint: "Start the newer Tocsin that wrote it, or restore a backup made before the upgrade." },
     );
   }
+  if (exactly && current < migrations.length) {
+    throw new AppError(
+      "failed",
+      `The database is of version ${current}; this Tocsin reads version ${migrations.length}.`,
+      { hint: "Start `tocsin serve` of this version once: it brings the database up to date." },
+    );
+  }
+  return current;
+}
+
+/** Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps. */
+export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
+  const current = requireVersion(db, migrations);
   for (const migration of migrations.slice(current)) {
     db.transaction(() => {
       db.exec(migration.sql);

@@ -21,12 +21,19 @@ export function searchableText(id: string, facts: AlertFacts): string {
     .join("\n");
 }
 
-/** Words of a search box as an FTS5 expression: all must occur, each as a prefix; nothing of FTS5's own syntax gets through. */
+const mostWords = 20;
+const matchesNothing = '"\u{10ffff}"';
+
+/**
+ * The text of a search box as an FTS5 expression: all words must occur, each may go on (`liquid` finds `liquidity`). What
+ * stands together without spaces must stand together: `0.05`, `pool-tvl`. Nothing of FTS5's own syntax gets through.
+ */
 export function toSearchExpression(query: string): string {
-  const words = query.match(/[\p{L}\p{N}]+/gu) ?? [];
-  if (words.length === 0) return '"\u{10ffff}"';
-  return words
-    .slice(0, 20)
-    .map((word) => `"${word}"*`)
-    .join(" AND ");
+  const words = query
+    // Accents that are characters of their own would cut a word in two; composed, the index reads over them.
+    .normalize("NFC")
+    .split(/[\s"\0]+/u)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word))
+    .slice(0, mostWords);
+  return words.length === 0 ? matchesNothing : words.map((word) => `"${word}"*`).join(" AND ");
 }

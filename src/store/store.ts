@@ -1,4 +1,4 @@
-import type { Store, StoreChange, StoreHealth } from "../core/store.ts";
+import type { Store, StoreChange, StoreHealth, StoreMaintenance } from "../core/store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** How a store reaches its database: in a thread of its own, or in this one. */
@@ -8,6 +8,7 @@ export interface StoreDriver {
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
   onChange(listener: (change: StoreChange) => void): () => void;
   health(): Promise<StoreHealth>;
+  maintain(): Promise<StoreMaintenance>;
   backup(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +55,7 @@ const onReader = [
   "countByDestination",
 ] as const satisfies TransactionName[];
 
-type DriverMethods = Pick<StoreDriver, "onChange" | "health" | "backup" | "close">;
+type DriverMethods = Pick<StoreDriver, "onChange" | "health" | "maintain" | "backup" | "close">;
 type Methods = Omit<Store, keyof DriverMethods>;
 
 /** The store port over a driver. */
@@ -70,6 +71,7 @@ export function createStore(driver: StoreDriver): Store {
     ...(complete as unknown as Methods),
     onChange: (listener) => driver.onChange(listener),
     health: () => driver.health(),
+    maintain: () => driver.maintain(),
     backup: (path) => driver.backup(path),
     close: () => driver.close(),
   };

@@ -1,27 +1,38 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
-import type { StoreHealth } from "../core/store.ts";
+import type { IncomingRequest, StoreHealth, StoreMaintenance } from "../core/store.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
 /**
- * What the main thread and a database thread say to each other. Bodies travel packed in one buffer that changes hands:
- * a Node `Buffer` is a window on a larger block, and cloning it would copy the whole block.
+ * What the main thread and a database thread say to each other. Each message has an id and is answered once. Bodies travel
+ * packed in one buffer that changes hands: a Node `Buffer` is a window on a larger block, and cloning it would copy the
+ * whole block.
  */
 export type ToThread =
   | { kind: "calls"; id: number; calls: Call[]; bodies?: Uint8Array }
   | { kind: "health"; id: number }
+  | { kind: "maintain"; id: number }
   | { kind: "backup"; id: number; path: string }
   | { kind: "close"; id: number };
 
 export type FromThread =
   | { kind: "ready" }
-  | { kind: "failed"; error: WireError }
-  | { kind: "results"; id: number; results: WireResult[]; version: number }
-  | { kind: "health"; id: number; health: StoreHealth }
-  | { kind: "done"; id: number; error?: WireError };
+  | { kind: "not_opened"; error: WireError }
+  | { kind: "answer"; id: number; answer: unknown }
+  | { kind: "failure"; id: number; error: WireError };
+
+/** What `answer` is for each kind of message. */
+export interface Answers {
+  calls: { results: WireResult[]; version: number };
+  health: StoreHealth;
+  maintain: StoreMaintenance;
+  backup: undefined;
+  close: undefined;
+}
 
 export type ThreadData = Omit<SessionOptions, "now">;
 
+/** An error survives structured cloning only without its class and its fields. */
 export interface WireError {
   code?: ErrorCode;
   message: string;
@@ -53,37 +64,41 @@ export function toWireResult(result: CallResult): WireResult {
   return result.ok ? result : { ok: false, error: toWireError(result.error) };
 }
 
-interface WithBody {
-  body: Uint8Array;
+/** The request of a call that carries a body. */
+function requestOf(call: Call): IncomingRequest | undefined {
+  return call.name === "acceptRequest" ? (call.arguments[0] as IncomingRequest) : undefined;
 }
 
-/** Takes the bodies of `acceptRequest` calls out of the calls and lays them one after another. */
-export function packBodies(calls: Call[]): { calls: Call[]; bodies?: Uint8Array } {
-  let length = 0;
-  for (const call of calls)
-    if (call.name === "acceptRequest") length += (call.arguments[0] as WithBody).body.length;
-  if (length === 0) return { calls };
-  const bodies = new Uint8Array(length);
-  let offset = 0;
+export function bodyLengthOf(call: Call): number {
+  return requestOf(call)?.body.length ?? 0;
+}
+
+/** In a packed call the body is its place in the buffer: from, to. */
+type PackedRequest = Omit<IncomingRequest, "body"> & { body: [number, number] };
+
+/** Takes the bodies of `acceptRequest` calls out of the calls and lays them one after another. The calls stay as they are. */
+export function packBodies(calls: Call[]): { calls: Call[]; bodies?: Uint8Array<ArrayBuffer> } {
+  if (!calls.some((call) => requestOf(call))) return { calls };
+  const bodies = new Uint8Array(calls.reduce((sum, call) => sum + bodyLengthOf(call), 0));
+  let from = 0;
   const packed = calls.map((call): Call => {
-    if (call.name !== "acceptRequest") return call;
-    const request = call.arguments[0] as WithBody;
-    bodies.set(request.body, offset);
-    const end = offset + request.body.length;
-    const place: [number, number] = [offset, end];
-    offset = end;
-    return { name: call.name, arguments: [{ ...request, body: place }] };
+    const request = requestOf(call);
+    if (request === undefined) return call;
+    bodies.set(request.body, from);
+    const to = from + request.body.length;
+    const packedRequest: PackedRequest = { ...request, body: [from, to] };
+    from = to;
+    return { name: call.name, arguments: [packedRequest] };
   });
   return { calls: packed, bodies };
 }
 
+/** The inverse: bodies become windows on the one buffer. */
 export function unpackBodies(calls: Call[], bodies: Uint8Array | undefined): Call[] {
   if (bodies === undefined) return calls;
-  for (const call of calls) {
-    if (call.name !== "acceptRequest") continue;
-    const request = call.arguments[0] as { body: [number, number] | Uint8Array };
-    const [start, end] = request.body as [number, number];
-    request.body = bodies.subarray(start, end);
-  }
-  return calls;
+  return calls.map((call): Call => {
+    if (call.name !== "acceptRequest") return call;
+    const { body, ...rest } = call.arguments[0] as PackedRequest;
+    return { name: call.name, arguments: [{ ...rest, body: bodies.subarray(body[0], body[1]) }] };
+  });
 }

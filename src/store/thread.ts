@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type DatabaseSession, openSession } from "./database-session.ts";
 import {
+  type Answers,
   type FromThread,
   type ThreadData,
   type ToThread,
@@ -18,38 +19,38 @@ function serve(): void {
   try {
     session = openSession(workerData as ThreadData);
   } catch (error) {
-    say({ kind: "failed", error: toWireError(error) });
+    say({ kind: "not_opened", error: toWireError(error) });
     port.close();
     return;
   }
   port.on("message", async (message: ToThread) => {
-    switch (message.kind) {
-      case "calls": {
-        const { results, version } = session.commit(unpackBodies(message.calls, message.bodies));
-        say({ kind: "results", id: message.id, results: results.map(toWireResult), version });
-        return;
-      }
-      case "health":
-        say({ kind: "health", id: message.id, health: session.health() });
-        return;
-      case "backup":
-        say({ kind: "done", id: message.id, error: await failureOf(() => session.backup(message.path)) });
-        return;
-      case "close":
-        say({ kind: "done", id: message.id, error: await failureOf(async () => session.close()) });
-        port.close();
-        return;
+    const { id } = message;
+    try {
+      say({ kind: "answer", id, answer: await answer(session, message) });
+    } catch (error) {
+      say({ kind: "failure", id, error: toWireError(error) });
     }
+    if (message.kind === "close") port.close();
   });
   say({ kind: "ready" });
 }
 
-async function failureOf(act: () => Promise<void>) {
-  try {
-    await act();
-    return undefined;
-  } catch (error) {
-    return toWireError(error);
+async function answer(session: DatabaseSession, message: ToThread): Promise<Answers[ToThread["kind"]]> {
+  switch (message.kind) {
+    case "calls": {
+      const { results, version } = session.commit(unpackBodies(message.calls, message.bodies));
+      return { results: results.map(toWireResult), version };
+    }
+    case "health":
+      return session.health();
+    case "maintain":
+      return session.maintain();
+    case "backup":
+      await session.backup(message.path);
+      return undefined;
+    case "close":
+      session.close();
+      return undefined;
   }
 }
 

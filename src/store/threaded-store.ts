@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import type { Store, StoreChange } from "../core/store.ts";
-import { startDatabaseThread } from "./database-thread.ts";
+import type { Store } from "../core/store.ts";
+import { createChangeNotices } from "./change-notices.ts";
+import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
 import { lockDataFolder } from "./lock.ts";
 import { createStore } from "./store.ts";
 
@@ -12,48 +13,65 @@ export interface ThreadedStoreOptions {
   threadEntry?: URL;
   /** See `SessionOptions`. */
   ballastBytes?: number;
+  /**
+   * A database thread has ended by itself (out of memory, a bug). From then on every call is refused with
+   * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
+   */
+  onStopped?: (error: Error) => void;
 }
 
 /**
  * The store that a relay runs on: one thread writes, one reads, and this thread only waits. Why a thread, with
  * figures: docs/adr/0001-database-thread.md.
  *
- * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it.
+ * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
+ * `store_unavailable` when it cannot be opened.
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
-  const lock = lockDataFolder(options.dataDir);
-  const listeners = new Set<(change: StoreChange) => void>();
-  let lastVersion = -1;
-  const onVersion = (version: number) => {
-    if (version <= lastVersion) return;
-    lastVersion = version;
-    for (const listener of listeners) listener({ version });
-  };
+  const { dataDir, ballastBytes, onStopped } = options;
   const entry = options.threadEntry ?? new URL("./thread.js", import.meta.url);
-  const path = join(options.dataDir, databaseFileName);
+  const path = join(dataDir, databaseFileName);
+  const changes = createChangeNotices();
+  const lock = lockDataFolder(dataDir);
+  const threads: DatabaseThread[] = [];
+  const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
+    const thread = await startDatabaseThread(data, more);
+    threads.push(thread);
+    return thread;
+  };
+  /** The writer last, so that it can empty the log into the database. */
+  async function close(): Promise<void> {
+    try {
+      while (threads.length > 0) await threads.pop()?.close();
+    } finally {
+      lock.release();
+    }
+  }
+
   try {
-    const writer = await startDatabaseThread(
-      { path, ballastBytes: options.ballastBytes },
-      { entry, onVersion },
-    );
-    const reader = await startDatabaseThread({ path, readOnly: true }, { entry });
+    const writer = await start({ path, ballastBytes }, { entry, onVersion: changes.announce, onStopped });
+    const reader = await start({ path, readOnly: true }, { entry, onStopped });
     return createStore({
       write: (name, args) => writer.call({ name, arguments: args }),
       read: (name, args) => reader.call({ name, arguments: args }),
-      onChange(listener) {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
+      onChange: changes.subscribe,
       health: () => writer.health(),
-      backup: (to) => reader.backup(to),
-      async close() {
-        await reader.close();
-        await writer.close();
-        lock.release();
-      },
+      maintain: () => writer.maintain(),
+      backup: (to) => copyInThread(path, to, entry),
+      close,
     });
   } catch (error) {
-    lock.release();
+    await close();
     throw error;
+  }
+}
+
+/** In a thread of its own: checking a large copy takes long, and neither alerts nor the page shall wait for it. */
+async function copyInThread(path: string, to: string, entry: URL): Promise<void> {
+  const copier = await startDatabaseThread({ path, readOnly: true }, { entry });
+  try {
+    await copier.backup(to);
+  } finally {
+    await copier.close();
   }
 }

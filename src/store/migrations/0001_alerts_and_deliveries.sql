@@ -11,9 +11,11 @@ CREATE TABLE requests (
   conflict     INTEGER NOT NULL DEFAULT 0,
   duplicates   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX requests_by_fingerprint ON requests (fingerprint, seq);
+-- A repeat is looked for among the bodies that may be it, however many others came under the same key.
+CREATE INDEX requests_by_body ON requests (fingerprint, received_at) WHERE dedupe_key IS NULL;
+CREATE INDEX requests_by_key_and_body ON requests (dedupe_key, fingerprint, received_at) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX requests_by_key ON requests (dedupe_key, received_at) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX requests_repeated ON requests (duplicates) WHERE duplicates > 0;
-CREATE INDEX requests_by_dedupe_key ON requests (dedupe_key, seq) WHERE dedupe_key IS NOT NULL;
 
 -- A row with routed_at IS NULL is the outbox entry of an accepted alert.
 CREATE TABLE alerts (

@@ -1,11 +1,6 @@
 import type { Acceptance, IncomingRequest } from "../../core/store.ts";
 import type { TransactionContext } from "./context.ts";
 
-interface Earlier {
-  seq: number;
-  same: 0 | 1;
-}
-
 /**
  * T1. The request and its alerts go to disk together; an alert without `routed_at` is its own outbox entry.
  * A duplicate is looked for by the explicit key first, and by the body only when there is none.
@@ -18,35 +13,44 @@ export function createAccepting({ db }: TransactionContext) {
   const insertAlert = db.prepare(
     "INSERT INTO alerts (id, request_seq, item, origin, received_at) VALUES (?, ?, ?, ?, ?)",
   );
-  const findByKey = db.prepare<unknown[], Earlier>(
-    `SELECT seq, body = ? AS same FROM requests WHERE dedupe_key = ? AND received_at > ? ORDER BY same DESC, seq DESC LIMIT 1`,
-  );
-  const findByBody = db.prepare<unknown[], Earlier>(
-    `SELECT seq, 1 AS same FROM requests
-     WHERE fingerprint = ? AND received_at > ? AND dedupe_key IS NULL AND body = ? ORDER BY seq DESC LIMIT 1`,
-  );
+  const findByKeyAndBody = db
+    .prepare<unknown[], number>(
+      `SELECT seq FROM requests WHERE dedupe_key = ? AND fingerprint = ? AND received_at > ? AND body = ?
+       ORDER BY received_at DESC LIMIT 1`,
+    )
+    .pluck();
+  const findByKey = db
+    .prepare<unknown[], number>("SELECT seq FROM requests WHERE dedupe_key = ? AND received_at > ? LIMIT 1")
+    .pluck();
+  const findByBody = db
+    .prepare<unknown[], number>(
+      `SELECT seq FROM requests WHERE dedupe_key IS NULL AND fingerprint = ? AND received_at > ? AND body = ?
+       ORDER BY received_at DESC LIMIT 1`,
+    )
+    .pluck();
   const idsOf = db
     .prepare<[number], string>("SELECT id FROM alerts WHERE request_seq = ? ORDER BY item")
     .pluck();
   const countDuplicate = db.prepare("UPDATE requests SET duplicates = duplicates + 1 WHERE seq = ?");
 
-  function findEarlier(request: IncomingRequest): Earlier | undefined {
-    const since = request.receivedAt - request.dedupeWindowMs;
-    if (request.dedupeKey !== undefined) return findByKey.get(request.body, request.dedupeKey, since);
-    if (request.identical === "store") return undefined;
-    return findByBody.get(request.fingerprint, since, request.body);
+  function findSame(request: IncomingRequest, since: number): number | undefined {
+    const { dedupeKey, fingerprint, body } = request;
+    if (dedupeKey !== undefined) return findByKeyAndBody.get(dedupeKey, fingerprint, since, body);
+    return request.identical === "store" ? undefined : findByBody.get(fingerprint, since, body);
   }
 
   return {
     acceptRequest(request: IncomingRequest): Acceptance {
-      const earlier = findEarlier(request);
-      if (earlier?.same) {
-        const ids = idsOf.all(earlier.seq);
+      const since = request.receivedAt - request.dedupeWindowMs;
+      const same = findSame(request, since);
+      if (same !== undefined) {
+        const ids = idsOf.all(same);
         if (request.dedupeKey === undefined && request.identical === "ask") return { kind: "identical", ids };
-        countDuplicate.run(earlier.seq);
+        countDuplicate.run(same);
         return { kind: "duplicate", ids };
       }
-      const conflict = earlier !== undefined;
+      const conflict =
+        request.dedupeKey !== undefined && findByKey.get(request.dedupeKey, since) !== undefined;
       const { lastInsertRowid } = insertRequest.run(
         request.receivedAt,
         request.contentType ?? null,

@@ -3,6 +3,7 @@ import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
 import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../core/store.ts";
 import type { TransactionContext } from "./context.ts";
+import { createSearching } from "./searching.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -13,6 +14,9 @@ interface UnroutedRow {
   received_at: number;
   route_failures: number;
 }
+
+/** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
+const maxBodyBytes = 4 * 1024 * 1024;
 
 export type InsertDelivery = (
   alertSeq: number,
@@ -57,6 +61,7 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
 export function createRouting(context: TransactionContext) {
   const { db, changed } = context;
   const insertDelivery = createDeliveryInsertion(context);
+  const { indexLate } = createSearching(context);
   const listUnrouted = db.prepare<[number, number], UnroutedRow>(
     `SELECT seq, id, request_seq, item, origin, received_at, route_failures FROM alerts
      WHERE routed_at IS NULL AND route_after <= ? ORDER BY seq LIMIT ?`,
@@ -77,19 +82,26 @@ export function createRouting(context: TransactionContext) {
      VALUES (?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ?)`,
   );
 
+  function openRequest(requestSeq: number): UnroutedRequest {
+    const found = findRequest.get(requestSeq);
+    return {
+      requestSeq,
+      contentType: found?.content_type ?? undefined,
+      body: found?.body ?? new Uint8Array(),
+      alerts: [],
+    };
+  }
+
   return {
     listUnrouted(limit: number, now: number): UnroutedRequest[] {
       const requests = new Map<number, UnroutedRequest>();
+      let bytes = 0;
       for (const row of listUnrouted.all(now, limit)) {
         let request = requests.get(row.request_seq);
         if (request === undefined) {
-          const found = findRequest.get(row.request_seq);
-          request = {
-            requestSeq: row.request_seq,
-            contentType: found?.content_type ?? undefined,
-            body: found?.body ?? new Uint8Array(),
-            alerts: [],
-          };
+          if (bytes >= maxBodyBytes) break;
+          request = openRequest(row.request_seq);
+          bytes += request.body.length;
           requests.set(row.request_seq, request);
         }
         request.alerts.push({
@@ -117,6 +129,7 @@ export function createRouting(context: TransactionContext) {
         );
         if (changes === 0) continue;
         changed.add(record.alertSeq);
+        indexLate(record.alertSeq, record.facts);
         for (const planned of record.deliveries) {
           insertDelivery(record.alertSeq, planned, record.purpose, record.routedAt);
         }
