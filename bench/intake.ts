@@ -21,7 +21,8 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const connectionCounts = values.connections.split(",").map(Number);
-const secret = "bench-secret-bench-secret-bench-secret";
+const secret = "bench-hook-kS93jdLwm2PzQe81";
+const adminToken = "bench-admin-Vb72kdPwq0XnRt64";
 const tsx = ["--import", "tsx"];
 
 interface Measured {
@@ -106,7 +107,7 @@ async function readMeanwhile(origin: string, until: Promise<unknown>): Promise<n
   while (!over) {
     const startedAt = performance.now();
     const response = await fetch(`${origin}/api/alerts?limit=50`, {
-      headers: { authorization: `Bearer ${secret}` },
+      headers: { authorization: `Bearer ${adminToken}` },
     });
     await response.arrayBuffer();
     times.push(performance.now() - startedAt);
@@ -121,7 +122,7 @@ async function startRelay(core: number | undefined, folder: string, chatUrl: str
     PORT: "0",
     DATA_DIR: folder,
     WEBHOOK_SECRET: secret,
-    ADMIN_TOKEN: secret,
+    ADMIN_TOKEN: adminToken,
     LOG_LEVEL: "error",
     TOCSIN_CONFIG: "",
     TELEGRAM_BOT_TOKEN: "7:bench-token-bench-token",

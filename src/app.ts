@@ -53,6 +53,9 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
+/** More requests than this at the door at once are a flood: storing them comes before everything else. */
+const floodedAbove = 8;
+
 /** The composition root: builds every room and hands each what it needs. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { config, clock = systemClock } = options;
@@ -112,6 +115,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       router,
       translate: translateRequest,
       activeMutes: () => mutes.active(),
+      isFlooded: () => door.inFlight() > floodedAbove,
       clock,
       log,
       onRouted: (destinations) => engine.nudge(destinations),

@@ -122,29 +122,16 @@ function readTokens(
 ): Pick<EnvSettings, "webhookSecret" | "adminToken"> {
   const webhookSecret = envText(env, "WEBHOOK_SECRET");
   const adminToken = envText(env, "ADMIN_TOKEN");
-  if (webhookSecret !== undefined) {
-    const weakness = /^[A-Za-z0-9_-]{1,256}$/.test(webhookSecret)
-      ? findTokenWeakness(webhookSecret)
-      : `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
-    if (weakness !== undefined) problems.addEnv("WEBHOOK_SECRET", weakness, howToMakeToken);
+  if (webhookSecret !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(webhookSecret)) {
+    const found = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
+    problems.addEnv("WEBHOOK_SECRET", found, howToMakeToken);
+  } else if (webhookSecret !== undefined) {
+    judgeStrength("WEBHOOK_SECRET", webhookSecret, server, problems);
   }
-  if (adminToken !== undefined) {
-    const weakness = findTokenWeakness(adminToken);
-    if (!/^[\x21-\x7e]{1,512}$/.test(adminToken)) {
-      problems.addEnv(
-        "ADMIN_TOKEN",
-        "holds a space or a character that a header cannot carry",
-        howToMakeToken,
-      );
-    } else if (weakness !== undefined && server.isPublic) {
-      problems.addEnv("ADMIN_TOKEN", `${weakness}, and others can reach this server`, howToMakeToken);
-    } else if (weakness !== undefined) {
-      problems.warn(
-        "ADMIN_TOKEN",
-        `${weakness}; it is taken only because nobody else can reach this server`,
-        howToMakeToken,
-      );
-    }
+  if (adminToken !== undefined && !/^[\x21-\x7e]{1,512}$/.test(adminToken)) {
+    problems.addEnv("ADMIN_TOKEN", "holds a space or a character that a header cannot carry", howToMakeToken);
+  } else if (adminToken !== undefined) {
+    judgeStrength("ADMIN_TOKEN", adminToken, server, problems);
   }
   if (webhookSecret !== undefined && webhookSecret === adminToken) {
     problems.addEnv("ADMIN_TOKEN", "is the same as WEBHOOK_SECRET, which every sender knows", howToMakeToken);
@@ -153,6 +140,18 @@ function readTokens(
     ...(webhookSecret === undefined ? {} : { webhookSecret: new Secret(webhookSecret) }),
     ...(adminToken === undefined ? {} : { adminToken: new Secret(adminToken) }),
   };
+}
+
+function judgeStrength(name: string, token: string, server: ServerSettings, problems: ProblemList): void {
+  const weakness = findTokenWeakness(token);
+  if (weakness === undefined) return;
+  if (server.isPublic) problems.addEnv(name, `${weakness}, and others can reach this server`, howToMakeToken);
+  else
+    problems.warn(
+      name,
+      `${weakness}; it is taken only because nobody else can reach this server`,
+      howToMakeToken,
+    );
 }
 
 const upstreamVariables = [

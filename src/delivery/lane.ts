@@ -51,7 +51,7 @@ export function createLane(deps: LaneDeps): Lane {
   let wasDown = false;
 
   function nudge(): void {
-    wake.abort();
+    wake.abort("nudged");
   }
 
   async function run(stop: { claiming: AbortSignal; calls: AbortSignal }): Promise<void> {

@@ -48,6 +48,8 @@ export interface DoorCounters {
 export interface Door {
   /** True when the request is the door's: it has been or will be answered. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Requests that are being read or stored at this moment. */
+  inFlight(): number;
   /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
   addSecret(secret: Secret): void;
   counters: Readonly<DoorCounters>;
@@ -165,6 +167,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   return {
     counters,
+    inFlight: () => waiting,
     addSecret(secret) {
       const hash = hashOf(secret.reveal());
       if (!isKnown(hash)) secretHashes.push(hash);

@@ -15,6 +15,8 @@ export interface RoutingLoopDeps {
   activeMutes(): Mute[];
   clock: Clock;
   log: Log;
+  /** Whether so much comes in that accepting must not wait for routing. */
+  isFlooded(): boolean;
   /** Called after the commit with the destinations that have something new. */
   onRouted(destinations: Set<string>): void;
 }
@@ -26,20 +28,28 @@ export interface RoutingLoop {
   run(stop: AbortSignal): Promise<void>;
 }
 
-/** Small, so that accepting gets its turn between two batches. */
 const batchSize = 100;
+/** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
+const floodBatchSize = 25;
+const floodShare = 0.1;
 /** The safety net under a lost nudge, and the wait after a store that refused. */
 const pollMs = 1_000;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
 
-/** Takes what was accepted through translation and the rules: T2. An alert that this fails on stays unrouted and flagged, and is tried again. */
+/**
+ * Takes what was accepted through translation and the rules: T2. An alert that this fails on stays unrouted and flagged,
+ * and is tried again.
+ *
+ * Reading an alert costs several times what storing it does. In a flood the relay stores first: routing goes on, with a
+ * bounded share of the time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
+ */
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   const { store, router, clock, log } = deps;
   let wake = new AbortController();
 
-  async function routeBatch(): Promise<number> {
-    const requests = await store.listUnrouted(batchSize, clock.now());
+  async function routeBatch(limit: number): Promise<number> {
+    const requests = await store.listUnrouted(limit, clock.now());
     const records: RoutingRecord[] = [];
     let count = 0;
     for (const request of requests) {
@@ -98,16 +108,21 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
 
   return {
     nudge() {
-      wake.abort();
+      wake.abort("nudged");
     },
     async run(stop) {
       while (!stop.aborted) {
         wake = new AbortController();
-        const count = await routeBatch().catch((error: unknown) => {
+        const flooded = deps.isFlooded();
+        const limit = flooded ? floodBatchSize : batchSize;
+        const startedAt = clock.now();
+        const count = await routeBatch(limit).catch((error: unknown) => {
           log.error("routing.failed", { error: String(error).slice(0, 300) });
           return 0;
         });
-        if (count < batchSize) await clock.sleep(pollMs, AbortSignal.any([wake.signal, stop]));
+        const tookMs = Math.max(1, clock.now() - startedAt);
+        if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
+        else if (count < limit) await clock.sleep(pollMs, AbortSignal.any([wake.signal, stop]));
       }
     },
   };

@@ -175,18 +175,26 @@ describe("where the outside reaches it", () => {
 });
 
 describe("tokens that could be guessed", () => {
-  test.each([
-    "short",
-    "k3Jd-92mXq_0aLzPw7TtY",
-    "a".repeat(40),
-    "change-me-change-me-change-me",
-    `${strong}/../x`,
-    `${strong} x`,
-  ])("refuses the webhook secret %s everywhere", (secret) => {
-    const problems = problemsOf(undefined, { WEBHOOK_SECRET: secret });
+  const guessable = ["short", "k3Jd-92mXq_0aLzPw7TtY", "a".repeat(40), "change-me-change-me-change-me"];
+
+  test.each(guessable)("refuses the webhook secret %s where others can reach the server", (secret) => {
+    const problems = problemsOf(undefined, { WEBHOOK_SECRET: secret, HOST: "0.0.0.0" });
     expect(problems).toMatchObject([{ where: "WEBHOOK_SECRET" }]);
     expect(JSON.stringify(problems)).not.toContain(secret);
   });
+
+  test.each(guessable)("only warns of the webhook secret %s on this machine alone", (secret) => {
+    const { warnings } = load(undefined, { WEBHOOK_SECRET: secret });
+    expect(warnings[0]).toMatchObject({ where: "WEBHOOK_SECRET" });
+    expect(JSON.stringify(warnings)).not.toContain(secret);
+  });
+
+  test.each([`${strong}/../x`, `${strong} x`])(
+    "refuses %s, which no address can hold, everywhere",
+    (secret) => {
+      expect(problemsOf(undefined, { WEBHOOK_SECRET: secret })).toMatchObject([{ where: "WEBHOOK_SECRET" }]);
+    },
+  );
 
   test("takes 22 url-safe characters", () => {
     expect(

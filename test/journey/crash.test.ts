@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { StandInMessage } from "../../src/sandbox/chat/world.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
@@ -86,10 +87,7 @@ delivery:
     const attempts = data.deliveries.find(({ destination }) => destination === "hook")?.attempts ?? [];
     expect(attempts.some(({ outcome }) => outcome === "ambiguous")).toBe(true);
   }
-  expectMarkedInChat(
-    world.chat.messages(deskChat).map(({ text }) => text),
-    acknowledged,
-  );
+  expectMarkedInChat(world.chat.messages(deskChat), acknowledged);
 }, 300_000);
 
 async function countUnsettled(relay: RelayProcess): Promise<number> {
@@ -101,10 +99,10 @@ async function countUnsettled(relay: RelayProcess): Promise<number> {
   return unrouted.data.length + waiting.reduce((sum, count) => sum + count, 0);
 }
 
-function expectMarkedInChat(texts: string[], acknowledged: string[]): void {
+function expectMarkedInChat(messages: StandInMessage[], acknowledged: string[]): void {
   for (const id of acknowledged) {
-    const about = texts.filter((text) => text.includes(id));
-    const unmarked = about.filter((text) => !text.includes("possible repeat"));
+    const about = messages.filter(({ entities }) => JSON.stringify(entities).includes(`/alerts/${id}`));
+    const unmarked = about.filter(({ text }) => !text.includes("possible repeat"));
     expect(unmarked.length).toBeLessThanOrEqual(1);
   }
 }

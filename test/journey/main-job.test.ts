@@ -36,7 +36,7 @@ describe("an alert comes in by webhook", () => {
       expect(more).toEqual([]);
       expect(message?.text).toContain("USDC total TVL fell below 5,000,000");
       expect(message?.text).toContain("4912345.6");
-      expect(message?.text).toContain(ids[0]);
+      expect(JSON.stringify(message?.entities)).toContain(`/alerts/${ids[0]}`);
     }
     const mails = world.mailbox.mails(mailAddress);
     expect(mails).toHaveLength(1);

@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const built = new URL("../../dist/main.js", import.meta.url).pathname;
 
-export const webhookSecret = "journey-webhook-secret-0123456789";
-export const adminToken = "journey-admin-token-0123456789abc";
+export const webhookSecret = "journey-hook-kS93jdLwm2PzQe81";
+export const adminToken = "journey-admin-Vb72kdPwq0XnRt64";
 
 /** The built program as a process of its own. */
 export interface RelayProcess {
