@@ -1,13 +1,17 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
+import { registerAlerts } from "./alerts/alerts.ts";
+import { registerBackup } from "./backup.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerDemo } from "./demo/demo.ts";
 import { reportFailure } from "./failure.ts";
+import { registerMutes } from "./mutes/mutes.ts";
 import { registerSandbox } from "./sandbox.ts";
 import { registerServe } from "./serve.ts";
 import { registerSetup } from "./setup/setup.ts";
+import { registerTest } from "./test/test.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
 
 /**
@@ -17,7 +21,11 @@ import { registerUpstream } from "./upstream/upstream.ts";
 const registrations: readonly ((program: Command, context: CliContext) => void)[] = [
   registerServe,
   registerSetup,
+  registerTest,
   registerCheck,
+  registerAlerts,
+  registerMutes,
+  registerBackup,
   registerUpstream,
   registerSandbox,
   registerDemo,

@@ -1,0 +1,132 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { severities } from "../../core/alert.ts";
+import { idPattern } from "../../core/id.ts";
+import type { AlertFilters } from "../../web/alert-query.ts";
+import { addRelayOptions, type RelayFlags, type RelayRun } from "../connect-relay.ts";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+import { parseDuration } from "../upstream/arguments.ts";
+import type { ExportOptions } from "./export.ts";
+import { addFilterOptions, parseCursor, parseLimit, pickFilters } from "./filters.ts";
+import type { ResendOptions } from "./resend.ts";
+import type { TailOptions } from "./tail.ts";
+
+type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
+
+/** `tocsin alerts …`: the log from a terminal. */
+export function registerAlerts(program: Command, context: CliContext): void {
+  const alerts = program
+    .command("alerts")
+    .description("read the log: what came, where it went and why; send it again; export it");
+  addExamples(alerts, "tocsin alerts list --state failed", "tocsin alerts tail");
+  const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
+  registerList(alerts, begin, context);
+  registerShow(alerts, begin);
+  registerTail(alerts, begin);
+  registerResend(alerts, begin);
+  registerExport(alerts, begin, context);
+}
+
+function registerList(alerts: Command, begin: BeginRun, context: CliContext): void {
+  const command = addFilterOptions(
+    alerts.command("list").description("one page of the log, newest first"),
+    context,
+  )
+    .option("--limit <n>", "how many at most, up to 200", parseLimit, 50)
+    .option("--cursor <cursor>", "go on after an earlier page", parseCursor)
+    .action(
+      async (options: AlertFilters & RelayFlags & { limit: number; cursor?: string }, self: Command) => {
+        const { listAlerts } = await import("./list.ts");
+        await listAlerts(begin(self, options), pickFilters(options), options);
+      },
+    );
+  addExamples(addRelayOptions(command), "tocsin alerts list --severity critical --from -6h");
+}
+
+function registerShow(alerts: Command, begin: BeginRun): void {
+  const command = alerts
+    .command("show")
+    .description("one alert: what it says, what was decided and why, every delivery and attempt")
+    .argument("<id>", "id of the alert", parseId)
+    .option("--raw", "print the body it came with, byte for byte")
+    .option("--headers", "also show the headers it came with")
+    .action(async (id: string, options: RelayFlags & { raw?: boolean; headers?: boolean }, self: Command) => {
+      const { showAlert } = await import("./show.ts");
+      await showAlert(begin(self, options), id, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+    "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --raw > body.json",
+  );
+}
+
+function registerTail(alerts: Command, begin: BeginRun): void {
+  const command = alerts
+    .command("tail")
+    .description("follow the log: each alert as it comes, and what becomes of it, until Ctrl-C")
+    .option("-n, --lines <n>", "begin with so many that are there already", parseLines, 20)
+    .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
+    .option("--destination <name>", "only what goes to this destination")
+    .action(async (options: RelayFlags & TailOptions, self: Command) => {
+      const { tailAlerts } = await import("./tail.ts");
+      await tailAlerts(begin(self, options), options);
+    });
+  addExamples(addRelayOptions(command), "tocsin alerts tail -n 5 --severity critical");
+}
+
+function registerResend(alerts: Command, begin: BeginRun): void {
+  const command = alerts
+    .command("resend")
+    .description("send an alert once more, marked as a resend")
+    .argument("<id>", "id of the alert", parseId)
+    .option("--to <destination>", "to this destination (default: to all that it had)")
+    .option("--wait", "wait for the outcome; exit status 1 unless all were sent")
+    .option("--timeout <duration>", "wait at most so long", parseDuration, 60_000)
+    .action(async (id: string, options: RelayFlags & ResendOptions, self: Command) => {
+      const { resendAlert } = await import("./resend.ts");
+      await resendAlert(begin(self, options), id, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin alerts resend 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --to desk --wait",
+  );
+}
+
+function registerExport(alerts: Command, begin: BeginRun, context: CliContext): void {
+  const command = addFilterOptions(
+    alerts
+      .command("export")
+      .description("write the log to a file or to stdout, newest first, in flat memory"),
+    context,
+  )
+    .addOption(
+      new Option("--format <format>", "ndjson: one alert a line with its deliveries; csv: for spreadsheets")
+        .choices(["ndjson", "csv"])
+        .makeOptionMandatory(),
+    )
+    .option("-o, --output <file>", "file to write; it gets its name when it is complete")
+    .action(async (options: AlertFilters & RelayFlags & ExportOptions, self: Command) => {
+      const { exportAlerts } = await import("./export.ts");
+      await exportAlerts(begin(self, options), pickFilters(options), options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin alerts export --format csv --from -7d --output week.csv",
+    "tocsin alerts export --format ndjson --state failed | wc -l",
+  );
+}
+
+function parseId(text: string): string {
+  const id = text.toLowerCase();
+  if (idPattern.test(id)) return id;
+  throw new InvalidArgumentError(
+    "an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; see: tocsin alerts list",
+  );
+}
+
+function parseLines(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= 200) return Number(text);
+  throw new InvalidArgumentError("give a whole number from 0 to 200");
+}

@@ -1,0 +1,78 @@
+import { resolve } from "node:path";
+import { AppError } from "../../core/errors.ts";
+import type { AlertFilters } from "../../web/alert-query.ts";
+import { type AlertLog, openAlertLog } from "../alert-log.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import { countOf } from "../upstream/lists.ts";
+import type { AlertOnWire } from "../wire.ts";
+import { openAtomicFile } from "./atomic-file.ts";
+import { csvHead, toCsvLine } from "./csv.ts";
+
+export interface ExportOptions {
+  format: "ndjson" | "csv";
+  output?: string;
+}
+
+const pageSize = 200;
+
+/** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
+export async function exportAlerts(
+  run: RelayRun,
+  filters: AlertFilters,
+  { format, output: file }: ExportOptions,
+): Promise<void> {
+  const { output, context } = run;
+  if (output.json && file === undefined) {
+    throw new AppError("usage", "with --json the export itself cannot go to stdout", {
+      hint: "say --output FILE",
+    });
+  }
+  const log = await openAlertLog(run);
+  try {
+    if (file === undefined) {
+      const count = await writeAlerts(run, log, filters, format, output.print);
+      await output.note(`${countOf(count, "alert")} exported`);
+      return;
+    }
+    const target = await openAtomicFile(resolve(context.cwd, file));
+    try {
+      const count = await writeAlerts(run, log, filters, format, target.write);
+      const bytes = await target.commit();
+      const data = { file: target.path, format, alerts: count, bytes };
+      await output.result(
+        data,
+        () => `${countOf(count, "alert")}, ${countOf(bytes, "byte")}: ${target.path}\n`,
+      );
+    } finally {
+      await target.discard();
+    }
+  } finally {
+    await log.close();
+  }
+}
+
+async function writeAlerts(
+  { output, context }: RelayRun,
+  log: AlertLog,
+  filters: AlertFilters,
+  format: ExportOptions["format"],
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  const toLine = format === "csv" ? toCsvLine : toJsonLine;
+  if (format === "csv") await write(csvHead);
+  let count = 0;
+  let cursor: string | undefined;
+  do {
+    context.signal.throwIfAborted();
+    const page = await log.listAlerts(filters, { limit: pageSize, cursor });
+    await write(page.alerts.map(toLine).join(""));
+    count += page.alerts.length;
+    cursor = page.nextCursor;
+    if (cursor !== undefined) await output.progress.update(`${countOf(count, "alert")} so far`);
+  } while (cursor !== undefined);
+  return count;
+}
+
+function toJsonLine(alert: AlertOnWire): string {
+  return `${JSON.stringify(alert)}\n`;
+}

@@ -1,0 +1,47 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { severities } from "../../core/alert.ts";
+import { deliveryStates } from "../../core/delivery.ts";
+import type { AlertFilters } from "../../web/alert-query.ts";
+import type { CliContext } from "../context.ts";
+import { parseInstant } from "../upstream/arguments.ts";
+
+/** Adds the filters of the log; what they are given is read as the API wants it. */
+export function addFilterOptions(command: Command, context: CliContext): Command {
+  return command
+    .option("--q <words>", "words that all must occur; each may be the start of one")
+    .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
+    .addOption(
+      new Option("--state <state>", "a state of at least one delivery, or of the alert itself").choices([
+        ...deliveryStates,
+        "unmatched",
+        "unrouted",
+      ]),
+    )
+    .option("--destination <name>", "only what was to go to this destination")
+    .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) =>
+      parseInstant(text, context.now()),
+    )
+    .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
+}
+
+/** The filters among the options of a command. */
+export function pickFilters(options: AlertFilters): AlertFilters {
+  const { q, severity, state, destination, from, to } = options;
+  return { q, severity, state, destination, from, to };
+}
+
+export function isFiltered(filters: AlertFilters): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
+}
+
+/** The API gives at most 200 a page. */
+export function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d{1,3}$/.test(text) && limit >= 1 && limit <= 200) return limit;
+  throw new InvalidArgumentError("give a whole number from 1 to 200");
+}
+
+export function parseCursor(text: string): string {
+  if (/^[1-9]\d{0,14}$/.test(text)) return text;
+  throw new InvalidArgumentError("give meta.nextCursor of the page before");
+}

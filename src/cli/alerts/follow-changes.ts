@@ -1,0 +1,83 @@
+import type { AppError } from "../../core/errors.ts";
+import type { CliContext } from "../context.ts";
+import type { RelayClient } from "../relay-client.ts";
+import { RelayUnreachable } from "../relay-failure.ts";
+import { readEvents, type StreamEvent } from "./read-events.ts";
+
+/** The relay says something at least every 15 seconds; a connection that is silent for longer is dead. */
+const silenceMs = 45_000;
+const longestPauseMs = 10_000;
+
+export interface FollowOptions {
+  /** The stream is open: whatever changes from now on will be told. */
+  onOpen(): Promise<void>;
+  onEvent(event: StreamEvent): Promise<void>;
+  /** It broke; it is opened again after `pauseMs`, and goes on where it was. */
+  onBreak(why: string, pauseMs: number): Promise<void>;
+}
+
+/**
+ * Follows the relay's event stream until the context's signal ends it, over restarts of the relay: it resumes by the id of
+ * the last event. Throws what the relay refuses with, and `relay_unreachable` when nothing answers the first time.
+ */
+export async function followChanges(
+  { signal, sleep }: Pick<CliContext, "signal" | "sleep">,
+  client: RelayClient,
+  { onOpen, onEvent, onBreak }: FollowOptions,
+): Promise<void> {
+  let lastEventId: string | undefined;
+  let wasOpen = false;
+  let pauseMs = 1_000;
+  while (!signal.aborted) {
+    const watch = createSilenceWatch(signal);
+    try {
+      const stream = await client.openStream(lastEventId, watch.signal);
+      watch.rearm();
+      if (!wasOpen) await onOpen();
+      wasOpen = true;
+      for await (const event of readEvents(stream, watch.rearm)) {
+        lastEventId = event.lastEventId ?? lastEventId;
+        pauseMs = 1_000;
+        await onEvent(event);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!wasOpen || !isBreak(error)) throw error;
+    } finally {
+      watch.stop();
+    }
+    if (signal.aborted) return;
+    await onBreak("the relay has ended the connection", pauseMs);
+    await sleep(pauseMs, signal).catch(() => {});
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+/** Of a connection that was open: it is gone, or the relay is just starting or full. */
+function isBreak(error: unknown): boolean {
+  if (error instanceof RelayUnreachable) return true;
+  const code = (error as AppError).code;
+  if (code === "store_unavailable" || code === "failed") return true;
+  // What the body of a broken connection throws is a TypeError ("terminated") or an abort.
+  return error instanceof TypeError || (error instanceof Error && error.name === "AbortError");
+}
+
+/** A signal that is aborted by `outer`, or when nobody has rearmed it for too long. */
+function createSilenceWatch(outer: AbortSignal) {
+  const controller = new AbortController();
+  const forward = () => controller.abort(outer.reason);
+  outer.addEventListener("abort", forward, { once: true });
+  if (outer.aborted) forward();
+  let timer = setTimeout(() => controller.abort(), silenceMs);
+  return {
+    signal: controller.signal,
+    rearm() {
+      clearTimeout(timer);
+      timer = setTimeout(() => controller.abort(), silenceMs);
+    },
+    stop() {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", forward);
+    },
+  };
+}

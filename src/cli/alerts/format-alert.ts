@@ -1,0 +1,147 @@
+import { describeSpan, toSeconds, withAge } from "../age.ts";
+import type { Output } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../wire.ts";
+import { summarizeDeliveries } from "./summarize-deliveries.ts";
+
+/** One alert for people: what it says, what was decided, and each delivery with its attempts. */
+export function formatAlert(
+  alert: AlertDetailOnWire,
+  output: Output,
+  { now, headers }: { now: number; headers: boolean },
+): string {
+  const sections = [
+    output.style("bold", terminalText(alert.title ?? "(not read yet)")),
+    output.fields(factRows(alert, now)),
+    formatText(alert),
+    alert.facts && alert.facts.fields.length > 0
+      ? output.table(
+          [{ title: "field" }, { title: "value" }],
+          alert.facts.fields.map(({ name, value }) => [name, value]),
+        )
+      : "",
+    formatDecisions(alert, output),
+    ...alert.deliveries.map((delivery) => formatDelivery(delivery, output, now)),
+    headers ? formatHeaders(alert, output) : "",
+  ];
+  return `${sections
+    .map((section) => section.trimEnd())
+    .filter((section) => section !== "")
+    .join("\n\n")}\n`;
+}
+
+function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
+  const { facts, request } = alert;
+  const rows: [string, string | undefined][] = [
+    ["id", alert.id],
+    ["received", withAge(alert.receivedAt, now)],
+    ["origin", alert.origin === "hook" ? undefined : alert.origin],
+    ["severity", alert.severity ?? undefined],
+    ["status", alert.status ?? undefined],
+    ["metric", facts?.metric],
+    ["token", facts?.token],
+    ["chain", facts?.chain],
+    ["value", withUnit(facts?.value, facts?.unit)],
+    ["before", withUnit(facts?.previousValue, facts?.unit)],
+    ["threshold", withUnit(facts?.threshold, facts?.unit)],
+    ["happened", facts?.occurredAt === undefined ? undefined : withAge(facts.occurredAt, now)],
+    ["source", facts?.source],
+    ["sender's id", facts?.externalId],
+    ["link", facts?.link],
+    ["alert key", facts?.alertKey],
+    ["deliveries", summarizeDeliveries(alert)],
+    ["routing error", alert.routingError],
+    ["request", request === null ? "none: a notice of Tocsin's own" : describeRequest(request)],
+    ["page", alert.url],
+    ...(facts?.notes ?? []).map((note): [string, string] => ["note", note]),
+  ];
+  return rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as [string, string]]));
+}
+
+function withUnit(value: string | undefined, unit: string | undefined): string | undefined {
+  return value === undefined || unit === undefined ? value : `${value} ${unit}`;
+}
+
+function describeRequest(request: NonNullable<AlertDetailOnWire["request"]>): string {
+  const { contentType, bodyBytes, item, items, duplicates, conflict } = request;
+  return [
+    `${bodyBytes.toLocaleString("en-US")} bytes of ${contentType ?? "no stated type"}`,
+    ...(items > 1 ? [`alert ${item} of ${items}`] : []),
+    ...(duplicates > 0 ? [`repeated ${duplicates} times by the sender`] : []),
+    ...(conflict ? ["an earlier request had the same key and another body"] : []),
+  ].join(", ");
+}
+
+function formatText({ facts }: AlertDetailOnWire): string {
+  if (facts?.text === undefined) return "";
+  return facts.text
+    .split("\n")
+    .map((line) => `  ${terminalText(line)}`)
+    .join("\n");
+}
+
+function formatDecisions({ decisions }: AlertDetailOnWire, output: Output): string {
+  if (decisions.length === 0) return "";
+  return output.table(
+    [{ title: "route" }, { title: "decision" }, { title: "destination" }, { title: "because" }],
+    decisions.map(({ route, result, destination, reason }) => [
+      route,
+      result.replace("_", " "),
+      destination ?? "",
+      reason,
+    ]),
+  );
+}
+
+function formatDelivery(delivery: DeliveryDetailOnWire, output: Output, now: number): string {
+  const { destination, recipient, state, purpose, reason, dueAt, finishedAt, insteadOf, digestId } = delivery;
+  const to = recipient === destination ? destination : `${destination} (${recipient})`;
+  const words = [
+    ...(purpose === "alert" ? [] : [purpose]),
+    ...(insteadOf === undefined ? [] : [`instead of ${insteadOf}`]),
+    ...(digestId === undefined ? [] : ["in a digest"]),
+    ...(finishedAt === undefined ? [] : [withAge(finishedAt, now)]),
+    ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
+    ...(reason === "" ? [] : [reason]),
+  ];
+  const head = `${output.style(colourOf(state), state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
+  if (delivery.attempts.length === 0) return `${head}\n  not tried`;
+  const attempts = delivery.attempts.map((attempt) => {
+    const part = attempt.parts > 1 ? ` part ${attempt.part} of ${attempt.parts}` : "";
+    const why = [attempt.reason, attempt.detail]
+      .filter((text) => text !== undefined && text !== "")
+      .join(": ");
+    const took = describeSpan(attempt.durationMs);
+    return `  ${toSeconds(attempt.at)}  ${attempt.action}${part} ${attempt.outcome} in ${took}${why === "" ? "" : `  ${terminalText(why)}`}`;
+  });
+  return [head, ...attempts].join("\n");
+}
+
+/** Green for what reached people, red for what will not, yellow for what may. */
+export function colourOf(state: DeliveryDetailOnWire["state"]): "green" | "red" | "yellow" | "dim" {
+  switch (state) {
+    case "sent":
+    case "digested":
+      return "green";
+    case "failed":
+    case "expired":
+      return "red";
+    case "queued":
+    case "waiting":
+    case "sending":
+    case "held":
+      return "yellow";
+    case "muted":
+      return "dim";
+    default:
+      return state satisfies never;
+  }
+}
+
+function formatHeaders({ request }: AlertDetailOnWire, output: Output): string {
+  if (request === null) return "";
+  return output.table(
+    [{ title: "header" }, { title: "value" }],
+    request.headers.map(([name, value]) => [name, value]),
+  );
+}

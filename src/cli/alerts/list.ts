@@ -1,0 +1,52 @@
+import type { AlertFilters } from "../../web/alert-query.ts";
+import { describeAge, toSeconds } from "../age.ts";
+import { openAlertLog } from "../alert-log.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import type { Output } from "../output.ts";
+import type { AlertOnWire } from "../wire.ts";
+import { isFiltered } from "./filters.ts";
+import { summarizeDeliveries } from "./summarize-deliveries.ts";
+
+/** `tocsin alerts list`: one page, newest first. */
+export async function listAlerts(
+  run: RelayRun,
+  filters: AlertFilters,
+  page: { limit?: number; cursor?: string },
+): Promise<void> {
+  const { output, context } = run;
+  const log = await openAlertLog(run);
+  try {
+    const { alerts, nextCursor } = await log.listAlerts(filters, page);
+    await output.result(alerts, () => formatList(alerts, output, context.now(), isFiltered(filters)), {
+      nextCursor: nextCursor ?? null,
+    });
+    if (!output.json && nextCursor !== undefined) await output.note(`older ones: --cursor ${nextCursor}`);
+  } finally {
+    await log.close();
+  }
+}
+
+function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
+  if (alerts.length === 0) {
+    return filtered ? "No alert fits these filters.\n" : "No alerts yet. Send one with: tocsin test\n";
+  }
+  const columns = [
+    { title: "received (UTC)", keep: true },
+    { title: "age", align: "right" as const },
+    { title: "severity" },
+    { title: "alert" },
+    { title: "deliveries" },
+    { title: "id", keep: true },
+  ];
+  return output.table(
+    columns,
+    alerts.map((alert) => [
+      toSeconds(alert.receivedAt),
+      describeAge(Date.parse(alert.receivedAt), now),
+      alert.severity ?? "",
+      alert.title ?? "(not read yet)",
+      summarizeDeliveries(alert),
+      alert.id,
+    ]),
+  );
+}

@@ -1,0 +1,55 @@
+import type { DeliveryState } from "../../core/delivery.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import type { RelayClient } from "../relay-client.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../wire.ts";
+
+const pollMs = 250;
+
+/** States in which a delivery stays unless a person acts. `held` is one: quiet hours may end long after anybody waits. */
+const settled: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
+
+export function isSettled({ state }: { state: DeliveryState }): boolean {
+  return settled.includes(state);
+}
+
+export function hasReached({ state }: { state: DeliveryState }): boolean {
+  return state === "sent" || state === "digested";
+}
+
+export interface Settling {
+  /** The alert as it was seen last. */
+  alert: AlertDetailOnWire;
+  /** The deliveries that were waited for. */
+  deliveries: DeliveryDetailOnWire[];
+  timedOut: boolean;
+}
+
+export interface SettleOptions {
+  timeoutMs: number;
+  /** Which deliveries to wait for. */
+  isWanted(delivery: DeliveryDetailOnWire): boolean;
+}
+
+/** Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out. */
+export async function waitUntilSettled(
+  { context, output }: RelayRun,
+  client: RelayClient,
+  id: string,
+  { timeoutMs, isWanted }: SettleOptions,
+): Promise<Settling | undefined> {
+  const endAt = context.now() + timeoutMs;
+  for (;;) {
+    const alert = await client.findAlert(id);
+    if (alert === undefined) return undefined;
+    const deliveries = alert.deliveries.filter(isWanted);
+    const open = deliveries.filter((delivery) => !isSettled(delivery));
+    if (alert.routedAt !== null && open.length === 0) return { alert, deliveries, timedOut: false };
+    if (context.now() >= endAt) return { alert, deliveries, timedOut: true };
+    await output.progress.update(
+      alert.routedAt === null
+        ? "waiting for the alert to be routed"
+        : `waiting for ${open.map(({ destination, state }) => `${destination} (${state})`).join(", ")}`,
+    );
+    await context.sleep(Math.min(pollMs, Math.max(1, endAt - context.now())), context.signal);
+  }
+}

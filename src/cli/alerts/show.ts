@@ -1,0 +1,56 @@
+import { AppError } from "../../core/errors.ts";
+import { openAlertLog } from "../alert-log.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import { terminalText } from "../terminal-text.ts";
+import type { AlertDetailOnWire } from "../wire.ts";
+import { writeText } from "../write-text.ts";
+import { formatAlert } from "./format-alert.ts";
+
+/** `tocsin alerts show`: all that is known of one alert, or the body it came with, byte for byte. */
+export async function showAlert(
+  run: RelayRun,
+  id: string,
+  { raw = false, headers = false }: { raw?: boolean; headers?: boolean },
+): Promise<void> {
+  const { output, context } = run;
+  if (raw && output.json)
+    throw new AppError("usage", "--raw prints the body as it is and goes without --json");
+  const alert = await findAlert(run, id);
+  if (raw) return printBody(run, alert);
+  await output.result(alert, () => formatAlert(alert, output, { now: context.now(), headers }));
+}
+
+/** @throws AppError `not_found`. */
+export async function findAlert(run: RelayRun, id: string): Promise<AlertDetailOnWire> {
+  const log = await openAlertLog(run);
+  try {
+    const alert = await log.findAlert(id);
+    if (alert !== undefined) return alert;
+    throw new AppError("not_found", `there is no alert ${id}`, {
+      hint: "copy its id from: tocsin alerts list",
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/** The bytes of the request that brought it. Undefined for Tocsin's own notices. */
+export function bodyOf({ request }: AlertDetailOnWire): Buffer | undefined {
+  return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
+}
+
+async function printBody({ context, output }: RelayRun, alert: AlertDetailOnWire): Promise<void> {
+  const body = bodyOf(alert);
+  if (body === undefined) {
+    throw new AppError("not_found", `alert ${alert.id} came without a request`, {
+      hint: "it is a notice of Tocsin's own",
+    });
+  }
+  if (!context.isTty.stdout) return writeText(context.stdout, body);
+  // Whoever may send alerts must not move the reader's cursor.
+  const text = body.toString("utf8").split("\n").map(terminalText).join("\n");
+  await output.print(`${text}\n`);
+  await output.note(
+    "control characters are shown as codes on a terminal; redirect it to get the exact bytes",
+  );
+}

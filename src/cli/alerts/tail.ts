@@ -1,0 +1,107 @@
+import type { Severity } from "../../core/alert.ts";
+import { toSeconds } from "../age.ts";
+import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import type { Output } from "../output.ts";
+import { fitText, terminalText } from "../terminal-text.ts";
+import type { AlertOnWire } from "../wire.ts";
+import { followChanges } from "./follow-changes.ts";
+import { summarizeDeliveries } from "./summarize-deliveries.ts";
+
+export interface TailOptions {
+  /** How many that are there already. */
+  lines: number;
+  severity?: Severity;
+  destination?: string;
+}
+
+/** `tocsin alerts tail`: what is there, then what comes, until Ctrl-C. */
+export async function tailAlerts(
+  run: RelayRun,
+  { lines, severity, destination }: TailOptions,
+): Promise<void> {
+  const { output, context } = run;
+  const { client } = await connectRelay(run);
+  const list = output.json ? output.openList() : undefined;
+  const { alertSchema } = await import("../../web/api/schemas.ts");
+  const news = createNews();
+  /** Versions of those that were there already: the stream may tell of them once more. */
+  const listed = new Map<string, number>();
+
+  const tell = async (alert: AlertOnWire) => {
+    if (list !== undefined) return list.item(alert);
+    if (news.isNew(alert)) await output.print(formatLine(alert, output));
+  };
+
+  await followChanges(context, client, {
+    // The stream is open before the log is read, so that nothing falls between the two.
+    async onOpen() {
+      if (lines === 0) return;
+      const { alerts } = await client.listAlerts({ severity, destination }, { limit: lines });
+      for (const alert of alerts.reverse()) {
+        listed.set(alert.id, alert.version);
+        await tell(alert);
+      }
+      if (alerts.length === 0) await output.note("no alerts yet; waiting for the first");
+    },
+    async onEvent(event) {
+      if (event.type === "reset") {
+        listed.clear();
+        await output.note("the relay's database was put back from a copy; going on from there");
+        return;
+      }
+      if (event.type !== "alert") return;
+      const alert: AlertOnWire = alertSchema.parse(JSON.parse(event.data));
+      if (alert.version <= (listed.get(alert.id) ?? -1)) return;
+      if (isWanted(alert, severity, destination)) await tell(alert);
+    },
+    onBreak: (why, pauseMs) => output.note(`${why}; trying again in ${pauseMs / 1_000} s`),
+  });
+  await list?.close();
+}
+
+function isWanted(alert: AlertOnWire, severity?: Severity, destination?: string): boolean {
+  if (severity !== undefined && alert.severity !== severity) return false;
+  if (destination === undefined) return true;
+  return alert.deliveries.some((delivery) => delivery.destination === destination);
+}
+
+const remembered = 1_000;
+
+/**
+ * An alert changes several times while it is delivered. A reader is told when it has been routed, and when something
+ * else can be said of its deliveries than that they are under way.
+ */
+function createNews(): { isNew(alert: AlertOnWire): boolean } {
+  const told = new Map<string, string>();
+  return {
+    isNew(alert) {
+      const summary = summaryOf(alert);
+      if (alert.routedAt === null || told.get(alert.id) === summary) return false;
+      told.delete(alert.id);
+      told.set(alert.id, summary);
+      if (told.size > remembered) told.delete(told.keys().next().value ?? "");
+      return true;
+    },
+  };
+}
+
+function summaryOf(alert: AlertOnWire): string {
+  const isUnderWay = (state: string) => state === "queued" || state === "sending";
+  const settled = alert.deliveries.filter(({ state }) => !isUnderWay(state));
+  const open = alert.deliveries.length - settled.length;
+  if (open === 0) return summarizeDeliveries(alert);
+  const words = settled.length === 0 ? "" : `${summarizeDeliveries({ ...alert, deliveries: settled })}, `;
+  return `${words}${open} under way`;
+}
+
+function formatLine(alert: AlertOnWire, output: Output): string {
+  const severity = alert.severity ?? "unknown";
+  const head = `${toSeconds(alert.receivedAt)}  ${severity.padEnd(8)}  `;
+  const tail = `  [${summaryOf(alert)}]  ${alert.id}`;
+  const title = terminalText(alert.title ?? "(not read yet)");
+  const room =
+    output.width === undefined ? undefined : Math.max(20, output.width - head.length - tail.length);
+  const colour = severity === "critical" ? "red" : severity === "warning" ? "yellow" : "dim";
+  const shown = room === undefined ? title : fitText(title, room);
+  return `${toSeconds(alert.receivedAt)}  ${output.style(colour, severity.padEnd(8))}  ${shown}${terminalText(tail)}\n`;
+}

@@ -1,0 +1,50 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { CliContext } from "./context.ts";
+import { addExamples } from "./examples.ts";
+import { type Output, openOutput } from "./output.ts";
+
+/** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
+export function registerBackup(program: Command, context: CliContext): void {
+  const command = program
+    .command("backup")
+    .description("copy the database consistently, while the relay runs or not; the copy is checked")
+    .argument("<file>", "file to write; one that exists is refused")
+    .action((file: string, _options: unknown, self: Command) =>
+      backup(file, context, openOutput(context, self)),
+    );
+  addExamples(command, "tocsin backup ./tocsin-backup.db");
+}
+
+/** Reads in this process, so that a large copy takes no time from the relay. */
+async function backup(file: string, context: CliContext, output: Output): Promise<void> {
+  const { loadConfig } = await import("../config/load-config.ts");
+  const { openDatabaseFile } = await import("./open-database-file.ts");
+  const { databaseFileName } = await import("../store/threaded-store.ts");
+  const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
+  const store = await openDatabaseFile(dataDir);
+  try {
+    const path = resolve(context.cwd, file);
+    await output.progress.update(`copying the database of ${dataDir}`);
+    await store.backup(path);
+    const { size } = await stat(path);
+    const { total } = await store.countAlerts();
+    // The store copies under another name, and gives the name only to a copy that passed.
+    const data = { file: path, bytes: size, integrity: "ok", alerts: total };
+    await output.result(data, () =>
+      output.fields([
+        ["backup", path],
+        ["size", `${size.toLocaleString("en-US")} bytes, ${total.toLocaleString("en-US")} alerts`],
+        ["integrity", "checked, ok"],
+        [
+          "to restore",
+          `stop the relay, remove ${databaseFileName}* from ${dataDir}, copy it there as ${databaseFileName}, start`,
+        ],
+        ["not in it", `the secrets in ${dataDir}/secrets and the configuration: keep copies of them too`],
+      ]),
+    );
+  } finally {
+    await store.close();
+  }
+}

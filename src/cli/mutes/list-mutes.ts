@@ -1,0 +1,35 @@
+import { toSeconds, withAge } from "../age.ts";
+import { openAlertLog } from "../alert-log.ts";
+import type { RelayRun } from "../connect-relay.ts";
+
+/** `tocsin mutes list`. */
+export async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
+  const { output, context } = run;
+  const { describeMatcher } = await import("../../web/mute-state.ts");
+  const log = await openAlertLog(run);
+  try {
+    const mutes = await log.listMutes(includeEnded);
+    await output.result(mutes, () => {
+      if (mutes.length === 0) return includeEnded ? "Nothing has been muted yet.\n" : "Nothing is muted.\n";
+      const columns = [
+        { title: "state", keep: true },
+        { title: "silences" },
+        { title: "until (UTC)" },
+        { title: "reason" },
+        { title: "by" },
+        { title: "id", keep: true },
+      ];
+      const rows = mutes.map((mute) => [
+        mute.state,
+        mute.matchers.flatMap(describeMatcher).join(" and "),
+        mute.state === "coming" ? `from ${toSeconds(mute.startsAt)}` : withAge(mute.endsAt, context.now()),
+        mute.reason,
+        mute.createdBy,
+        mute.id,
+      ]);
+      return output.table(columns, rows);
+    });
+  } finally {
+    await log.close();
+  }
+}

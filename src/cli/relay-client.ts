@@ -1,0 +1,168 @@
+import { AppError } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import type { AlertFilters } from "../web/alert-query.ts";
+import { createRelayTransport, type RelayTransport, type RelayTransportOptions } from "./relay-transport.ts";
+import type {
+  AlertDetailOnWire,
+  AlertPageOnWire,
+  DeliveryOnWire,
+  DestinationOnWire,
+  MuteOnWire,
+} from "./wire.ts";
+
+export interface NewMute {
+  /** `field=value` texts; all must hold. */
+  match: string[];
+  /** A duration such as `2h`. Either this or `until`. */
+  for?: string;
+  /** ISO 8601. */
+  until?: string;
+  reason: string;
+}
+
+/**
+ * The API of a running relay. Every method throws an `AppError`: `relay_unreachable` when nothing answers, `unauthorized` for a
+ * missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a server that is no Tocsin.
+ */
+export interface RelayClient {
+  readonly url: string;
+  /** Whether it accepts and delivers alerts now. Needs no token. */
+  isReady(): Promise<boolean>;
+  listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
+  findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
+  /** To every destination that it had, or to the one named. */
+  resend(id: string, destination?: string): Promise<DeliveryOnWire[]>;
+  listDestinations(): Promise<DestinationOnWire[]>;
+  listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
+  addMute(mute: NewMute): Promise<MuteOnWire>;
+  endMute(id: string): Promise<void>;
+  /** Prometheus text. */
+  readMetrics(): Promise<string>;
+  /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
+  openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  /** Posts JSON to the relay's own hook. The id of the stored alert. */
+  postToHook(hookSecret: Secret, body: unknown, headers: Record<string, string>): Promise<string>;
+}
+
+export function createRelayClient(options: RelayTransportOptions): RelayClient {
+  const transport = createRelayTransport(options);
+  return {
+    url: options.url,
+    ...createAlertCalls(transport),
+    ...createMuteCalls(transport),
+
+    async isReady() {
+      const answer = await transport.ask({ path: "/readyz", needsToken: false });
+      if (answer.status === 200) return true;
+      if (answer.status === 503) return false;
+      throw transport.refusal(answer);
+    },
+
+    async listDestinations() {
+      const { destinationSchema, z } = await loadSchemas();
+      const schema = z.object({ data: z.array(destinationSchema) });
+      return (await transport.read({ path: "/api/destinations" }, schema)).data;
+    },
+
+    async readMetrics() {
+      const answer = await transport.ask({ path: "/metrics" });
+      if (answer.status !== 200) throw transport.refusal(answer);
+      return answer.text;
+    },
+
+    openStream(lastEventId, ending) {
+      const headers: Record<string, string> = { accept: "text/event-stream" };
+      if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
+      return transport.open({ path: "/api/stream", headers }, ending);
+    },
+
+    async postToHook(hookSecret, body, headers) {
+      const { z } = await loadSchemas();
+      const call = { path: `/hooks/${hookSecret.reveal()}`, method: "POST", body, headers } as const;
+      try {
+        const schema = z.object({ data: z.object({ id: z.string() }) });
+        return (await transport.read({ ...call, needsToken: false }, schema)).data.id;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") throw otherSecret(options.url);
+        throw error;
+      }
+    },
+  };
+}
+
+type AlertCalls = Pick<RelayClient, "listAlerts" | "findAlert" | "resend">;
+
+function createAlertCalls(transport: RelayTransport): AlertCalls {
+  return {
+    async listAlerts(filters, page) {
+      const { alertSchema, z } = await loadSchemas();
+      const schema = z.object({
+        data: z.array(alertSchema),
+        meta: z.object({ nextCursor: z.string().nullable() }),
+      });
+      const { data, meta } = await transport.read({ path: `/api/alerts${toQuery(filters, page)}` }, schema);
+      return { alerts: data, nextCursor: meta.nextCursor ?? undefined };
+    },
+
+    async findAlert(id) {
+      const { alertDetailSchema, z } = await loadSchemas();
+      try {
+        const path = `/api/alerts/${encodeURIComponent(id)}`;
+        return (await transport.read({ path }, z.object({ data: alertDetailSchema }))).data;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") return undefined;
+        throw error;
+      }
+    },
+
+    async resend(id, destination) {
+      const { deliverySchema, z } = await loadSchemas();
+      const path = `/api/alerts/${encodeURIComponent(id)}/resend`;
+      const schema = z.object({ data: z.array(deliverySchema) });
+      return (await transport.read({ path, method: "POST", body: { destination } }, schema)).data;
+    },
+  };
+}
+
+function createMuteCalls(transport: RelayTransport): Pick<RelayClient, "listMutes" | "addMute" | "endMute"> {
+  return {
+    async listMutes(includeEnded) {
+      const { muteSchema, z } = await loadSchemas();
+      const path = `/api/mutes${includeEnded ? "?ended=true" : ""}`;
+      return (await transport.read({ path }, z.object({ data: z.array(muteSchema) }))).data;
+    },
+
+    async addMute(mute) {
+      const { muteSchema, z } = await loadSchemas();
+      const call = { path: "/api/mutes", method: "POST", body: mute } as const;
+      return (await transport.read(call, z.object({ data: muteSchema }))).data;
+    },
+
+    async endMute(id) {
+      const answer = await transport.ask({ path: `/api/mutes/${encodeURIComponent(id)}`, method: "DELETE" });
+      if (answer.status !== 204) throw transport.refusal(answer);
+    },
+  };
+}
+
+/** The schemas of the API itself, loaded with the first call and not with the command line. */
+async function loadSchemas() {
+  const [schemas, { z }] = await Promise.all([import("../web/api/schemas.ts"), import("@hono/zod-openapi")]);
+  return { ...schemas, z };
+}
+
+function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string }): string {
+  const toIso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+  const all = { ...filters, from: toIso(filters.from), to: toIso(filters.to), ...page };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(all)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+function otherSecret(url: string): AppError {
+  return new AppError("not_found", `the relay at ${url} does not know the hook secret found here`, {
+    hint: "run this with the WEBHOOK_SECRET or the DATA_DIR that the relay runs with",
+  });
+}

@@ -1,0 +1,102 @@
+import { hostname } from "node:os";
+import type { Severity } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import { formatOutcomes } from "../alerts/outcome-table.ts";
+import { hasReached, type Settling, waitUntilSettled } from "../alerts/settle.ts";
+import { connectRelay, type RelayConnection, type RelayRun, readKeptSecret } from "../connect-relay.ts";
+
+export interface TestOptions {
+  /** Destinations to wait for; absent: all that it goes to. */
+  to?: string[];
+  severity: Severity;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** Posts to the relay's own hook, as a sender does, and follows what becomes of it. Exit status 1 unless all were reached. */
+export async function sendTest(run: RelayRun, options: TestOptions): Promise<void> {
+  const { context, output } = run;
+  const connection = await connectRelay(run);
+  const { client } = connection;
+  await requireKnown(connection, options.to);
+  const startedAt = context.now();
+  const secret = await findHookSecret(run, connection);
+  const id = await client.postToHook(secret, testBody(options.severity, startedAt), { "x-tocsin-test": "1" });
+  const settling = await waitUntilSettled(run, client, id, {
+    timeoutMs: options.timeout,
+    isWanted: ({ destination }) => options.to === undefined || options.to.includes(destination),
+  });
+  if (settling === undefined) throw new AppError("failed", `the relay has lost the test alert ${id}`);
+
+  const { alert, deliveries } = settling;
+  const verdict = judge(settling, options);
+  await output.result(
+    { id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries },
+    () => {
+      const now = context.now();
+      const table =
+        deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, { startedAt, now })}\n`;
+      return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
+    },
+  );
+  if (!verdict.ok) context.setExitStatus(1);
+}
+
+/** A name that no destination has would be waited for in vain. */
+async function requireKnown({ client }: RelayConnection, names: string[] | undefined): Promise<void> {
+  if (names === undefined) return;
+  const known = (await client.listDestinations()).map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  throw new AppError("usage", `there is no destination ${unknown.join(", ")}`, {
+    hint: `configured are: ${known.join(", ") || "none"}`,
+  });
+}
+
+async function findHookSecret({ context }: RelayRun, { loadConfig }: RelayConnection): Promise<Secret> {
+  const { webhookSecret, dataDir } = await loadConfig();
+  const found = webhookSecret ?? (await readKeptSecret(dataDir, "webhook-secret"))?.secret;
+  if (found !== undefined) return found;
+  throw new AppError("config_invalid", "the hook's secret is not known here", {
+    hint: `set WEBHOOK_SECRET, or run this where the relay's DATA_DIR is (looked in ${dataDir}, from ${context.cwd})`,
+  });
+}
+
+/** Its own id and time, so that no two tests are taken for one. */
+function testBody(severity: Severity, now: number): Record<string, string> {
+  const sentAt = new Date(now).toISOString();
+  const host = hostname();
+  return {
+    title: `Test from ${host}`,
+    text: "Somebody has run tocsin test. Nothing has happened, and nothing is to be done.",
+    severity,
+    source: "tocsin test",
+    eventId: `test-${host}-${now}`,
+    occurredAt: sentAt,
+  };
+}
+
+function judge(settling: Settling, { to, timeout }: TestOptions): { ok: boolean; words: string } {
+  const { alert, deliveries, timedOut } = settling;
+  const seconds = timeout / 1_000;
+  if (alert.routedAt === null) {
+    const why = alert.routingError === undefined ? "" : `: ${alert.routingError}`;
+    return { ok: false, words: `After ${seconds} s it was not routed${why}.` };
+  }
+  if (alert.deliveries.length === 0) {
+    return { ok: false, words: `No route wants an alert of severity ${alert.severity}: it went nowhere.` };
+  }
+  const missing = (to ?? []).filter((name) => !deliveries.some(({ destination }) => destination === name));
+  if (missing.length > 0) {
+    return {
+      ok: false,
+      words: `No route sends this alert to ${missing.join(", ")}; see: tocsin explain ${alert.id}`,
+    };
+  }
+  const reached = deliveries.filter(hasReached).length;
+  const words = `${reached} of ${deliveries.length} reached`;
+  if (timedOut)
+    return { ok: false, words: `${words} after ${seconds} s; the relay goes on trying the others.` };
+  return { ok: reached === deliveries.length, words: `${words}.` };
+}

@@ -1,0 +1,35 @@
+import { type Command, Option } from "commander";
+import { severities } from "../../core/alert.ts";
+import { addRelayOptions, type RelayFlags } from "../connect-relay.ts";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+import { parseDuration, parseList } from "../upstream/arguments.ts";
+import type { TestOptions } from "./send-test.ts";
+
+/** `tocsin test`: one marked alert the whole real way. */
+export function registerTest(program: Command, context: CliContext): void {
+  const command = program
+    .command("test")
+    .description("send one marked test alert the whole real way, and wait for each destination's outcome")
+    .option(
+      "--to <destinations>",
+      "wait for these only, separated by commas; the routes decide where it goes",
+      parseList,
+    )
+    .addOption(
+      new Option("--severity <severity>", "what the test alert says of itself")
+        .choices(severities)
+        .default("info"),
+    )
+    .option("--timeout <duration>", "wait at most so long", parseDuration, 60_000)
+    .action(async (options: RelayFlags & TestOptions, self: Command) => {
+      const { sendTest } = await import("./send-test.ts");
+      await sendTest({ context, flags: options, output: openOutput(context, self) }, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin test",
+    "tocsin test --severity critical --to desk,risk-mail --timeout 2m",
+  );
+}

@@ -1,0 +1,24 @@
+import type { z } from "@hono/zod-openapi";
+import type {
+  alertDetailSchema,
+  alertSchema,
+  deliveryDetailSchema,
+  deliverySchema,
+  destinationSchema,
+  muteSchema,
+} from "../web/api/schemas.ts";
+
+/** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
+export type AlertOnWire = z.infer<typeof alertSchema>;
+export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
+export type DeliveryOnWire = z.infer<typeof deliverySchema>;
+export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
+export type DestinationOnWire = z.infer<typeof destinationSchema>;
+export type MuteOnWire = z.infer<typeof muteSchema>;
+
+/** One page of the log. */
+export interface AlertPageOnWire {
+  alerts: AlertOnWire[];
+  /** What the next call goes on from; absent at the end of the log. */
+  nextCursor?: string;
+}
