@@ -1,4 +1,3 @@
-import type { Translation } from "./alert.ts";
 import type { ChannelType, Outcome } from "./delivery.ts";
 import type { Message } from "./message.ts";
 
@@ -7,9 +6,6 @@ export type Now = () => number;
 
 /** Uniform in [0, 1). Injected; used for jitter only. */
 export type Random = () => number;
-
-/** Reads a raw body. Pure; never throws: what cannot be read is described in the facts. */
-export type Translate = (body: Uint8Array, contentType: string | undefined) => Translation;
 
 export interface SendContext {
   /** Chat id, mailbox, or the destination's name: the delivery's recipient, after every move that was followed. */

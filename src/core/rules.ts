@@ -1,4 +1,3 @@
-import type { ChannelType } from "./delivery.ts";
 import type { Secret } from "./secret.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
@@ -125,8 +124,6 @@ export type Destination =
   | DiscordDestination
   | NtfyDestination
   | AppriseDestination;
-
-export type DestinationOf<T extends ChannelType> = Extract<Destination, { type: T }>;
 
 /** What a field must be. Every given condition must hold. A list of values means any of them. */
 export interface Condition {
