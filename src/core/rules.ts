@@ -1,3 +1,4 @@
+import type { ChannelType } from "./delivery.ts";
 import type { Secret } from "./secret.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
