@@ -1,8 +1,8 @@
-/** A body as people can read it: its text when the bytes are UTF-8, otherwise the bytes. */
-export type ReadableBody = { kind: "text"; text: string } | { kind: "binary" };
+import { dumpHex } from "./hex-dump.ts";
+import { printJson } from "./print-json.ts";
 
-/** NUL and the other controls that no text has; white space is fine. */
-const binaryControls = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
+/** A body as people can read it: its text when the bytes are UTF-8, otherwise only the bytes. */
+export type ReadableBody = { kind: "text"; text: string } | { kind: "binary" };
 
 export function readBody(body: Uint8Array): ReadableBody {
   try {
@@ -12,7 +12,38 @@ export function readBody(body: Uint8Array): ReadableBody {
   }
 }
 
-/** Whether text that is valid UTF-8 is better shown as bytes. */
-export function looksBinary(text: string): boolean {
-  return binaryControls.test(text);
+/** A body laid out for the page. */
+export interface ShownBody {
+  form: "json" | "text" | "bytes" | "empty";
+  text: string;
+  /** The page shows the beginning; the download has all of it. */
+  isCut: boolean;
+}
+
+const mostCharacters = 100_000;
+const mostBytes = 4_096;
+
+/** JSON is laid out with its digits as sent; text that holds control characters, and bytes, are shown as bytes. */
+export function showBody(body: Uint8Array): ShownBody {
+  if (body.length === 0) return { form: "empty", text: "", isCut: false };
+  const readable = readBody(body);
+  if (readable.kind === "binary" || hasControls(readable.text)) {
+    return { form: "bytes", text: dumpHex(body.subarray(0, mostBytes)), isCut: body.length > mostBytes };
+  }
+  const printed = printJson(readable.text);
+  const text = printed ?? readable.text;
+  return {
+    form: printed === undefined ? "text" : "json",
+    text: text.slice(0, mostCharacters),
+    isCut: text.length > mostCharacters,
+  };
+}
+
+/** Controls that no text has; white space and the escape character of terminal colours are fine. */
+function hasControls(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20 && !(code >= 0x09 && code <= 0x0d) && code !== 0x1b) return true;
+  }
+  return false;
 }

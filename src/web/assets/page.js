@@ -1,0 +1,241 @@
+// Everything here is a convenience: without it each page shows the same after a reload.
+
+const refreshEveryMs = 1_000;
+const reopenAfterMs = 5_000;
+/** A page that nobody sees gives its connection back: browsers have only six of them for one site. */
+const closeHiddenAfterMs = 60_000;
+const pollDestinationsMs = 15_000;
+
+// ---- times
+
+function lengthOf(ms) {
+  const seconds = ms / 1000;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+function relativeTime(at, now) {
+  const distance = Math.abs(now - at);
+  if (distance < 5_000) return "just now";
+  return at <= now ? `${lengthOf(distance)} ago` : `in ${lengthOf(distance)}`;
+}
+
+const ownClock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+function tellTimes(root = document) {
+  const now = Date.now();
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = Date.parse(time.dateTime);
+    const relative = time.querySelector(".relative");
+    if (relative) relative.textContent = relativeTime(at, now);
+    time.title = `${ownClock.format(at)}, your clock`;
+  }
+}
+
+// ---- copying
+
+function offerCopying(root = document) {
+  for (const button of root.querySelectorAll("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const source = document.getElementById(button.dataset.copy);
+      button.textContent = (await copy(source)) ? "Copied" : "Selected: press Ctrl+C";
+    });
+  }
+}
+
+/** The clipboard is open to https pages only; elsewhere the text is selected for the reader to copy. */
+async function copy(source) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(source);
+    return false;
+  }
+}
+
+// ---- live
+
+const { version, alert: ownAlert } = document.body.dataset;
+const liveMark = document.getElementById("live");
+const news = document.getElementById("news");
+const plainTitle = document.title;
+
+let stream;
+let hiddenTimer;
+let refreshTimer;
+let refreshing = false;
+let refreshWanted = false;
+let lastVersion = version;
+let newRows = [];
+
+function tellLive(text, isLost, link) {
+  liveMark.hidden = false;
+  liveMark.classList.toggle("lost", isLost);
+  if (liveMark.textContent === text) return;
+  liveMark.textContent = text;
+  if (link) {
+    const anchor = document.createElement("a");
+    anchor.href = link;
+    anchor.textContent = " Log in";
+    liveMark.append(anchor);
+  }
+}
+
+function openStream() {
+  stream = new EventSource(`/api/stream?after=${lastVersion}`);
+  stream.addEventListener("open", () => tellLive("Live", false));
+  stream.addEventListener("alert", (event) => {
+    lastVersion = event.lastEventId;
+    if (!ownAlert || JSON.parse(event.data).id === ownAlert) wantRefresh();
+  });
+  stream.addEventListener("reset", (event) => {
+    lastVersion = event.lastEventId;
+    wantRefresh();
+  });
+  stream.addEventListener("error", () => {
+    tellLive("Connection lost, trying again …", true);
+    // The browser tries again by itself unless it was given an answer that is no stream.
+    if (stream?.readyState === EventSource.CLOSED) reopenLater();
+  });
+}
+
+function closeStream() {
+  stream?.close();
+  stream = undefined;
+}
+
+async function reopenLater() {
+  closeStream();
+  if (await isLoggedOut()) {
+    tellLive("Logged out.", true, `/login?next=${encodeURIComponent(pageAddress())}`);
+    return;
+  }
+  setTimeout(() => {
+    if (!stream && !document.hidden) openStream();
+  }, reopenAfterMs);
+}
+
+async function isLoggedOut() {
+  try {
+    const answer = await fetch(pageAddress(), { method: "HEAD", redirect: "manual" });
+    return answer.type === "opaqueredirect";
+  } catch {
+    return false;
+  }
+}
+
+/** After a refused form the address is the form's, which cannot be fetched. */
+function pageAddress() {
+  return ownAlert ? `/alerts/${ownAlert}` : `${location.pathname}${location.search}`;
+}
+
+/** Any number of events cost one request a second. */
+function wantRefresh() {
+  refreshWanted = true;
+  if (refreshing || refreshTimer !== undefined) return;
+  refreshTimer = setTimeout(refresh, refreshEveryMs / 4);
+}
+
+async function refresh() {
+  refreshTimer = undefined;
+  refreshWanted = false;
+  refreshing = true;
+  try {
+    const answer = await fetch(pageAddress(), { redirect: "manual" });
+    if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    // The stream tells that the connection is lost, and the next event asks again.
+  }
+  refreshing = false;
+  if (refreshWanted) refreshTimer = setTimeout(refresh, refreshEveryMs);
+}
+
+/** Takes over from a fresh copy of this page what has changed, and moves nothing that is being read. */
+function apply(fresh) {
+  for (const region of document.querySelectorAll("[data-live]")) {
+    const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
+    if (next && plainHtml(next) !== plainHtml(region))
+      keepingFocus(region, () => region.replaceChildren(...next.childNodes));
+  }
+  const rows = document.getElementById("rows");
+  const freshRows = [...fresh.querySelectorAll("#rows > tr")];
+  if (rows) applyRows(rows, freshRows);
+  else if (freshRows.length > 0)
+    document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
+  tellTimes();
+}
+
+/** Without what the script itself changes. */
+function plainHtml(region) {
+  const copy = region.cloneNode(true);
+  for (const time of copy.querySelectorAll("time")) time.replaceWith(time.dateTime);
+  return copy.innerHTML;
+}
+
+function applyRows(rows, freshRows) {
+  const known = new Map([...rows.children].map((row) => [row.id, row]));
+  for (const next of freshRows) {
+    const row = known.get(next.id);
+    if (row && row.dataset.version !== next.dataset.version)
+      keepingFocus(row, () => row.replaceWith(next), next);
+  }
+  if (!rows.parentElement.hasAttribute("data-newest")) return;
+  const newest = Number(rows.firstElementChild?.dataset.seq ?? 0);
+  newRows = freshRows.filter((row) => !known.has(row.id) && Number(row.dataset.seq) > newest);
+  tellNews(newRows.length, newRows.length === freshRows.length);
+}
+
+function tellNews(count, isMore) {
+  news.hidden = count === 0;
+  if (count > 0) news.textContent = `${count}${isMore ? "+" : ""} new ${count === 1 ? "alert" : "alerts"}`;
+  document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
+}
+
+function showNews(event) {
+  const rows = document.getElementById("rows");
+  // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
+  if (!rows || news.textContent.includes("+")) return;
+  event.preventDefault();
+  for (const row of newRows) row.classList.add("fresh");
+  const [first] = newRows;
+  rows.prepend(...newRows);
+  newRows = [];
+  tellNews(0, false);
+  scrollTo({ top: 0 });
+  first?.querySelector("a")?.focus({ preventScroll: true });
+}
+
+/** Replaces a part of the page; what had the focus in it is found again by what it says. */
+function keepingFocus(part, replace, next = part) {
+  const focused = part.contains(document.activeElement) ? document.activeElement : undefined;
+  const index = focused ? [...part.querySelectorAll("a, button, summary")].indexOf(focused) : -1;
+  replace();
+  if (index >= 0) next.querySelectorAll("a, button, summary")[index]?.focus({ preventScroll: true });
+}
+
+function watchVisibility() {
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiddenTimer);
+    if (document.hidden) hiddenTimer = setTimeout(closeStream, closeHiddenAfterMs);
+    else if (!stream) {
+      openStream();
+      wantRefresh();
+    }
+  });
+}
+
+tellTimes();
+setInterval(tellTimes, 15_000);
+offerCopying();
+if (version !== undefined) {
+  openStream();
+  watchVisibility();
+  news?.addEventListener("click", showNews);
+  if (document.querySelector('[data-live="destinations"]')) {
+    setInterval(() => document.hidden || wantRefresh(), pollDestinationsMs);
+  }
+}

@@ -17,10 +17,18 @@ interface DocumentProps {
   title: string;
   /** Version of the log that the page shows; with it the script keeps the page up to date. */
   version?: number;
+  /** Of the one alert that the page is about: other alerts' changes do not touch it. */
+  alertId?: string;
 }
 
 /** The bare document: head, style, script. */
-export function HtmlDocument({ assets, title, version, children }: PropsWithChildren<DocumentProps>) {
+export function HtmlDocument({
+  assets,
+  title,
+  version,
+  alertId,
+  children,
+}: PropsWithChildren<DocumentProps>) {
   return (
     <html lang="en">
       <head>
@@ -33,7 +41,9 @@ export function HtmlDocument({ assets, title, version, children }: PropsWithChil
         <link rel="stylesheet" href={assets.style} />
         <script src={assets.script} defer />
       </head>
-      <body data-version={version}>{children}</body>
+      <body data-version={version} data-alert={alertId}>
+        {children}
+      </body>
     </html>
   );
 }
@@ -43,12 +53,14 @@ interface LayoutProps {
   title: string;
   section?: Section;
   version?: number;
+  alertId?: string;
 }
 
 /** A page behind the login. */
-export function Layout({ frame, title, section, version, children }: PropsWithChildren<LayoutProps>) {
+export function Layout(props: PropsWithChildren<LayoutProps>) {
+  const { frame, title, section, version, alertId, children } = props;
   return (
-    <HtmlDocument assets={frame.assets} title={title} version={version}>
+    <HtmlDocument assets={frame.assets} title={title} version={version} alertId={alertId}>
       <a class="skip" href="#main">
         Skip to the content
       </a>

@@ -44,7 +44,7 @@ export function FilterForm({ filters, destinations }: { filters: LogFilters; des
   const { written } = filters;
   const chosen = Object.keys(written).length;
   return (
-    <form method="get" action="/" class="filters" role="search" aria-label="Alerts">
+    <form method="get" action="/" class="filters" aria-label="Filter the alerts">
       <label class="search">
         <span>Search</span>
         <input type="search" name="q" value={written.q} placeholder="title, token, chain, id …" />

@@ -68,9 +68,11 @@ function LogPage(props: LogPageProps) {
         )}
         {counts.duplicates > 0 && `, ${counts.duplicates} duplicates recognised`}.
       </p>
-      <a id="news" class="news" href={addressOf(filters.written)} hidden>
-        New alerts
-      </a>
+      <p class="news" role="status">
+        <a id="news" href={addressOf(filters.written)} hidden>
+          New alerts
+        </a>
+      </p>
       {alerts.length === 0 ? (
         <Empty total={counts.total} isNewest={isNewest} />
       ) : (

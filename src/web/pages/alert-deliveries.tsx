@@ -1,0 +1,161 @@
+import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
+import type { AlertDetail, AttemptEntry } from "../../core/store.ts";
+import { StateChip } from "./delivery-chips.tsx";
+import type { Frame } from "./frame.ts";
+import { exactTime, Instant, lengthOf } from "./instants.tsx";
+import { Form } from "./layout.tsx";
+
+type Delivery = AlertDetail["deliveries"][number];
+
+/** Every delivery with every attempt, newest delivery first. */
+export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Frame }) {
+  if (alert.deliveries.length === 0) {
+    return <p class="soft">{whyNone(alert)}</p>;
+  }
+  return (
+    <>
+      {[...alert.deliveries].reverse().map((delivery) => (
+        <DeliveryCard alert={alert} delivery={delivery} frame={frame} />
+      ))}
+    </>
+  );
+}
+
+function whyNone(alert: AlertDetail): string {
+  if (alert.routingError !== undefined) return `Routing failed and is tried again: ${alert.routingError}`;
+  if (alert.routedAt === undefined) return "Not routed yet.";
+  return "No route wanted it, so it was stored and sent nowhere. Below is what each route said.";
+}
+
+interface CardProps {
+  alert: AlertDetail;
+  delivery: Delivery;
+  frame: Frame;
+}
+
+function DeliveryCard({ alert, delivery, frame }: CardProps) {
+  const { attempts, purpose } = delivery;
+  return (
+    <article class="delivery">
+      <header>
+        <h3>
+          <bdi>{delivery.destination}</bdi>
+        </h3>
+        <StateChip state={delivery.state} />
+        <span class="soft">
+          {delivery.channel}
+          {delivery.recipient !== delivery.destination && (
+            <>
+              {" to "}
+              <bdi>{delivery.recipient}</bdi>
+            </>
+          )}
+          {purpose !== "alert" && ` · ${purposeWords[purpose]}`}
+          {delivery.insteadOf !== undefined && (
+            <>
+              {" for "}
+              <bdi>{delivery.insteadOf}</bdi>
+            </>
+          )}
+        </span>
+        <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="inline">
+          <input type="hidden" name="destination" value={delivery.destination} />
+          <button type="submit" aria-label={`Resend to ${delivery.destination}`}>
+            Resend
+          </button>
+        </Form>
+      </header>
+      <p>
+        {delivery.reason}
+        <Timing alert={alert} delivery={delivery} now={frame.now} />
+      </p>
+      {attempts.length > 0 && <AttemptTable attempts={attempts} />}
+    </article>
+  );
+}
+
+const purposeWords: Record<DeliveryPurpose, string> = {
+  alert: "alert",
+  fallback: "standing in",
+  resend: "resend",
+  test: "test",
+  notice: "notice",
+};
+
+function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delivery; now: number }) {
+  const { state, dueAt, finishedAt } = delivery;
+  if ((state === "sent" || state === "digested") && finishedAt !== undefined) {
+    const since = delivery.purpose === "resend" ? delivery.createdAt : alert.receivedAt;
+    const from = delivery.purpose === "resend" ? "after it was asked for" : "after it was received";
+    return <span class="soft">{` · ${lengthOf(Math.max(0, finishedAt - since))} ${from}`}</span>;
+  }
+  if (
+    (state === "waiting" || state === "held") &&
+    dueAt !== undefined &&
+    dueAt > 0 &&
+    finishedAt === undefined
+  ) {
+    return (
+      <span class="soft">
+        {" · next "}
+        <Instant at={dueAt} now={now} />
+      </span>
+    );
+  }
+  return null;
+}
+
+const outcomeTone: Record<AttemptOutcome, string> = {
+  sent: "good",
+  retry: "busy",
+  rejected: "bad",
+  ambiguous: "bad",
+};
+
+const outcomeWords: Record<AttemptOutcome, string> = {
+  sent: "sent",
+  retry: "to be tried again",
+  rejected: "rejected",
+  ambiguous: "ambiguous: it may have arrived",
+};
+
+function AttemptTable({ attempts }: { attempts: AttemptEntry[] }) {
+  const hasParts = attempts.some(({ parts }) => parts > 1);
+  return (
+    <div class="wide">
+      <table class="attempts">
+        <caption class="hidden">Attempts</caption>
+        <thead>
+          <tr>
+            <th scope="col">Attempt</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">What was answered</th>
+            {hasParts && <th scope="col">Part</th>}
+            <th scope="col">Took</th>
+          </tr>
+        </thead>
+        <tbody>
+          {attempts.map((attempt) => (
+            <tr>
+              <td class="when">
+                {exactTime(attempt.at)}
+                {attempt.action !== "send" && <span class="soft"> {attempt.action}</span>}
+              </td>
+              <td class={`outcome ${outcomeTone[attempt.outcome]}`}>{outcomeWords[attempt.outcome]}</td>
+              <td class="said" dir="auto">
+                {attempt.detail}
+                {attempt.reason !== undefined && <code>{attempt.reason}</code>}
+              </td>
+              {hasParts && (
+                <td>
+                  {attempt.part} of {attempt.parts}
+                </td>
+              )}
+              <td class="number">{lengthOf(attempt.durationMs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

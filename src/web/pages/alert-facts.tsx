@@ -1,0 +1,104 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import type { AlertDetail } from "../../core/store.ts";
+import { Instant, lengthOf } from "./instants.tsx";
+
+const formatWords: Record<AlertFacts["format"], string> = {
+  json: "JSON",
+  "broken-json": "broken JSON, read as well as it could be",
+  form: "a form",
+  text: "plain text",
+  binary: "bytes that are no text",
+  empty: "nothing",
+};
+
+/** What could be read from the body, and what could not. */
+export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
+  const { facts } = alert;
+  if (facts === undefined) {
+    return <p class="soft">The body is stored and shown below; it has not been read yet.</p>;
+  }
+  const rows: [string, string | undefined][] = [
+    ["Value", withUnit(facts.value, facts.unit)],
+    ["Threshold", withUnit(facts.threshold, facts.unit)],
+    ["Value before", withUnit(facts.previousValue, facts.unit)],
+    ["Token", facts.token],
+    ["Chain", facts.chain],
+    ["Metric", facts.metric],
+    ["Source", facts.source],
+    ["Sender's id", facts.externalId],
+  ];
+  return (
+    <>
+      {facts.text !== undefined && (
+        <p class="words" dir="auto">
+          {facts.text}
+        </p>
+      )}
+      <dl class="facts">
+        {rows.map(([label, value]) => value !== undefined && <Fact label={label} value={value} />)}
+        {facts.link !== undefined && <LinkFact link={facts.link} />}
+        {facts.fields.map(({ name, value }) => (
+          <Fact label={name} value={value} />
+        ))}
+        <dt>Received</dt>
+        <dd>
+          <Instant at={alert.receivedAt} now={now} />
+        </dd>
+        {facts.occurredAt !== undefined && (
+          <>
+            <dt>Happened</dt>
+            <dd>
+              <Instant at={facts.occurredAt} now={now} /> {delayWords(facts.occurredAt, alert.receivedAt)}
+            </dd>
+          </>
+        )}
+        <Fact label="Alert key" value={facts.alertKey} />
+        <Fact label="Body" value={formatWords[facts.format]} />
+        <Fact label="Id" value={alert.id} />
+      </dl>
+      {facts.notes.length > 0 && (
+        <ul class="notes">
+          {facts.notes.map((note) => (
+            <li>{note}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string }) {
+  return (
+    <>
+      <dt>
+        <bdi>{label}</bdi>
+      </dt>
+      <dd dir="auto">{value}</dd>
+    </>
+  );
+}
+
+/** Only web addresses become links, and the whole address is the text, so that it cannot pass for another. */
+function LinkFact({ link }: { link: string }) {
+  if (!/^https?:\/\//i.test(link)) return <Fact label="Link" value={link} />;
+  return (
+    <>
+      <dt>Link</dt>
+      <dd>
+        <a href={link} rel="noopener noreferrer nofollow" target="_blank" dir="ltr">
+          {link}
+        </a>
+      </dd>
+    </>
+  );
+}
+
+function withUnit(value: string | undefined, unit: string | undefined): string | undefined {
+  if (value === undefined || unit === undefined) return value;
+  return unit === "%" ? `${value}%` : `${value} ${unit}`;
+}
+
+function delayWords(occurredAt: number, receivedAt: number): string {
+  const delayMs = receivedAt - occurredAt;
+  return delayMs > 60_000 ? `(${lengthOf(delayMs)} before it was received)` : "";
+}

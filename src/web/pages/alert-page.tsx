@@ -1,0 +1,214 @@
+import type { Context, Hono } from "hono";
+import { AppError, httpStatusOf } from "../../core/errors.ts";
+import type { Decision } from "../../core/rules.ts";
+import type { AlertDetail, AlertSummary } from "../../core/store.ts";
+import { readMute } from "../read-mute.ts";
+import type { WebEnv } from "../web-env.ts";
+import { DeliveryList } from "./alert-deliveries.tsx";
+import { FactList } from "./alert-facts.tsx";
+import { RawRequest } from "./alert-request.tsx";
+import { SeverityMark, titleOf } from "./alert-text.tsx";
+import { DeliveryChips } from "./delivery-chips.tsx";
+import { readField, readFields } from "./form-field.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Form, Layout, Notice } from "./layout.tsx";
+import { MuteThis, matchLike } from "./mute-this.tsx";
+
+/** One alert: what came, what was decided, where it went; and what can be done about it. */
+export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { store, operations } = deps;
+
+  async function findAlert(id: string): Promise<AlertDetail> {
+    const alert = await store.getAlert(id);
+    if (alert !== undefined) return alert;
+    throw new AppError("not_found", "There is no such alert.", {
+      hint: "The address may be cut, or the alert is older than what is kept.",
+    });
+  }
+
+  /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
+  async function render(c: Context<WebEnv>, id: string, problem?: AppError) {
+    const version = await store.latestVersion();
+    const alert = await findAlert(id);
+    const around = await store.listAlerts({ limit: 3, beforeSeq: alert.seq + 2 });
+    const page = (
+      <AlertPage
+        frame={frameOf(c, deps)}
+        version={version}
+        alert={alert}
+        newer={around.find(({ seq }) => seq > alert.seq)}
+        older={around.find(({ seq }) => seq < alert.seq)}
+        done={describeDone(c.req.query("done"), c.req.query("n"))}
+        problem={problem}
+      />
+    );
+    return c.html(page, problem === undefined ? 200 : httpStatusOf(problem.code));
+  }
+
+  app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
+
+  app.get("/alerts/:id/body", async (c) => {
+    const { id, request } = await findAlert(c.req.param("id"));
+    if (request === undefined) throw new AppError("not_found", "This notice came without a request.");
+    return c.body(new Uint8Array(request.body), 200, {
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename="${id}.txt"`,
+    });
+  });
+
+  app.post("/alerts/:id/resend", async (c) => {
+    const id = c.req.param("id");
+    const destination = readField(await c.req.parseBody(), "destination");
+    try {
+      const made = await operations.resend(id, destination === "" ? undefined : destination);
+      return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
+    } catch (error) {
+      if (error instanceof AppError && error.code !== "not_found") return render(c, id, error);
+      throw error;
+    }
+  });
+
+  app.post("/alerts/:id/mute", async (c) => {
+    const id = c.req.param("id");
+    const form = await c.req.parseBody({ all: true });
+    const { facts } = await findAlert(id);
+    try {
+      if (facts === undefined) throw new AppError("conflict", "The alert has not been read yet.");
+      const match = matchLike(facts, readFields(form, "like"));
+      const written = { match, for: readField(form, "for"), reason: readField(form, "reason") };
+      await operations.addMute(readMute(deps, written, "page"));
+      return c.redirect(`/alerts/${encodeURIComponent(id)}?done=muted`, 303);
+    } catch (error) {
+      if (error instanceof AppError) return render(c, id, error);
+      throw error;
+    }
+  });
+}
+
+/** The words come from here and only a number from the address, so that no link can put words into our mouth. */
+function describeDone(done: string | undefined, count: string | undefined): string | undefined {
+  if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
+  if (done !== "resent") return undefined;
+  const deliveries = /^\d{1,4}$/.test(count ?? "") ? Number(count) : 0;
+  return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
+}
+
+interface AlertPageProps {
+  frame: Frame;
+  version: number;
+  alert: AlertDetail;
+  newer?: AlertSummary;
+  older?: AlertSummary;
+  done?: string;
+  problem?: AppError;
+}
+
+function AlertPage({ frame, version, alert, newer, older, done, problem }: AlertPageProps) {
+  const { facts } = alert;
+  return (
+    <Layout frame={frame} title={titleOf(alert)} version={version} alertId={alert.id}>
+      <nav class="crumbs" aria-label="Neighbours">
+        <a href="/">All alerts</a>
+        <span>
+          {newer && (
+            <a href={`/alerts/${newer.id}`} title={titleOf(newer)}>
+              ← Newer
+            </a>
+          )}
+          {older && (
+            <a href={`/alerts/${older.id}`} title={titleOf(older)}>
+              Older →
+            </a>
+          )}
+        </span>
+      </nav>
+      {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
+      {problem && (
+        <Notice kind="failed">
+          <b>{problem.message}</b> {problem.hint}
+        </Notice>
+      )}
+      <header class="headline">
+        {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
+        <h1 dir="auto">{titleOf(alert)}</h1>
+        <p>
+          <Instant at={alert.receivedAt} now={frame.now} />
+          {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
+        </p>
+        <div data-live="chips">
+          <DeliveryChips alert={alert} />
+        </div>
+      </header>
+      <div class="columns">
+        <section aria-labelledby="facts-title">
+          <h2 id="facts-title">What it says</h2>
+          <FactList alert={alert} now={frame.now} />
+          <div class="actions">
+            <Form frame={frame} action={`/alerts/${alert.id}/resend`}>
+              <button type="submit">Resend to all its destinations</button>
+            </Form>
+            <MuteThis alert={alert} frame={frame} />
+          </div>
+        </section>
+        <div>
+          <section aria-labelledby="deliveries-title">
+            <h2 id="deliveries-title">Deliveries</h2>
+            <div data-live="deliveries">
+              <DeliveryList alert={alert} frame={frame} />
+            </div>
+          </section>
+          <section aria-labelledby="decisions-title">
+            <h2 id="decisions-title">What was decided, and why</h2>
+            <div data-live="decisions">
+              <DecisionTable decisions={alert.decisions} />
+            </div>
+          </section>
+        </div>
+      </div>
+      <section aria-labelledby="request-title">
+        <h2 id="request-title">The request as it came</h2>
+        <RawRequest alert={alert} now={frame.now} />
+      </section>
+    </Layout>
+  );
+}
+
+const resultWords: Record<Decision["result"], string> = {
+  deliver: "deliver",
+  standby: "stands by",
+  muted: "muted",
+  held: "held",
+  skipped: "skipped",
+  not_matched: "no match",
+};
+
+function DecisionTable({ decisions }: { decisions: Decision[] }) {
+  if (decisions.length === 0) return <p class="soft">Nothing was decided by routes.</p>;
+  return (
+    <div class="wide">
+      <table class="decisions">
+        <thead>
+          <tr>
+            <th scope="col">Route</th>
+            <th scope="col">Destination</th>
+            <th scope="col">Result</th>
+            <th scope="col">Because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {decisions.map((decision) => (
+            <tr class={decision.result}>
+              <td>
+                <bdi>{decision.route}</bdi>
+              </td>
+              <td>{decision.destination === undefined ? "–" : <bdi>{decision.destination}</bdi>}</td>
+              <td>{resultWords[decision.result]}</td>
+              <td dir="auto">{decision.reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

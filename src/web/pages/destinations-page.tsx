@@ -1,0 +1,175 @@
+import type { Hono } from "hono";
+import { deliveryStates } from "../../core/delivery.ts";
+import type { DestinationView } from "../../core/operations.ts";
+import type { DestinationHealth } from "../../core/store.ts";
+import type { WebEnv } from "../web-env.ts";
+import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Layout } from "./layout.tsx";
+
+/** `GET /destinations`: whether each one takes messages, why not, and what to do. */
+export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  app.get("/destinations", async (c) => {
+    const version = await deps.store.latestVersion();
+    const destinations = await deps.operations.destinations();
+    return c.html(
+      <DestinationsPage frame={frameOf(c, deps)} version={version} destinations={destinations} />,
+    );
+  });
+}
+
+interface DestinationsPageProps {
+  frame: Frame;
+  version: number;
+  destinations: DestinationView[];
+}
+
+function DestinationsPage({ frame, version, destinations }: DestinationsPageProps) {
+  return (
+    <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
+      <h1>Destinations</h1>
+      {destinations.length === 0 && (
+        <div class="empty">
+          <h2>No destination is configured</h2>
+          <p>
+            Alerts are stored and shown, and go nowhere. Set <code>TELEGRAM_BOT_TOKEN</code> and{" "}
+            <code>TELEGRAM_CHAT_IDS</code>, or <code>SMTP_URL</code>, <code>EMAIL_FROM</code> and{" "}
+            <code>EMAIL_TO</code>, or name destinations in <code>tocsin.yaml</code>; then restart Tocsin.
+          </p>
+        </div>
+      )}
+      <div class="destinations" data-live="destinations">
+        {destinations.map((destination) => (
+          <DestinationCard destination={destination} now={frame.now} />
+        ))}
+      </div>
+    </Layout>
+  );
+}
+
+function DestinationCard({ destination, now }: { destination: DestinationView; now: number }) {
+  const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
+  const tone = healthTone(health);
+  return (
+    <article class={`destination ${tone}`}>
+      <header>
+        <h2>
+          <bdi>{name}</bdi>
+        </h2>
+        <span class={`chip ${tone}`}>
+          <Mark tone={tone} />
+          {health}
+        </span>
+      </header>
+      <p class="soft">
+        {destination.channel} to{" "}
+        {destination.recipients.map((recipient, index) => (
+          <>
+            {index > 0 && ", "}
+            <bdi>{recipient}</bdi>
+          </>
+        ))}
+      </p>
+      {health !== "ok" && (
+        <div class="trouble">
+          {reason !== "" && (
+            <p>
+              <b dir="auto">{reason}</b>
+            </p>
+          )}
+          <p>{adviceFor(destination)}</p>
+          <dl class="facts">
+            {destination.since !== undefined && (
+              <>
+                <dt>Since</dt>
+                <dd>
+                  <Instant at={destination.since} now={now} />
+                </dd>
+              </>
+            )}
+            {destination.nextTryAt !== undefined && (
+              <>
+                <dt>Next try</dt>
+                <dd>
+                  <Instant at={destination.nextTryAt} now={now} />
+                </dd>
+              </>
+            )}
+          </dl>
+        </div>
+      )}
+      {movedTo !== undefined && (
+        <p class="moved">
+          The group was upgraded and has the new id <code>{movedTo}</code>. Messages go there already; write
+          it into <code>{destination.definedAt}</code> when you can.
+        </p>
+      )}
+      <ul class="counts">
+        {deliveryStates.map((state) => {
+          const count = counts[state] ?? 0;
+          const query = new URLSearchParams({ destination: name, state }).toString();
+          return (
+            count > 0 && (
+              <li class={toneOf(state)}>
+                <a href={`/?${query}`}>
+                  <b>{count}</b> {wordOf(state)}
+                </a>
+              </li>
+            )
+          );
+        })}
+        {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
+      </ul>
+      <p class="soft">
+        {destination.lastSentAt === undefined ? (
+          "Nothing has been sent since the start of its record."
+        ) : (
+          <>
+            Last sent <Instant at={destination.lastSentAt} now={now} show="relative" />.
+          </>
+        )}
+        {oldestWaitingAt !== undefined && (
+          <>
+            {" The oldest that waits came "}
+            <Instant at={oldestWaitingAt} now={now} show="relative" />.
+          </>
+        )}
+        {" Defined in "}
+        <code>{destination.definedAt}</code>.
+      </p>
+    </article>
+  );
+}
+
+function healthTone(health: DestinationHealth): Tone {
+  switch (health) {
+    case "ok":
+      return "good";
+    case "degraded":
+      return "busy";
+    case "down":
+    case "dead":
+    case "paused":
+      return "bad";
+    default:
+      return health satisfies never;
+  }
+}
+
+function adviceFor({ health, definedAt }: DestinationView): string {
+  switch (health) {
+    case "ok":
+      return "";
+    case "degraded":
+      return "Some calls failed. They are tried again by themselves; there is nothing to do unless it lasts.";
+    case "down":
+      return "Nothing gets through. Alerts wait and are told when it works again, tried by itself after each pause. If it lasts, look at the network and at the service's status page.";
+    case "dead":
+      return `It refuses messages until somebody acts. Mend the cause there, or change the destination in ${definedAt}. When it works again, resend what failed meanwhile.`;
+    case "paused":
+      return `The bot or mail account itself is refused. Check its token or password in ${definedAt}. Alerts wait meanwhile.`;
+    default:
+      return health satisfies never;
+  }
+}

@@ -1,0 +1,180 @@
+import type { Context, Hono } from "hono";
+import { AppError, httpStatusOf } from "../../core/errors.ts";
+import type { Mute } from "../../core/rules.ts";
+import { describeMatcher, type MuteState, muteStateOf } from "../mute-state.ts";
+import { readMute } from "../read-mute.ts";
+import type { WebEnv } from "../web-env.ts";
+import { Mark, type Tone } from "./delivery-chips.tsx";
+import { readField } from "./form-field.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Form, Layout, Notice } from "./layout.tsx";
+import { DurationChoice, ReasonField } from "./mute-this.tsx";
+
+/** Past mutes shown at most; the API lists all. */
+const endedShown = 50;
+
+/** `GET /mutes`: what is silenced now, later and before; add one, end one. */
+export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { operations } = deps;
+
+  async function render(c: Context<WebEnv>, problem?: AppError, written?: WrittenForm) {
+    const mutes = await operations.listMutes(true);
+    const page = (
+      <MutesPage
+        frame={frameOf(c, deps)}
+        mutes={mutes}
+        done={doneWords[c.req.query("done") ?? ""]}
+        problem={problem}
+        written={written}
+      />
+    );
+    return c.html(page, problem === undefined ? 200 : httpStatusOf(problem.code));
+  }
+
+  app.get("/mutes", (c) => render(c));
+
+  app.post("/mutes", async (c) => {
+    const form = await c.req.parseBody();
+    const match = readField(form, "match");
+    const reason = readField(form, "reason");
+    try {
+      const lines = match.split(/\r?\n/).filter((line) => line.trim() !== "");
+      if (reason === "") throw new AppError("invalid_request", "A mute needs a reason.");
+      await operations.addMute(readMute(deps, { match: lines, for: readField(form, "for"), reason }, "page"));
+      return c.redirect("/mutes?done=added", 303);
+    } catch (error) {
+      if (error instanceof AppError) return render(c, error, { match, reason });
+      throw error;
+    }
+  });
+
+  app.post("/mutes/:id/end", async (c) => {
+    try {
+      await operations.endMute(c.req.param("id"));
+      return c.redirect("/mutes?done=ended", 303);
+    } catch (error) {
+      if (error instanceof AppError) return render(c, error);
+      throw error;
+    }
+  });
+}
+
+const doneWords: Readonly<Record<string, string>> = {
+  added: "Muted. Alerts that match are stored and not sent until the mute ends.",
+  ended: "Ended. Alerts that match are sent again from now on; those that were muted can be resent.",
+};
+
+interface WrittenForm {
+  match: string;
+  reason: string;
+}
+
+interface MutesPageProps {
+  frame: Frame;
+  mutes: Mute[];
+  done?: string;
+  problem?: AppError;
+  /** What the reader has typed, kept for another try. */
+  written?: WrittenForm;
+}
+
+function MutesPage({ frame, mutes, done, problem, written }: MutesPageProps) {
+  const inState = (state: MuteState) => mutes.filter((mute) => muteStateOf(mute, frame.now) === state);
+  const current = [...inState("active"), ...inState("coming")];
+  const ended = inState("ended")
+    .sort((a, b) => b.endsAt - a.endsAt)
+    .slice(0, endedShown);
+  return (
+    <Layout frame={frame} title="Mutes" section="/mutes">
+      <h1>Mutes</h1>
+      {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
+      {problem && (
+        <Notice kind="failed">
+          <b>{problem.message}</b> {problem.hint}
+        </Notice>
+      )}
+      <div class="columns">
+        <section aria-labelledby="now-title">
+          <h2 id="now-title">Active and coming</h2>
+          {current.length === 0 ? (
+            <p class="soft">Nothing is muted: every alert is told as its routes say.</p>
+          ) : (
+            current.map((mute) => <MuteCard mute={mute} frame={frame} />)
+          )}
+          {ended.length > 0 && (
+            <details>
+              <summary>Ended</summary>
+              {ended.map((mute) => (
+                <MuteCard mute={mute} frame={frame} />
+              ))}
+            </details>
+          )}
+        </section>
+        <section aria-labelledby="add-title">
+          <h2 id="add-title">Mute alerts</h2>
+          <Form frame={frame} action="/mutes" class="stack">
+            <label>
+              <span>That match all of these lines</span>
+              <textarea
+                name="match"
+                rows={3}
+                required
+                spellcheck={false}
+                placeholder={"severity=info\ntoken=USDC,DAI"}
+              >
+                {written?.match}
+              </textarea>
+            </label>
+            <p class="soft">
+              One condition a line: <code>token=USDC,DAI</code> (any of them), <code>chain!=eth</code>,{" "}
+              <code>value&gt;=5</code>, <code>title=~^TVL</code>, <code>payload.pool.address=0x…</code>
+            </p>
+            <DurationChoice />
+            <ReasonField value={written?.reason} />
+            <button type="submit" class="primary">
+              Mute
+            </button>
+          </Form>
+        </section>
+      </div>
+    </Layout>
+  );
+}
+
+const stateTone: Record<MuteState, Tone> = { active: "busy", coming: "off", ended: "off" };
+
+function MuteCard({ mute, frame }: { mute: Mute; frame: Frame }) {
+  const state = muteStateOf(mute, frame.now);
+  return (
+    <article class="mute">
+      <p>
+        <span class={`chip ${stateTone[state]}`}>
+          <Mark tone={stateTone[state]} />
+          {state}
+        </span>{" "}
+        {mute.matchers.flatMap(describeMatcher).map((text) => (
+          <code class="matcher">{text}</code>
+        ))}
+      </p>
+      <p dir="auto">{mute.reason}</p>
+      <p class="soft">
+        {state === "coming" && (
+          <>
+            starts <Instant at={mute.startsAt} now={frame.now} />,{" "}
+          </>
+        )}
+        {state === "ended" ? "ended" : "ends"} <Instant at={mute.endsAt} now={frame.now} /> · made by{" "}
+        {mute.createdBy}
+      </p>
+      {state !== "ended" &&
+        (mute.createdBy === "configuration" ? (
+          <p class="soft">It stands in the configuration and is ended there.</p>
+        ) : (
+          <Form frame={frame} action={`/mutes/${mute.id}/end`} class="inline">
+            <button type="submit">End now</button>
+          </Form>
+        ))}
+    </article>
+  );
+}
