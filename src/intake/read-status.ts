@@ -49,13 +49,18 @@ function readEventKind(kind: string): AlertStatus | undefined {
   return last === "alert" || last === "up" || last === "down" ? undefined : statusOfWord.get(last);
 }
 
-const leadingTag =
-  /^[^\p{L}\p{N}[(]{0,8}(?:[[(]\s*[^\p{L}\p{N}\])]{0,6}([\p{L} ]{2,24}?)(?:\s*:\s*\d+)?\s*[\])]|(\p{L}{2,24})\s*:(?!\S))/u;
+/** Words that stand in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
+const shouted = "CRITICAL|WARNING|WARN|INFO|FATAL|ERROR|EMERGENCY|FIRING|TRIGGERED|RESOLVED|RECOVERED";
+
+const leadingTag = new RegExp(
+  String.raw`^[^\p{L}\p{N}[(]{0,8}(?:[[(]\s*[^\p{L}\p{N}\])]{0,6}([\p{L} ]{2,24}?)(?:\s*:\s*\d+)?\s*[\])]|(\p{L}{2,24})\s*:(?!\S)|(${shouted})(?=\s+\S))`,
+  "u",
+);
 
 /** The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without it, undefined. */
 export function leadingWord(title: string): string | undefined {
   const match = leadingTag.exec(title);
-  return (match?.[1] ?? match?.[2])?.trim().toLowerCase();
+  return (match?.[1] ?? match?.[2] ?? match?.[3])?.trim().toLowerCase();
 }
 
 /** The status that a leading word tells, if it does. */

@@ -164,6 +164,9 @@ describe("severity", () => {
 
   it("is read from the title's tag or from the status when nothing else names it", () => {
     expect(readText("[CRITICAL] TVL fell").severity).toBe("critical");
+    expect(readText("CRITICAL USDC pool: TVL fell").severity).toBe("critical");
+    expect(readText("RESOLVED USDC pool: TVL fell").status).toBe("resolved");
+    expect(readText("Warning shots were heard").severity).toBe("unknown");
     expect(readText("🚨 Warning: TVL fell").severity).toBe("warning");
     expect(read({ title: "x", status: "critical" })).toMatchObject({
       severity: "critical",
