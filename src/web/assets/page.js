@@ -29,7 +29,8 @@ function tellTimes(root = document) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
     const relative = time.querySelector(".relative");
-    if (relative) relative.textContent = relativeTime(at, now);
+    const isOver = at <= now && time.hasAttribute("data-coming");
+    if (relative) relative.textContent = isOver ? "now" : relativeTime(at, now);
     time.title = `${ownClock.format(at)}, your clock`;
   }
 }

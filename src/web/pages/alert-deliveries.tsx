@@ -12,10 +12,18 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
   if (alert.deliveries.length === 0) {
     return <p class="soft">{whyNone(alert)}</p>;
   }
+  const newestFirst = [...alert.deliveries].reverse();
+  const isFirstOfDestination = (delivery: Delivery) =>
+    newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
   return (
     <>
-      {[...alert.deliveries].reverse().map((delivery) => (
-        <DeliveryCard alert={alert} delivery={delivery} frame={frame} />
+      {newestFirst.map((delivery) => (
+        <DeliveryCard
+          alert={alert}
+          delivery={delivery}
+          frame={frame}
+          canResend={isFirstOfDestination(delivery)}
+        />
       ))}
     </>
   );
@@ -31,9 +39,11 @@ interface CardProps {
   alert: AlertDetail;
   delivery: Delivery;
   frame: Frame;
+  /** A resend goes to the whole destination, so one button for it is enough. */
+  canResend: boolean;
 }
 
-function DeliveryCard({ alert, delivery, frame }: CardProps) {
+function DeliveryCard({ alert, delivery, frame, canResend }: CardProps) {
   const { attempts, purpose } = delivery;
   return (
     <article class="delivery">
@@ -58,12 +68,14 @@ function DeliveryCard({ alert, delivery, frame }: CardProps) {
             </>
           )}
         </span>
-        <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="inline">
-          <input type="hidden" name="destination" value={delivery.destination} />
-          <button type="submit" aria-label={`Resend to ${delivery.destination}`}>
-            Resend
-          </button>
-        </Form>
+        {canResend && (
+          <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="inline">
+            <input type="hidden" name="destination" value={delivery.destination} />
+            <button type="submit" aria-label={`Resend to ${delivery.destination}`}>
+              Resend
+            </button>
+          </Form>
+        )}
       </header>
       <p>
         {delivery.reason}
@@ -98,7 +110,7 @@ function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delive
     return (
       <span class="soft">
         {" · next "}
-        <Instant at={dueAt} now={now} />
+        <Instant at={dueAt} now={now} isComing />
       </span>
     );
   }

@@ -1,5 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/store.ts";
+import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {
@@ -94,8 +95,10 @@ function LinkFact({ link }: { link: string }) {
 }
 
 function withUnit(value: string | undefined, unit: string | undefined): string | undefined {
-  if (value === undefined || unit === undefined) return value;
-  return unit === "%" ? `${value}%` : `${value} ${unit}`;
+  if (value === undefined) return undefined;
+  const withIt = unit === undefined ? value : unit === "%" ? `${value}%` : `${value} ${unit}`;
+  const about = approximate(value);
+  return about === undefined ? withIt : `${withIt} (${about})`;
 }
 
 function delayWords(occurredAt: number, receivedAt: number): string {

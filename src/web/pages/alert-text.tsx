@@ -23,6 +23,19 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
   );
 }
 
+const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const rounded = new Intl.NumberFormat("en", {
+  notation: "compact",
+  compactDisplay: "long",
+  maximumSignificantDigits: 4,
+});
+
+/** `≈ 24.32 million` for a number too long to be read at a glance; undefined for all others, and for what is no plain number. */
+export function approximate(value: string): string | undefined {
+  const size = decimal.test(value) ? Math.abs(Number(value)) : 0;
+  return size >= 1e6 && size < 1e15 ? `≈ ${rounded.format(Number(value))}` : undefined;
+}
+
 /** Value, unit and threshold, digit for digit as sent. */
 export function ValueText({ alert }: { alert: AlertSummary }) {
   const { value, unit, threshold } = alert.facts ?? {};
@@ -34,6 +47,9 @@ export function ValueText({ alert }: { alert: AlertSummary }) {
           {value}
           {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
         </bdi>
+      )}
+      {value !== undefined && approximate(value) !== undefined && (
+        <span class="threshold">{approximate(value)}</span>
       )}
       {threshold !== undefined && (
         <span class="threshold">

@@ -64,7 +64,7 @@ function Operation({ operation }: { operation: ApiOperation }) {
         <span class="method">{operation.method}</span> <code>{operation.path}</code>
       </h2>
       <p>
-        <b>{operation.summary}.</b> {operation.description}
+        <b>{operation.summary}.</b> <Words text={operation.description} />
       </p>
       {operation.parameters.length > 0 && <FieldTable fields={operation.parameters} />}
       {operation.body.length > 0 && (
@@ -76,7 +76,7 @@ function Operation({ operation }: { operation: ApiOperation }) {
       <ul class="answers">
         {operation.answers.map(({ status, description, shape }) => (
           <li>
-            <code>{status}</code> {description}
+            <code>{status}</code> <Words text={description} />
             {shape !== undefined && <span class="soft"> {shape}</span>}
           </li>
         ))}
@@ -104,11 +104,18 @@ function FieldTable({ fields }: { fields: ApiSchema["fields"] }) {
                 {!isRequired && <span class="soft"> optional</span>}
               </td>
               <td>{type}</td>
-              <td>{description}</td>
+              <td>
+                <Words text={description} />
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** What stands in back-quotes is code. */
+function Words({ text }: { text: string }) {
+  return <>{text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>;
 }

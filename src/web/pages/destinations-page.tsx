@@ -92,7 +92,7 @@ function DestinationCard({ destination, now }: { destination: DestinationView; n
               <>
                 <dt>Next try</dt>
                 <dd>
-                  <Instant at={destination.nextTryAt} now={now} />
+                  <Instant at={destination.nextTryAt} now={now} isComing />
                 </dd>
               </>
             )}

@@ -40,15 +40,17 @@ interface InstantProps {
   now: number;
   /** `both` shows the exact time behind the relative one. Default `both`. */
   show?: "relative" | "both";
+  /** Something is expected then: once it has passed it reads `now`. */
+  isComing?: boolean;
 }
 
 /** An instant, relative and exact; the script keeps the relative part true and adds the reader's own clock as a tooltip. */
-export function Instant({ at, now, show = "both" }: InstantProps) {
+export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const exact = exactTime(at);
   return (
-    <time datetime={new Date(at).toISOString()} title={exact}>
-      <span class="relative">{relativeTime(at, now)}</span>
+    <time datetime={new Date(at).toISOString()} title={exact} data-coming={isComing ? "" : undefined}>
+      <span class="relative">{isComing && at <= now ? "now" : relativeTime(at, now)}</span>
       {show === "both" && <span class="exact"> {exact}</span>}
     </time>
   );

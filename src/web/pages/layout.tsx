@@ -1,3 +1,4 @@
+import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Assets } from "../assets.ts";
 import { formTokenField } from "../guard.ts";
@@ -30,21 +31,24 @@ export function HtmlDocument({
   children,
 }: PropsWithChildren<DocumentProps>) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · Tocsin`}</title>
-        <link rel="icon" href={assets.icon} />
-        <link rel="stylesheet" href={assets.style} />
-        <script src={assets.script} defer />
-      </head>
-      <body data-version={version} data-alert={alertId}>
-        {children}
-      </body>
-    </html>
+    <>
+      {raw("<!doctype html>")}
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="robots" content="noindex" />
+          <meta name="color-scheme" content="light dark" />
+          <title>{`${title} · Tocsin`}</title>
+          <link rel="icon" href={assets.icon} />
+          <link rel="stylesheet" href={assets.style} />
+          <script src={assets.script} defer />
+        </head>
+        <body data-version={version} data-alert={alertId}>
+          {children}
+        </body>
+      </html>
+    </>
   );
 }
 

@@ -49,14 +49,19 @@ export function FilterForm({ filters, destinations }: { filters: LogFilters; des
         <span>Search</span>
         <input type="search" name="q" value={written.q} placeholder="title, token, chain, id …" />
       </label>
+      {/* On a narrow screen it stands for the rest of the form; elsewhere all of it is there. */}
+      <input type="checkbox" id="more" checked={chosen > (written.q === undefined ? 0 : 1)} />
+      <label for="more" class="more-label">
+        More filters
+      </label>
       <Choice name="severity" label="Severity" values={severities} chosen={written.severity} />
       <Choice name="state" label="State" values={stateFilters} chosen={written.state} />
       <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
-      <label>
+      <label class="more">
         <span>From (UTC)</span>
         <input type="datetime-local" name="from" value={localPart(filters.read.from)} />
       </label>
-      <label>
+      <label class="more">
         <span>To (UTC)</span>
         <input type="datetime-local" name="to" value={localPart(filters.read.to)} />
       </label>
@@ -80,7 +85,7 @@ interface ChoiceProps {
 function Choice({ name, label, values, chosen }: ChoiceProps) {
   const known = chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
   return (
-    <label>
+    <label class="more">
       <span>{label}</span>
       <select name={name}>
         <option value="">any</option>

@@ -1,0 +1,42 @@
+import { type Browser, chromium, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+export type { Page };
+
+export interface PageOptions {
+  width?: number;
+  height?: number;
+  colorScheme?: "light" | "dark";
+  javaScript?: boolean;
+}
+
+/** Debian's Chromium, closed when the test ends. It asks nobody for anything. */
+export async function openBrowser(): Promise<{
+  browser: Browser;
+  openPage(options?: PageOptions): Promise<Page>;
+}> {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  onTestFinished(() => browser.close());
+  return {
+    browser,
+    async openPage({ width = 1400, height = 900, colorScheme = "light", javaScript = true } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme,
+        javaScriptEnabled: javaScript,
+      });
+      return context.newPage();
+    },
+  };
+}
