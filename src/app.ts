@@ -103,6 +103,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       store,
       outlets,
       rendering: createRendering({ publicUrl }),
+      translate: translateRequest,
       settings: delivery,
       clock,
       newId,

@@ -255,7 +255,15 @@ export interface DestinationStatus {
   lastSentAt?: number;
   /** Where a group went when it was upgraded, and the configured id that this is about. */
   moved?: { from: string; to: string };
-  announcedAt?: number;
+  /** What people were last told of it on another destination; kept after it is over, so that flapping is not a storm. */
+  announced?: {
+    health: DestinationHealth;
+    at: number;
+    /** False while there was no destination that could be told. */
+    told: boolean;
+    /** It has recovered since. */
+    over: boolean;
+  };
 }
 
 /** Times of recent calls under one pace key, and until when the other side asked us to be silent. */
@@ -266,6 +274,14 @@ export interface PaceRecord {
   parkedWhy?: string;
 }
 
+/** One request with those of its alerts that were asked for. */
+export interface AlertRequest {
+  contentType?: string;
+  body: Uint8Array;
+  /** `item` is the alert's position in the body. */
+  alerts: { seq: number; item: number }[];
+}
+
 export interface DestinationCounts {
   destination: string;
   counts: Partial<Record<DeliveryState, number>>;
@@ -273,7 +289,10 @@ export interface DestinationCounts {
 }
 
 export interface DeliveryStore {
-  /** Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. */
+  /**
+   * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. When
+   * there are more than `limit`, what a person asked for by hand and the relay's own notices come first.
+   */
   listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
@@ -294,7 +313,10 @@ export interface DeliveryStore {
   listAbandoned(now: number, all: boolean): Promise<(DueDelivery & { token: string })[]>;
   /** Unfinished deliveries whose fallback time has come. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
-  /** Makes deliveries at the fallback destination; once for each delivery, whoever asks. */
+  /**
+   * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of one
+   * destination that an alert was for.
+   */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
   addDeliveries(
     alertSeq: number,
@@ -302,8 +324,15 @@ export interface DeliveryStore {
     purpose: DeliveryPurpose,
     at: number,
   ): Promise<void>;
+  /** Deliveries that wait for destinations which are no longer configured, oldest first. */
+  listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
   failOrphans(known: string[], at: number): Promise<number>;
+  /**
+   * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together; the
+   * first whatever its size. Notices have none.
+   */
+  findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
   /** The alert that a thread's first message told, to edit it. */
   findAlertFacts(

@@ -21,7 +21,8 @@ export async function callChannel(
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();
 
-  const answer = call(giveUp.signal).catch((error: unknown): Outcome => {
+  // In an async function, so that a call that throws before it returns a promise is caught as well.
+  const answer = (async () => call(giveUp.signal))().catch((error: unknown): Outcome => {
     log.error("channel.threw", { error: error instanceof Error ? error.name : typeof error });
     return {
       kind: "ambiguous",
@@ -36,11 +37,14 @@ export async function callChannel(
       return clock.sleep(graceMs, settled.signal);
     })
     .then(
-      (): Outcome => ({
-        kind: "ambiguous",
-        reason: "no_answer",
-        detail: `no answer within ${Math.round(options.timeoutMs / 1000)} s`,
-      }),
+      (): Outcome =>
+        options.stop.aborted
+          ? { kind: "ambiguous", reason: "process_stopped", detail: "Tocsin was stopped during the call" }
+          : {
+              kind: "ambiguous",
+              reason: "no_answer",
+              detail: `no answer within ${Math.round(options.timeoutMs / 1000)} s`,
+            },
     );
   try {
     return await Promise.race([answer, deadline]);

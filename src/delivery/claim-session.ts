@@ -1,32 +1,43 @@
 import type { Clock } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
+import { AppError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import type { Log } from "../core/log.ts";
 import type { Random, SendContext } from "../core/ports.ts";
-import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type { Destination } from "../core/rules.ts";
 import type {
   AttemptRecord,
   ClaimedDelivery,
   DeliveryProgress,
-  FallbackCall,
   NextStep,
   PaceRecord,
   Store,
   ThreadUpdate,
 } from "../core/store.ts";
 import type { DigestReason } from "../core/telling.ts";
-import { accountOf, chatKeyOf, paceKeysOf } from "./accounts.ts";
+import { paceKeysOf } from "./accounts.ts";
 import { callChannel } from "./call-channel.ts";
+import { historyOf, leaseEnd, timeoutOf } from "./claim-terms.ts";
+import type { Fallbacks } from "./fallbacks.ts";
 import type { FloodWatch } from "./flood-watch.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import type { Pacer } from "./pacing.ts";
+import { parkAfter } from "./park-after.ts";
+import { isStale } from "./plan-claim.ts";
 import { decideNext } from "./policy.ts";
+
+/** A claimed delivery in the state that it had before, with the sender's payload where the message carries it. */
+export interface ToldDelivery extends ClaimedDelivery {
+  payload?: Json;
+}
 
 /** A set of deliveries that were claimed under one token and are told by the same messages. */
 export interface Claim {
   token: string;
+  leaseUntil: number;
   /** The first is the newest; the rest are told by its message. Never empty. */
-  deliveries: [ClaimedDelivery, ...ClaimedDelivery[]];
+  deliveries: [ToldDelivery, ...ToldDelivery[]];
   digest?: { id: string; reason: DigestReason };
 }
 
@@ -38,8 +49,8 @@ export interface ClaimSession {
   readonly claim: Claim;
   readonly progress: DeliveryProgress;
   /**
-   * Waits until the pace allows the next call; the slot of the first was taken with the claim. False when the relay is
-   * being stopped meanwhile: the claim has been given back.
+   * Waits until the pace allows the next call; the slot of the first was taken with the claim. False when the claim has
+   * been given back: the wait is too long to hold it, or the relay is being stopped.
    */
   takeSlot(): Promise<boolean>;
   call(act: (context: SendContext) => Promise<Outcome>): Promise<Outcome>;
@@ -49,6 +60,8 @@ export interface ClaimSession {
     outcome: Outcome,
     options: { settles: boolean; thread?: ThreadUpdate },
   ): Promise<void>;
+  /** After a failure of our own: gives the claim back, unless a call was made that is not on the record. */
+  giveBack(): Promise<void>;
 }
 
 export interface SessionDeps {
@@ -57,76 +70,51 @@ export interface SessionDeps {
   pacer: Pacer;
   floods: FloodWatch;
   health: HealthKeeper;
+  fallbacks: Fallbacks;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
   log: Log;
-  planFallback(destination: string, insteadOf: string): PlannedDelivery[];
 }
 
-/** A channel is given this long beyond its time-out before its claim counts as abandoned. */
-const leaseMarginMs = 60_000;
-
-export function timeoutOf(destination: Destination, settings: DeliverySettings): number {
-  return destination.type === "email" ? settings.emailSendTimeoutMs : settings.sendTimeoutMs;
-}
-
-export function leaseEnd(destination: Destination, settings: DeliverySettings, now: number): number {
-  return now + Math.max(settings.leaseMs, timeoutOf(destination, settings) + leaseMarginMs);
-}
+/** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
+const longestSlotWaitMs = 15_000;
+/** Between two tries to record what a call came to. */
+const recordAgainMs = 1_000;
+/** Before what could not be told for a reason of our own is tried again. */
+const giveBackForMs = 5_000;
 
 export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionDeps): ClaimSession {
-  const { store, destination, pacer, floods, health, settings, clock, log } = deps;
+  const { store, destination, pacer, health, fallbacks, settings, clock, log } = deps;
   const [newest] = claim.deliveries;
   const progress: DeliveryProgress = { ...newest.progress, refs: [...newest.progress.refs] };
+  const silent = claim.deliveries.every((delivery) => isStale(delivery, clock.now()));
+  let { leaseUntil } = claim;
   let calls = 0;
+  let isUnrecorded = false;
   let startedAt = clock.now();
   /** Changed with the next record. */
   let paces: PaceRecord[] = [];
 
   function decide(outcome: Outcome): NextStep {
-    const next = decideNext(
-      outcome,
-      {
-        channel: destination.type,
-        onAmbiguous: destination.onAmbiguous,
-        createdAt: Math.min(...claim.deliveries.map((delivery) => delivery.createdAt)),
-        attempts: Math.max(...claim.deliveries.map((delivery) => delivery.attempts)),
-        ambiguous: Math.max(...claim.deliveries.map((delivery) => delivery.ambiguous)),
-        form: newest.form,
-        moves: progress.moves ?? 0,
-        inDigest: claim.digest !== undefined,
-      },
-      settings,
-      clock.now(),
-      deps.random,
-    );
+    const history = historyOf(claim, destination, progress);
+    const next = decideNext(outcome, history, settings, clock.now(), deps.random);
     if (isMove(outcome)) progress.moves = (progress.moves ?? 0) + 1;
     return next;
   }
 
-  async function heed(outcome: Outcome, now: number): Promise<void> {
-    if (outcome.kind === "retry" && outcome.movedTo !== undefined) {
-      await health.noteMove(destination, newest.recipient, outcome.movedTo);
+  /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
+  async function keep(record: AttemptRecord): Promise<"recorded" | "late"> {
+    for (;;) {
+      try {
+        return await store.recordAttempt(record, paces);
+      } catch (error) {
+        const mayPass = error instanceof AppError && error.code === "store_unavailable";
+        if (!mayPass || stop.aborted || clock.now() + recordAgainMs >= leaseUntil) throw error;
+        log.warn("delivery.record_refused", { destination: destination.name, error: error.message });
+        await clock.sleep(recordAgainMs, stop);
+      }
     }
-    if (outcome.kind === "retry" && outcome.reason === "rate_limited" && outcome.waitMs !== undefined) {
-      const until = now + outcome.waitMs;
-      const account = accountOf(destination);
-      const chat = chatKeyOf(destination, newest.recipient);
-      paces.push(pacer.park(chat, until, outcome.detail));
-      const wholeAccount = outcome.scope === "account" || floods.note(account ?? chat, chat, now);
-      if (account !== undefined && wholeAccount) paces.push(pacer.park(account, until, outcome.detail));
-    }
-    await health.observe(destination, outcome);
-  }
-
-  function fallbacksAfter(next: NextStep | undefined): FallbackCall[] {
-    if (next?.state !== "failed" && next?.state !== "expired") return [];
-    return claim.deliveries.flatMap(({ seq, fallbackTo }) =>
-      fallbackTo === undefined
-        ? []
-        : [{ deliverySeq: seq, planned: deps.planFallback(fallbackTo, destination.name) }],
-    );
   }
 
   return {
@@ -137,29 +125,32 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       calls += 1;
       if (calls === 1) return true;
       const keys = paceKeysOf(destination, newest.recipient, settings);
-      while (!stop.aborted) {
+      for (;;) {
         const now = clock.now();
-        const slot = pacer.nextSlot(keys, now);
-        if (slot.at <= now) {
+        const { at } = pacer.nextSlot(keys, now);
+        if (at <= now && !stop.aborted) {
           paces = pacer.take(keys, now);
           return true;
         }
-        await clock.sleep(slot.at - now, stop);
+        if (stop.aborted || at - now > longestSlotWaitMs) {
+          await store.releaseClaim(claim.token, Math.max(at, now));
+          return false;
+        }
+        await clock.sleep(at - now, stop);
       }
-      await store.releaseClaim(claim.token, clock.now());
-      return false;
     },
 
     call(act) {
       const { moved } = health.of(destination);
       startedAt = clock.now();
+      isUnrecorded = true;
       const context = {
         recipient: moved?.from === newest.recipient ? moved.to : newest.recipient,
         deliveryId: claim.digest?.id ?? newest.id,
         alertId: newest.alertId,
         receivedAt: newest.receivedAt,
         threadKey: claim.digest?.id ?? newest.alertKey,
-        silent: false,
+        silent,
       };
       return callChannel(
         (signal) => act({ ...context, signal }),
@@ -171,7 +162,9 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
     async record(label, outcome, { settles, thread }) {
       const now = clock.now();
       const next = settles ? decide(outcome) : undefined;
-      await heed(outcome, now);
+      const hasFailed = next?.state === "failed" || next?.state === "expired";
+      const calls = hasFailed ? fallbacks.callsFor(claim.deliveries) : [];
+      const nextLease = leaseEnd(destination, settings, now);
       const told = {
         ...label,
         outcome: outcome.kind,
@@ -179,22 +172,27 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
         detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
         durationMs: now - startedAt,
       };
-      const result = await store.recordAttempt(
-        {
-          ...told,
-          token: claim.token,
-          deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
-          at: startedAt,
-          countsAsAttempt: countsAsAttempt(outcome),
-          progress,
-          next,
-          leaseUntil: next === undefined ? leaseEnd(destination, settings, now) : undefined,
-          thread,
-          fallbacks: fallbacksAfter(next),
-        },
-        paces,
-      );
+      paces.push(...parkAfter(outcome, newest.recipient, now, deps));
+      // In memory at once: the next call must know it, whether or not this one can be recorded.
+      if (outcome.kind === "retry" && outcome.movedTo !== undefined)
+        health.noteMove(destination, newest.recipient, outcome.movedTo);
+      if (isUnrecorded) health.observe(destination, outcome);
+      const result = await keep({
+        ...told,
+        token: claim.token,
+        deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
+        at: startedAt,
+        countsAsAttempt: countsAsAttempt(outcome),
+        progress,
+        next,
+        leaseUntil: next === undefined ? nextLease : undefined,
+        thread,
+        fallbacks: calls,
+      });
+      isUnrecorded = false;
+      leaseUntil = nextLease;
       paces = [];
+      fallbacks.called(calls);
       log.info("delivery.attempted", {
         destination: destination.name,
         delivery: claim.digest?.id ?? newest.id,
@@ -204,6 +202,10 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
         state: next?.state,
         late: result === "late" || undefined,
       });
+    },
+
+    async giveBack() {
+      if (!isUnrecorded) await store.releaseClaim(claim.token, clock.now() + giveBackForMs);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Destination } from "../core/rules.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../core/store.ts";
 import type { Telling } from "../core/telling.ts";
 import type { Claim } from "./claim-session.ts";
+import { formOf } from "./claim-terms.ts";
 import { alertOf, type Composer } from "./compose.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import { explainLateness } from "./lateness.ts";
@@ -54,8 +55,7 @@ export function createClaimWriter({ composer, destination, health, clock }: Clai
         reason: claim.digest?.reason ?? "burst",
         possibleRepeat: mayBeRepeat(claim),
       };
-      const form = claim.deliveries.some((delivery) => delivery.form === "plain") ? "plain" : "rich";
-      return composer.digest(claim.deliveries, telling, form, destination);
+      return composer.digest(claim.deliveries, telling, formOf(claim), destination);
     },
 
     resolved(claim, root, thread) {

@@ -4,14 +4,14 @@ import type { Document } from "../core/document.ts";
 import type { Log } from "../core/log.ts";
 import type { Message, MessageForm, WebhookData } from "../core/message.ts";
 import type { Destination } from "../core/rules.ts";
-import type { ClaimedDelivery } from "../core/store.ts";
 import type { DigestTelling, Rendering, Telling } from "../core/telling.ts";
+import type { ToldDelivery } from "./claim-session.ts";
 
-/** Makes the messages of a claim. A fault in rendering costs the looks of a message, never the message. */
+/** Makes the messages of a claim. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
-  alert(delivery: ClaimedDelivery, alert: Alert, telling: Telling, destination: Destination): Message[];
+  alert(delivery: ToldDelivery, alert: Alert, telling: Telling, destination: Destination): Message[];
   digest(
-    deliveries: ClaimedDelivery[],
+    deliveries: ToldDelivery[],
     telling: DigestTelling,
     form: MessageForm,
     destination: Destination,
@@ -35,7 +35,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
     }
   }
 
-  function dataOf(type: WebhookData["type"], deliveries: ClaimedDelivery[], now: number): WebhookData {
+  function dataOf(type: WebhookData["type"], deliveries: ToldDelivery[], now: number): WebhookData {
     return {
       type,
       deliveryId: deliveries[0]?.digestId ?? deliveries[0]?.id ?? "",
@@ -48,6 +48,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
         severity: delivery.facts.severity,
         status: delivery.facts.status,
         facts: { ...delivery.facts },
+        payload: delivery.payload,
         url: publicUrl === undefined ? undefined : `${publicUrl}/alerts/${delivery.alertId}`,
       })),
     };
@@ -74,7 +75,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   };
 }
 
-export function alertOf(delivery: ClaimedDelivery): Alert {
+export function alertOf(delivery: ToldDelivery): Alert {
   return {
     id: delivery.alertId,
     seq: delivery.alertSeq,

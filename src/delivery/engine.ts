@@ -1,19 +1,24 @@
+import type { Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Channel, Random } from "../core/ports.ts";
-import { recipientsOf } from "../core/recipients.ts";
-import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type { Destination } from "../core/rules.ts";
 import type { DestinationStatus, Store } from "../core/store.ts";
 import type { Rendering } from "../core/telling.ts";
 import { createComposer } from "./compose.ts";
+import { createFallbacks } from "./fallbacks.ts";
 import { createFloodWatch } from "./flood-watch.ts";
-import { createHealthKeeper, type HealthKeeper } from "./health-keeper.ts";
+import { createHealthKeeper } from "./health-keeper.ts";
 import { createLane, type Lane } from "./lane.ts";
+import { createLaneQueue } from "./lane-queue.ts";
 import { createAnnouncer } from "./notices.ts";
+import { settleOrphans } from "./orphans.ts";
 import { createPacer } from "./pacing.ts";
+import { createPayloadReader, noPayloads } from "./payloads.ts";
 import { settleAbandoned } from "./recovery.ts";
+import { createSweeper } from "./sweep.ts";
 import { createTeller } from "./teller.ts";
 
 /** One destination with its way out. */
@@ -26,6 +31,8 @@ export interface EngineDeps {
   store: Store;
   outlets: Outlet[];
   rendering: Rendering;
+  /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
+  translate?(body: Uint8Array, contentType: string | undefined): Translation[];
   settings: DeliverySettings;
   clock: Clock;
   newId: NewId;
@@ -48,34 +55,22 @@ export interface Engine {
   stop(deadlineMs: number): Promise<void>;
 }
 
-/** How often leases, fallbacks and the search index are looked at. */
-const sweepMs = 1_000;
-/** Small, since the index is written by the thread that accepts alerts. */
-const indexBatch = 50;
-const indexBatchesPerSweep = 40;
-
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, log, newId, random } = deps;
+  const { store, clock, settings, log, newId, random, translate } = deps;
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
-  const pacer = createPacer(await store.loadPaces());
-  const floods = createFloodWatch();
-  const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
   const lanes = new Map<string, Lane>();
-  const nudgeOne = (name: string) => lanes.get(name)?.nudge();
-  const pending = new Set<Promise<void>>();
+  const nudge = (name: string) => lanes.get(name)?.nudge();
 
-  const health: HealthKeeper = createHealthKeeper(
+  const pacer = createPacer(await store.loadPaces());
+  const fallbacks = createFallbacks({ destinations, clock, nudge });
+  const health = createHealthKeeper(
     {
       store,
       clock,
       settings,
       log,
-      onChange(change) {
-        const announcing = announcer
-          .announce(change)
-          .catch((error: unknown) => log.error("notice.failed", { error: String(error).slice(0, 300) }))
-          .finally(() => pending.delete(announcing));
-        pending.add(announcing);
+      // All of them, since they may share the account.
+      onChange() {
         for (const lane of lanes.values()) lane.nudge();
       },
     },
@@ -88,73 +83,47 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     newId,
     log,
     destinations: [...destinations.values()],
-    nudge: nudgeOne,
+    nudge,
   });
+  await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
+  await settleAbandoned({ store, destinations, settings, clock, random, log }, true);
+  health.probeSoon();
 
-  function planFallback(to: string, insteadOf: string): PlannedDelivery[] {
-    const destination = destinations.get(to);
-    if (!destination) return [];
-    return recipientsOf(destination).map((recipient) => ({
-      destination: to,
-      channel: destination.type,
-      recipient,
-      route: "fallback",
-      state: "queued",
-      reason: `instead of ${insteadOf}`,
-      dueAt: clock.now(),
-      updates: "auto",
-    }));
-  }
-
-  await store.failOrphans([...destinations.keys()], clock.now());
-  await settleAbandoned({ store, destinations, settings, clock, random, planFallback, log }, true);
-  await health.probeSoon();
-
+  const shared = { store, pacer, floods: createFloodWatch(), health, fallbacks, settings, clock, log };
+  const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
+  const payloads = translate ? createPayloadReader({ store, translate, log }) : noPayloads;
   for (const { destination, channel } of deps.outlets) {
-    const shared = { store, destination, channel, pacer, health, settings, clock, log, planFallback };
-    const teller = createTeller({ ...shared, composer, floods, random });
-    lanes.set(destination.name, createLane({ ...shared, teller, newId }));
+    const teller = createTeller({
+      ...shared,
+      destination,
+      channel,
+      composer,
+      random,
+      payloads: destination.type === "webhook" ? payloads : noPayloads,
+    });
+    const queue = createLaneQueue({ ...shared, destination });
+    lanes.set(destination.name, createLane({ ...shared, destination, channel, queue, teller, newId }));
   }
 
   const claiming = new AbortController();
   const calls = new AbortController();
-  let lastTurnAt = clock.now();
-
-  async function sweep(): Promise<void> {
-    const now = clock.now();
-    await settleAbandoned({ store, destinations, settings, clock, random, planFallback, log }, false);
-    const due = await store.listFallbacksDue(now);
-    if (due.length > 0) {
-      const fallbacks = due.map((delivery) => ({
-        deliverySeq: delivery.seq,
-        planned: planFallback(delivery.fallbackTo ?? "", delivery.destination),
-      }));
-      await store.callFallbacks(fallbacks, now);
-      for (const { fallbackTo } of due) if (fallbackTo !== undefined) nudgeOne(fallbackTo);
-    }
-    for (let batch = 0; batch < indexBatchesPerSweep && !claiming.signal.aborted; batch += 1) {
-      if ((await store.indexAlerts(indexBatch)) < indexBatch) break;
-    }
-    lastTurnAt = clock.now();
-  }
-
-  async function sweepUntilStopped(): Promise<void> {
-    while (!claiming.signal.aborted) {
-      await sweep().catch((error: unknown) =>
-        log.error("engine.sweep_failed", { error: String(error).slice(0, 300) }),
-      );
-      await clock.sleep(sweepMs, claiming.signal);
-    }
-  }
-
+  const sweeper = createSweeper({
+    store,
+    clock,
+    log,
+    health,
+    announcer,
+    fallbacks,
+    settleAbandoned: () => settleAbandoned({ store, destinations, settings, clock, random, log }, false),
+  });
   const running = [
-    sweepUntilStopped(),
+    sweeper.run(claiming.signal),
     ...[...lanes.values()].map((lane) => lane.run({ claiming: claiming.signal, calls: calls.signal })),
   ];
 
   return {
     nudge(names) {
-      for (const name of names) nudgeOne(name);
+      for (const name of names) nudge(name);
     },
     statuses: () =>
       [...destinations.values()].map((destination) => ({
@@ -162,7 +131,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         own: health.of(destination),
         account: health.ofAccount(destination),
       })),
-    lastTurnAt: () => lastTurnAt,
+    lastTurnAt: sweeper.lastTurnAt,
     async stop(deadlineMs) {
       claiming.abort();
       const ended = new AbortController();
@@ -170,7 +139,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       await Promise.race([all, clock.sleep(deadlineMs, ended.signal)]);
       calls.abort();
       await all;
-      await Promise.all(pending);
+      await health
+        .save()
+        .catch((error: unknown) =>
+          log.error("engine.health_unsaved", { error: String(error).slice(0, 300) }),
+        );
     },
   };
 }

@@ -12,7 +12,7 @@ export function createFloodWatch(): FloodWatch {
     note(account, chat, now) {
       const last = lastAt.get(account);
       lastAt.set(account, { chat, at: now });
-      return last !== undefined && last.chat !== chat && now - last.at <= windowMs;
+      return last !== undefined && last.chat !== chat && Math.abs(now - last.at) <= windowMs;
     },
   };
 }

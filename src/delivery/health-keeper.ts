@@ -7,23 +7,22 @@ import type { DestinationStatus, Store } from "../core/store.ts";
 import { accountOf } from "./accounts.ts";
 import { judgeOutcome, judgeProbe, newStatus } from "./health.ts";
 
-/** A destination, or the account that it shares, has got better or worse. */
-export interface HealthChange {
-  destination: Destination;
-  before: DestinationStatus;
-  after: DestinationStatus;
-}
-
+/**
+ * What outcomes say about destinations and accounts. Memory is the truth while the relay runs and the store its copy for
+ * the next start, so nothing here waits for the disk or fails with it: what could not be saved is saved later.
+ */
 export interface HealthKeeper {
   of(destination: Destination): DestinationStatus;
   /** Of the account that the destination shares; `undefined` when it has none. */
   ofAccount(destination: Destination): DestinationStatus | undefined;
-  observe(destination: Destination, outcome: Outcome): Promise<void>;
-  observeProbe(destination: Destination, outcome: Outcome): Promise<void>;
-  noteMove(destination: Destination, from: string, to: string): Promise<void>;
-  noteAnnounced(status: DestinationStatus, at: number | undefined): Promise<void>;
+  observe(destination: Destination, outcome: Outcome): void;
+  observeProbe(destination: Destination, outcome: Outcome): void;
+  noteMove(destination: Destination, from: string, to: string): void;
+  noteAnnounced(name: string, announced: DestinationStatus["announced"]): void;
   /** At a start: whatever was paused or dead is looked at again, since somebody may have mended it meanwhile. */
-  probeSoon(): Promise<void>;
+  probeSoon(): void;
+  /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
+  save(): Promise<void>;
 }
 
 export interface HealthDeps {
@@ -31,36 +30,37 @@ export interface HealthDeps {
   clock: Clock;
   settings: DeliverySettings;
   log: Log;
-  onChange(change: HealthChange): void;
+  /** A destination, or the account that it shares, has got better or worse. */
+  onChange(destination: Destination): void;
 }
 
-/** Keeps what outcomes say about destinations and accounts, in memory and in the store. */
 export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[]): HealthKeeper {
   const { store, clock, settings, log } = deps;
   const statuses = new Map(saved.map((status) => [status.name, status]));
+  const unsaved = new Set<string>();
 
   function read(name: string): DestinationStatus {
     return statuses.get(name) ?? newStatus(name, clock.now());
   }
 
-  async function write(status: DestinationStatus): Promise<void> {
+  function write(status: DestinationStatus): void {
     statuses.set(status.name, status);
-    await store.saveStatus(status);
+    unsaved.add(status.name);
   }
 
-  async function judge(
+  function judge(
     destination: Destination,
     name: string,
     change: (status: DestinationStatus) => DestinationStatus,
-  ): Promise<void> {
+  ): void {
     const before = read(name);
     const after = change(before);
     if (after === before) return;
     statuses.set(name, after);
-    if (isWorthSaving(before, after)) await store.saveStatus(after);
+    if (isWorthSaving(before, after)) unsaved.add(name);
     if (after.health === before.health) return;
     log.warn("destination.health", { destination: name, health: after.health, reason: after.reason });
-    deps.onChange({ destination, before, after });
+    deps.onChange(destination);
   }
 
   return {
@@ -69,34 +69,45 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
       const account = accountOf(destination);
       return account === undefined ? undefined : read(account);
     },
-    async observe(destination, outcome) {
+    observe(destination, outcome) {
       const account = accountOf(destination);
       const now = clock.now();
       if (outcome.kind === "rejected" && outcome.scope === "account") {
-        await judge(destination, account ?? destination.name, (status) =>
+        judge(destination, account ?? destination.name, (status) =>
           judgeOutcome(status, outcome, settings, now),
         );
         return;
       }
       if (account !== undefined && (outcome.kind === "sent" || outcome.kind === "rejected")) {
-        await judge(destination, account, (status) => judgeOutcome(status, { kind: "sent" }, settings, now));
+        judge(destination, account, (status) => judgeOutcome(status, { kind: "sent" }, settings, now));
       }
-      await judge(destination, destination.name, (status) => judgeOutcome(status, outcome, settings, now));
+      judge(destination, destination.name, (status) => judgeOutcome(status, outcome, settings, now));
     },
-    async observeProbe(destination, outcome) {
+    observeProbe(destination, outcome) {
       const account = accountOf(destination);
       const now = clock.now();
       for (const name of [account, destination.name]) {
         if (name === undefined || !isProbed(read(name))) continue;
-        await judge(destination, name, (status) => judgeProbe(status, outcome, now));
+        judge(destination, name, (status) => judgeProbe(status, outcome, isProof(destination, status), now));
       }
     },
     noteMove: (destination, from, to) => write({ ...read(destination.name), moved: { from, to } }),
-    noteAnnounced: (status, at) => write({ ...read(status.name), announcedAt: at }),
-    async probeSoon() {
+    noteAnnounced: (name, announced) => write({ ...read(name), announced }),
+    probeSoon() {
       for (const status of statuses.values()) {
-        if (isProbed(status)) await write({ ...status, probeAt: clock.now() });
-        else if (status.openUntil !== undefined) await write({ ...status, openUntil: clock.now() });
+        if (isProbed(status)) write({ ...status, probeAt: clock.now() });
+        else if (status.openUntil !== undefined) write({ ...status, openUntil: clock.now() });
+      }
+    },
+    async save() {
+      for (const name of [...unsaved]) {
+        unsaved.delete(name);
+        try {
+          await store.saveStatus(read(name));
+        } catch (error) {
+          unsaved.add(name);
+          throw error;
+        }
       }
     },
   };
@@ -104,6 +115,14 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
 
 export function isProbed(status: DestinationStatus): boolean {
   return status.health === "dead" || status.health === "paused";
+}
+
+/**
+ * Telegram is asked for the very right to write; a mail server is logged in to, which proves the account and not that it
+ * takes the mails; all others are only connected to.
+ */
+function isProof(destination: Destination, status: DestinationStatus): boolean {
+  return destination.type === "telegram" || (destination.type === "email" && status.health === "paused");
 }
 
 /** The time of the last success changes with every message and is not worth a commit of its own. */

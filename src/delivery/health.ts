@@ -15,7 +15,8 @@ export function newStatus(name: string, now: number): DestinationStatus {
  *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles
  *     ok, down ──refused for good──▶ dead: until a person acts; probed daily       (destinations)
  *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
- *     any ──a call or a probe succeeds──▶ ok
+ *     dead, paused ──a probe gets through that proves nothing more──▶ degraded: the next message shows
+ *     any ──a call succeeds, or a probe that is as good as one──▶ ok
  */
 export function judgeOutcome(
   status: DestinationStatus,
@@ -57,11 +58,22 @@ function judgeRejection(
   }
 }
 
-/** A probe sends nothing to people: only a clear yes makes it well again, and only dead or paused ones are probed. */
-export function judgeProbe(status: DestinationStatus, outcome: Outcome, now: number): DestinationStatus {
-  if (outcome.kind === "sent") return recovered(status, now);
-  const next = now + (status.health === "dead" ? deadProbeMs : pausedProbeMs);
-  return { ...status, probeAt: next };
+/**
+ * A probe sends nothing to people: only a clear yes changes anything, and only dead or paused ones are probed. `proves`:
+ * the yes is as good as a delivered message; a mere connection is not, since whoever refused may refuse again.
+ */
+export function judgeProbe(
+  status: DestinationStatus,
+  outcome: Outcome,
+  proves: boolean,
+  now: number,
+): DestinationStatus {
+  if (outcome.kind !== "sent") {
+    return { ...status, probeAt: now + (status.health === "dead" ? deadProbeMs : pausedProbeMs) };
+  }
+  if (proves) return recovered(status, now);
+  const reason = `it answers again; whether it takes messages the next one will show (before: ${status.reason})`;
+  return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
 }
 
 function failedOnce(
@@ -103,7 +115,7 @@ function recovered(status: DestinationStatus, now: number): DestinationStatus {
     ...status,
     health: "ok",
     reason: "",
-    since: now,
+    since: status.health === "ok" ? status.since : now,
     failures: 0,
     openUntil: undefined,
     probeAt: undefined,

@@ -3,27 +3,42 @@ import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Channel } from "../core/ports.ts";
-import type { Destination, PlannedDelivery } from "../core/rules.ts";
-import type { DueDelivery, FallbackCall, Store } from "../core/store.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Destination } from "../core/rules.ts";
+import type { ClaimedDelivery, Store } from "../core/store.ts";
 import { concurrencyOf, paceKeysOf } from "./accounts.ts";
 import { callChannel } from "./call-channel.ts";
-import { type Claim, leaseEnd } from "./claim-session.ts";
+import type { Claim } from "./claim-session.ts";
+import { leaseEnd } from "./claim-terms.ts";
 import { type HealthKeeper, isProbed } from "./health-keeper.ts";
+import type { LaneQueue } from "./lane-queue.ts";
 import type { Pacer } from "./pacing.ts";
-import { type ClaimPlan, planClaim } from "./plan-claim.ts";
-import { scheduleOf } from "./policy.ts";
+import { type ClaimPlan, isByHand, planClaim } from "./plan-claim.ts";
 import type { Teller } from "./teller.ts";
 
-/** The way out to one destination. Lanes share nothing that one could hold up for another. */
+/**
+ * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
+ * their calls together: it would let those that hang stop the rest.
+ *
+ *     probe due ──▶ ask, then look again
+ *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
+ *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim ──▶ tell ──▶ look again
+ */
 export interface Lane {
   /** Something may have become due. */
   nudge(): void;
-  /** Runs until `stop` is aborted and all calls have ended. Never rejects. */
-  run(stop: { claiming: AbortSignal; calls: AbortSignal }): Promise<void>;
+  /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
+  run(stop: LaneStop): Promise<void>;
+}
+
+export interface LaneStop {
+  claiming: AbortSignal;
+  calls: AbortSignal;
 }
 
 export interface LaneDeps {
-  store: Pick<Store, "listDue" | "nextDueAt" | "claimDeliveries" | "finishDeliveries" | "releaseClaim">;
+  store: Pick<Store, "claimDeliveries">;
+  queue: LaneQueue;
   destination: Destination;
   channel: Channel;
   teller: Teller;
@@ -33,130 +48,117 @@ export interface LaneDeps {
   clock: Clock;
   newId: NewId;
   log: Log;
-  planFallback(destination: string, insteadOf: string): PlannedDelivery[];
 }
 
-/** As many as a digest may account for at once. */
-const mostDue = 2000;
 /** The safety net under a lost nudge. */
 const pollMs = 5_000;
+/** A shut destination is looked at no more often, however many alerts come for it. */
+const shutLookMs = 1_000;
 const probeTimeoutMs = 20_000;
-/** Longer than any wait of the schedule for chats and mail. */
-const longestAheadMs = 30 * 60_000;
 
 export function createLane(deps: LaneDeps): Lane {
-  const { store, destination, channel, teller, pacer, health, settings, clock, newId, log } = deps;
+  const { store, queue, destination, channel, teller, pacer, health, settings, clock, newId, log } = deps;
   const inFlight = new Set<Promise<void>>();
   let wake = new AbortController();
   let wasDown = false;
+  let lookAgainAt = 0;
 
   function nudge(): void {
-    wake.abort("nudged");
+    wake.abort();
   }
 
-  async function run(stop: { claiming: AbortSignal; calls: AbortSignal }): Promise<void> {
+  async function run(stop: LaneStop): Promise<void> {
+    stop.claiming.addEventListener("abort", nudge, { once: true });
     while (!stop.claiming.aborted) {
       wake = new AbortController();
-      const waitMs = await takeTurn(stop.calls).catch((error: unknown) => {
+      const waitMs = await takeTurn(stop).catch((error: unknown) => {
         log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
         return pollMs;
       });
-      if (waitMs > 0)
-        await clock.sleep(Math.min(waitMs, pollMs), AbortSignal.any([wake.signal, stop.claiming]));
+      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), wake.signal);
     }
     await Promise.all(inFlight);
   }
 
   /** Does what can be done now; how long there is nothing more to do. */
-  async function takeTurn(stop: AbortSignal): Promise<number> {
+  async function takeTurn(stop: LaneStop): Promise<number> {
     const now = clock.now();
     const status = health.of(destination);
-    const account = health.ofAccount(destination);
-    const probed = [account, status].find((entry) => entry && isProbed(entry));
+    const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
     if (probed && (probed.probeAt ?? 0) <= now) {
-      await probe(stop);
+      await probe(stop.claiming);
       return 0;
     }
-    const all = await listClaimable(now);
-    const due = await endOverdue(all, now);
-    if (due.length < all.length) return 0;
-    if (probed) return await takeBlockedTurn(due, probed === account, stop, now);
-    if (status.openUntil !== undefined && status.openUntil > now) {
-      wasDown = true;
-      return status.openUntil - now;
-    }
-    return await takeOpenTurn(due, stop, now);
+    const openUntil = status.openUntil ?? 0;
+    const isShut = probed !== undefined || openUntil > now;
+    const isTrying = isShut || status.openUntil !== undefined;
+    if (inFlight.size >= (isTrying ? 1 : concurrencyOf(destination))) return pollMs;
+    if (isShut) return await takeShutTurn(stop.calls, now);
+    // Before the queue is read: with many waiting for a slow chat, each new one would have all of them read again.
+    const slotMs = Math.min(...recipientsOf(destination).map((recipient) => slotWait(recipient, now)));
+    return slotMs > 0 ? slotMs : await takeOpenTurn(isTrying, stop.calls, now);
   }
 
-  /**
-   * What is due; after an outage also what waits for a later try, since the waits were for a destination that was down.
-   * A repeat after an ambiguous outcome, and quiet hours, keep their time.
-   */
-  async function listClaimable(now: number): Promise<DueDelivery[]> {
-    const recovering = wasDown || health.of(destination).openUntil !== undefined;
-    if (!recovering) return store.listDue(destination.name, now, mostDue);
-    const ahead = await store.listDue(destination.name, now + longestAheadMs, mostDue);
-    return ahead.filter(
-      (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
-    );
-  }
-
-  async function takeOpenTurn(due: DueDelivery[], stop: AbortSignal, now: number): Promise<number> {
-    const trying = health.of(destination).openUntil !== undefined;
-    if (inFlight.size >= (trying ? 1 : concurrencyOf(destination))) return pollMs;
+  async function takeOpenTurn(isTrying: boolean, stop: AbortSignal, now: number): Promise<number> {
+    const afterOutage = wasDown || isTrying;
+    const { due, cutAt } = await queue.list({ isRecovering: afterOutage, isOpen: true }, now);
+    const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
+    const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
     const { digestOver } = destination;
-    const afterOutage = wasDown || trying;
-    const plan = planClaim(due, { digestOver, canEdit: channel.edit !== undefined, afterOutage }, now);
-    if (!plan) {
-      wasDown = false;
-      const nextAt = await store.nextDueAt(destination.name);
-      return nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
-    }
-    return await claimAndTell(plan, stop, now);
+    const canEdit = channel.edit !== undefined;
+    const plan = planClaim(ready, { digestOver, canEdit, afterOutage, cutAt }, now);
+    if (plan) return await claimAndTell(plan, stop, now);
+    if (due.length > 0) return Math.min(...waits.values());
+    wasDown = false;
+    const nextAt = await queue.nextDueAt();
+    return nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
   }
 
-  /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused: it waits. A person's own try always goes. */
-  async function takeBlockedTurn(
-    due: DueDelivery[],
-    accountPaused: boolean,
-    stop: AbortSignal,
-    now: number,
-  ): Promise<number> {
-    const byHand = due.find((delivery) => delivery.purpose === "resend" || delivery.purpose === "test");
-    if (byHand && inFlight.size === 0)
-      return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
-    if (!accountPaused && health.of(destination).health === "dead") {
-      const rest = due.filter((delivery) => delivery !== byHand);
-      const reason = `${destination.name} cannot be reached: ${health.of(destination).reason}`;
-      await finish(rest, { state: "failed", reason }, now);
+  /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused or down: it waits. */
+  async function takeShutTurn(stop: AbortSignal, now: number): Promise<number> {
+    if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
+    lookAgainAt = now + shutLookMs;
+    const { health: own, reason, openUntil } = health.of(destination);
+    if (openUntil !== undefined) wasDown = true;
+    const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
+    const byHand = due.find(isByHand);
+    if (byHand) return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
+    if (own === "dead" && due.length > 0) {
+      await queue.fail(due, `${destination.name} cannot be reached: ${reason}`, now);
+      if (cutAt !== undefined) return shutLookMs;
     }
-    return pollMs;
+    return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
   }
 
   async function claimAndTell(plan: ClaimPlan, stop: AbortSignal, now: number): Promise<number> {
     const recipient = plan.deliveries[0]?.recipient ?? "";
-    const keys = paceKeysOf(destination, recipient, settings);
-    const slot = pacer.nextSlot(keys, now);
-    if (slot.at > now) return slot.at - now;
-    const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
-    const token = newId();
-    const deliveries = await store.claimDeliveries(
-      {
-        token,
-        deliverySeqs: plan.deliveries.map((delivery) => delivery.seq),
-        now,
-        leaseUntil: leaseEnd(destination, settings, now),
-        digestId,
-      },
-      pacer.take(keys, now),
-    );
-    const [newest, ...rest] = deliveries;
-    if (!newest) return 0;
-    const digest =
-      plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
-    const telling = tell({ token, deliveries: [newest, ...rest], digest }, stop);
+    const slotMs = slotWait(recipient, now);
+    if (slotMs > 0) return slotMs;
+    const claim = await makeClaim(plan, recipient, now);
+    if (!claim) return 0;
+    const telling = tell(claim, stop);
     if (concurrencyOf(destination) === 1) await telling;
     return 0;
+  }
+
+  async function makeClaim(plan: ClaimPlan, recipient: string, now: number): Promise<Claim | undefined> {
+    const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
+    const token = newId();
+    const leaseUntil = leaseEnd(destination, settings, now);
+    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
+    const slot = pacer.take(paceKeysOf(destination, recipient, settings), now);
+    const claimed = await store.claimDeliveries({ token, deliverySeqs, now, leaseUntil, digestId }, slot);
+    // They are `sending` now; what they were before says why they are late.
+    const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
+    const asBefore = (delivery: ClaimedDelivery) => ({
+      ...delivery,
+      state: states.get(delivery.seq) ?? delivery.state,
+    });
+    const [newest, ...rest] = claimed.map(asBefore);
+    if (!newest) return undefined;
+    const digest =
+      plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
+    return { token, leaseUntil, deliveries: [newest, ...rest], digest };
   }
 
   function tell(claim: Claim, stop: AbortSignal): Promise<void> {
@@ -176,47 +178,22 @@ export function createLane(deps: LaneDeps): Lane {
     return telling;
   }
 
-  /** Ends what nobody wants any more; returns the rest. */
-  async function endOverdue(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
-    const { giveUpAfterMs } = scheduleOf(destination.type, settings);
-    const overdue = due.filter(
-      (delivery) => delivery.state !== "held" && now - delivery.createdAt > giveUpAfterMs,
-    );
-    const hours = Math.round(giveUpAfterMs / 3_600_000);
-    await finish(overdue, { state: "expired", reason: `could not be delivered within ${hours} h` }, now);
-    return overdue.length === 0 ? due : due.filter((delivery) => !overdue.includes(delivery));
-  }
-
-  async function finish(
-    deliveries: DueDelivery[],
-    next: { state: "failed" | "expired"; reason: string },
-    now: number,
-  ): Promise<void> {
-    if (deliveries.length === 0) return;
-    const fallbacks = deliveries.flatMap((delivery): FallbackCall[] =>
-      delivery.fallbackTo === undefined
-        ? []
-        : [{ deliverySeq: delivery.seq, planned: deps.planFallback(delivery.fallbackTo, destination.name) }],
-    );
-    await store.finishDeliveries(
-      deliveries.map((delivery) => delivery.seq),
-      next,
-      now,
-      fallbacks,
-    );
-    log.warn("delivery.ended", { destination: destination.name, count: deliveries.length, ...next });
+  function slotWait(recipient: string, now: number): number {
+    return Math.max(0, pacer.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
   }
 
   async function probe(stop: AbortSignal): Promise<void> {
-    const recipient =
-      health.of(destination).moved?.to ?? ("chatId" in destination ? destination.chatId : destination.name);
+    const [recipient = destination.name] = recipientsOf(destination);
+    const { moved } = health.of(destination);
+    const address = moved?.from === recipient ? moved.to : recipient;
     const outcome = await callChannel(
-      (signal) => channel.probe(recipient, signal),
+      (signal) => channel.probe(address, signal),
       { timeoutMs: probeTimeoutMs, stop },
       { clock, log },
     );
+    if (stop.aborted) return;
     log.info("destination.probed", { destination: destination.name, outcome: outcome.kind });
-    await health.observeProbe(destination, outcome);
+    health.observeProbe(destination, outcome);
   }
 
   return { nudge, run };

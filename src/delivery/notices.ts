@@ -4,13 +4,16 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
-import type { DestinationHealth, DestinationStatus, Store } from "../core/store.ts";
+import type { DestinationStatus, Store } from "../core/store.ts";
 import { accountOf } from "./accounts.ts";
-import type { HealthChange, HealthKeeper } from "./health-keeper.ts";
+import type { HealthKeeper } from "./health-keeper.ts";
+import { planNotice, writeNotice, writeOrphanNotice } from "./plan-notice.ts";
 
 /** Tells people on another destination that one has stopped working, and that it works again. */
 export interface Announcer {
-  announce(change: HealthChange): Promise<void>;
+  /** Looks at every destination and account once, and tells what is not told yet. Rejects as the store does. */
+  announceChanges(): Promise<void>;
+  announceOrphans(destination: string, count: number): Promise<void>;
 }
 
 export interface AnnouncerDeps {
@@ -23,16 +26,20 @@ export interface AnnouncerDeps {
   nudge(destination: string): void;
 }
 
-export function createAnnouncer(deps: AnnouncerDeps): Announcer {
-  const { store, health, clock, newId, log } = deps;
+/** A destination that seems well may be about to fail as well; the next one is called upon in time for the first minute. */
+const fallbackAfterMs = 30_000;
+const why = "a notice of Tocsin itself";
 
-  /** Another account first: the same bot that was thrown out of one chat may be out of all. */
-  function chooseTarget(about: Destination): Destination | undefined {
-    const others = deps.destinations.filter((other) => other.name !== about.name && isWell(other));
-    return (
-      others.find((other) => accountOf(other) !== accountOf(about) || accountOf(other) === undefined) ??
-      others[0]
-    );
+export function createAnnouncer(deps: AnnouncerDeps): Announcer {
+  const { store, health, clock, newId, log, destinations } = deps;
+
+  /** Those that can be told, another account first: the bot that was thrown out of one chat may be out of all. */
+  function chooseTargets(concerned: Destination[]): Destination[] {
+    const accounts = new Set(concerned.map(accountOf));
+    const others = destinations.filter((other) => !concerned.includes(other) && isWell(other));
+    const isElsewhere = (other: Destination) =>
+      accountOf(other) === undefined || !accounts.has(accountOf(other));
+    return [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
   }
 
   function isWell(destination: Destination): boolean {
@@ -41,104 +48,67 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     return account === "ok" && (own === "ok" || own === "degraded");
   }
 
+  async function post(facts: AlertFacts, [target, second]: Destination[]): Promise<void> {
+    const now = clock.now();
+    if (!target) log.error("notice.nowhere", { title: facts.title });
+    await store.recordNotice({
+      id: newId(),
+      at: now,
+      facts,
+      decisions: [
+        target
+          ? { route: "notices", destination: target.name, result: "deliver", reason: why }
+          : {
+              route: "notices",
+              result: "skipped",
+              reason: "no other destination works that could be told",
+            },
+      ],
+      deliveries: target ? planDeliveries(target, second, now) : [],
+    });
+    if (target) deps.nudge(target.name);
+  }
+
+  async function announce(status: DestinationStatus, concerned: Destination[]): Promise<void> {
+    const targets = chooseTargets(concerned);
+    const due = planNotice(status, targets.length > 0, clock.now());
+    if (due === undefined) return;
+    const names = concerned.map(({ name }) => name);
+    if (due.tell !== undefined) await post(writeNotice(due.tell, status, names), targets);
+    health.noteAnnounced(status.name, due.announced);
+  }
+
   return {
-    async announce({ destination, before, after }) {
-      const worse = isAnnounced(after.health);
-      if (worse === isAnnounced(before.health) && !(worse && after.health !== before.health)) return;
-      if (!worse && after.announcedAt === undefined) return;
-      const facts = factsOf(destination, before, after);
-      const target = chooseTarget(destination);
-      const now = clock.now();
-      if (!target) log.error("notice.nowhere", { destination: after.name, title: facts.title });
-      await health.noteAnnounced(after, worse ? now : undefined);
-      await store.recordNotice({
-        id: newId(),
-        at: now,
-        facts,
-        decisions: [
-          target
-            ? {
-                route: "notices",
-                destination: target.name,
-                result: "deliver",
-                reason: "a notice of Tocsin itself",
-              }
-            : {
-                route: "notices",
-                result: "skipped",
-                reason: "no other destination works that could be told",
-              },
-        ],
-        deliveries: target ? planNotice(target, now) : [],
-      });
-      if (target) deps.nudge(target.name);
+    async announceChanges() {
+      const accounts = new Map<string, { status: DestinationStatus; concerned: Destination[] }>();
+      for (const destination of destinations) {
+        await announce(health.of(destination), [destination]);
+        const status = health.ofAccount(destination);
+        if (status === undefined) continue;
+        const known = accounts.get(status.name);
+        if (known) known.concerned.push(destination);
+        else accounts.set(status.name, { status, concerned: [destination] });
+      }
+      for (const { status, concerned } of accounts.values()) await announce(status, concerned);
     },
+    announceOrphans: (destination, count) => post(writeOrphanNotice(destination, count), chooseTargets([])),
   };
 }
 
-function isAnnounced(health: DestinationHealth): boolean {
-  return health === "down" || health === "dead" || health === "paused";
-}
-
-function planNotice(target: Destination, now: number): PlannedDelivery[] {
+function planDeliveries(
+  target: Destination,
+  second: Destination | undefined,
+  now: number,
+): PlannedDelivery[] {
   return recipientsOf(target).map((recipient) => ({
     destination: target.name,
     channel: target.type,
     recipient,
     route: "notices",
     state: "queued",
-    reason: "a notice of Tocsin itself",
+    reason: why,
     dueAt: now,
     updates: "new",
+    ...(second && { fallback: { to: second.name, at: now + fallbackAfterMs } }),
   }));
-}
-
-function factsOf(destination: Destination, before: DestinationStatus, after: DestinationStatus): AlertFacts {
-  const what =
-    after.name === destination.name ? destination.name : `${destination.name} and all that share its account`;
-  const worse = isAnnounced(after.health);
-  return {
-    title: worse ? titleOf(after, what) : `${what} works again`,
-    text: worse
-      ? adviceOf(after)
-      : "Alerts are delivered there again. Those that could not be are on the page.",
-    severity: worse ? "critical" : "info",
-    status: worse ? "firing" : "resolved",
-    format: "empty",
-    alertKey: `tocsin:destination:${after.name}`,
-    source: "Tocsin",
-    fields: [
-      { name: "destination", value: destination.name },
-      { name: "reason", value: worse ? after.reason : before.reason },
-    ],
-    notes: [],
-  };
-}
-
-function titleOf(status: DestinationStatus, what: string): string {
-  switch (status.health) {
-    case "dead":
-      return `${what} cannot be reached: alerts for it fail`;
-    case "paused":
-      return `${what} is paused: the account was refused, alerts wait`;
-    case "down":
-      return `${what} does not answer: alerts wait`;
-    case "ok":
-    case "degraded":
-      return `${what} works again`;
-  }
-}
-
-function adviceOf(status: DestinationStatus): string {
-  switch (status.health) {
-    case "dead":
-      return "Add the bot (or the address) again and give it the right to write, then resend one alert from the page: that is tried at once. Tocsin asks by itself once a day.";
-    case "paused":
-      return "Put the right credentials into the configuration and restart Tocsin. Alerts wait meanwhile for up to 24 hours.";
-    case "down":
-      return "Tocsin goes on trying; what waits is told as a digest when it answers again.";
-    case "ok":
-    case "degraded":
-      return "";
-  }
 }

@@ -55,13 +55,15 @@ export function createPacer(records: PaceRecord[]): Pacer {
     },
 
     take(keys, now) {
-      return keys.map(({ key, pace }) => {
+      return keys.flatMap(({ key, pace }) => {
         const record = recordOf(key);
-        const keep = Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0);
-        const sentAt = keep === 0 ? [] : [...record.sentAt, now].slice(-Math.ceil(keep));
-        const next = { ...record, sentAt };
+        const bound = Math.ceil(Math.max(pace.perMinute ?? 0, pace.perSecond ?? 0));
+        // Two destinations may name one chat and bound it differently: the one with less to remember forgets nothing.
+        const keep = Math.max(bound, record.sentAt.length);
+        if (keep === 0) return [];
+        const next = { ...record, sentAt: [...upTo(record.sentAt, now), now].slice(-keep) };
         known.set(key, next);
-        return next;
+        return [next];
       });
     },
 
@@ -77,11 +79,13 @@ export function createPacer(records: PaceRecord[]): Pacer {
 
 /** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */
 export function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
-  return Math.max(
-    now,
-    freeInWindow(sentAt, pace.perSecond, 1000),
-    freeInWindow(sentAt, pace.perMinute, 60_000),
-  );
+  const past = upTo(sentAt, now);
+  return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
+}
+
+/** Calls that lie ahead were made before the clock was set back; waiting for their windows could take as long as the step. */
+function upTo(sentAt: number[], now: number): number[] {
+  return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now);
 }
 
 function freeInWindow(sentAt: number[], bound: number | undefined, windowMs: number): number {

@@ -8,73 +8,119 @@ export interface ClaimLimits {
   canEdit: boolean;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
+  /** Set when more are due than were listed: from this time on some are missing. */
+  cutAt?: number;
 }
 
-/** What to tell next. `single` may hold several deliveries of one alert key: the newest is told, with a count of the rest. */
+/**
+ * What to tell next, the newest first. `single` may hold several deliveries of one alert key: the newest is told, with a
+ * count of the rest.
+ */
 export type ClaimPlan =
   | { kind: "single"; deliveries: DueDelivery[] }
   | { kind: "digest"; deliveries: DueDelivery[]; reason: DigestReason; digestId?: string };
 
 const oneMinuteMs = 60_000;
+/** A network that goes down takes many destinations with it; more notices than this are told together. */
+const fewNotices = 3;
 
 /**
- * Chooses among the deliveries of one destination that are due now. Pure. In this order:
- * what a person asked for by hand and what the relay has to say itself; what was begun (a digest to repeat, the parts of
- * a long message); what is stale; what is too much; one alert, the oldest first, or the newest first when all are late.
+ * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In this
+ * order: what a person asked for by hand; what the relay has to say itself; what was begun or perhaps told already (the
+ * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
+ * when all are late.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  const byHand = due.find((delivery) => !isDigestible(delivery));
+  const byHand = due.find(isByHand);
   if (byHand) return { kind: "single", deliveries: [byHand] };
-  const recipient = due[0]?.recipient;
-  const waiting = due.filter((delivery) => delivery.recipient === recipient);
-  return planBegun(waiting) ?? planTogether(waiting, limits, now) ?? planOne(waiting, limits, now);
+  const notice = due.find((delivery) => delivery.purpose === "notice");
+  const first = notice ?? due[0];
+  const waiting = due.filter(
+    (delivery) => delivery.recipient === first?.recipient && (!notice || delivery.purpose === "notice"),
+  );
+  const begun = planBegun(waiting, limits);
+  if (begun?.kind !== "digest" || limits.cutAt !== begun.deliveries[0]?.dueAt)
+    return begun ?? planNew(waiting, limits, now);
+  // Part of that digest may lie beyond what was listed. Others go first and make room; failing that, what is here goes
+  // under an id of its own, since a receiver that knows the id would take the rest for the same message.
+  const others = waiting.filter((delivery) => !isBegun(delivery));
+  return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
-function isDigestible(delivery: DueDelivery): boolean {
-  return delivery.purpose === "alert" || delivery.purpose === "fallback";
+export function isByHand(delivery: Pick<DueDelivery, "purpose">): boolean {
+  return delivery.purpose === "resend" || delivery.purpose === "test";
 }
 
-/** What may have reached a reader in part, or perhaps as a whole, is told again as the same message. */
-function planBegun(waiting: DueDelivery[]): ClaimPlan | undefined {
-  const begun = waiting.find(
-    (delivery) => delivery.progress.refs.length > 0 && delivery.digestId === undefined,
-  );
-  if (begun) return { kind: "single", deliveries: [begun] };
-  const first = waiting.find(
-    (delivery) =>
-      delivery.digestId !== undefined && (delivery.ambiguous > 0 || delivery.progress.refs.length > 0),
-  );
+/** Too old to ping anybody, by the freshness that its route asks for. */
+export function isStale(delivery: DueDelivery, now: number): boolean {
+  return delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs;
+}
+
+/** Some of it, or perhaps all, has reached a reader. */
+function isBegun(delivery: DueDelivery): boolean {
+  return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
+}
+
+/** What was begun is told again as the same message about the same alerts. Those of one message became due at one moment. */
+function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
+  const first = waiting.find(isBegun);
   if (!first) return undefined;
   const { digestId } = first;
-  const deliveries = waiting.filter((delivery) => delivery.digestId === digestId);
+  if (digestId === undefined) {
+    const isTogether = (other: DueDelivery) =>
+      other === first || (limits.canEdit && isBegun(other) && isSameMessage(other, first));
+    return { kind: "single", deliveries: newestFirst(waiting.filter(isTogether)) };
+  }
+  const deliveries = newestFirst(waiting.filter((delivery) => delivery.digestId === digestId));
   return { kind: "digest", deliveries, digestId, reason: first.progress.digestReason ?? "burst" };
 }
 
-function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  const quiet = waiting.filter((delivery) => delivery.state === "held");
-  if (quiet.length > 1) return { kind: "digest", deliveries: quiet, reason: "quiet_hours" };
-  const stale = waiting.filter(
-    (delivery) => delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs,
+function isSameMessage(one: DueDelivery, other: DueDelivery): boolean {
+  return (
+    one.digestId === undefined &&
+    one.updates !== "new" &&
+    other.updates !== "new" &&
+    one.alertKey === other.alertKey &&
+    one.dueAt === other.dueAt &&
+    one.ambiguous === other.ambiguous &&
+    one.progress.refs[0] === other.progress.refs[0]
   );
-  if (stale.length > 1) return { kind: "digest", deliveries: stale, reason: "stale" };
+}
+
+function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  if (waiting[0]?.purpose === "notice") {
+    return waiting.length > fewNotices
+      ? { kind: "digest", deliveries: newestFirst(waiting), reason: "burst" }
+      : { kind: "single", deliveries: waiting.slice(0, 1) };
+  }
+  return planTogether(waiting, limits, now) ?? planOne(waiting, limits, now);
+}
+
+function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const quiet = waiting.filter(
+    (delivery) => delivery.state === "held" || delivery.progress.digestReason === "quiet_hours",
+  );
+  if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
+  const stale = waiting.filter((delivery) => isStale(delivery, now));
+  if (stale.length > 1) return { kind: "digest", deliveries: newestFirst(stale), reason: "stale" };
   if (waiting.length <= limits.digestOver) return undefined;
-  return { kind: "digest", deliveries: waiting, reason: limits.afterOutage ? "outage" : "burst" };
+  const reason = limits.afterOutage ? "outage" : "burst";
+  return { kind: "digest", deliveries: newestFirst(waiting), reason };
 }
 
 function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const oldest = waiting[0];
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
-  const first = late ? newestOf(waiting) : oldest;
+  const first = late ? (newestFirst(waiting)[0] ?? oldest) : oldest;
   if (!limits.canEdit || first.updates === "new") return { kind: "single", deliveries: [first] };
   const sameKey = waiting.filter(
     (delivery) =>
       delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",
   );
-  const newest = newestOf(sameKey);
-  return { kind: "single", deliveries: [newest, ...sameKey.filter((delivery) => delivery !== newest)] };
+  return { kind: "single", deliveries: newestFirst(sameKey) };
 }
 
-function newestOf(deliveries: DueDelivery[]): DueDelivery {
-  return deliveries.reduce((newest, delivery) => (delivery.alertSeq > newest.alertSeq ? delivery : newest));
+function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
+  return [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
 }

@@ -56,7 +56,9 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
 }
 
 function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefined {
-  const quick = input.now - thread.lastNewAt < quickRepeatMs;
+  const sinceMs = input.now - thread.lastNewAt;
+  // Negative after the clock was set back: who knows how long ago it was, so somebody is told.
+  const quick = sinceMs >= 0 && sinceMs < quickRepeatMs;
   return quick && input.canEdit && !isWorse(input, thread) ? [editOf(thread)] : undefined;
 }
 

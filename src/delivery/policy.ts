@@ -18,7 +18,12 @@ export interface DeliveryHistory {
   moves: number;
   /** It is told together with others. */
   inDigest: boolean;
+  /** A person asked for it and looks on: a resend or a test. */
+  byHand: boolean;
 }
+
+/** When the other side asks for patience without saying how much. */
+const defaultPatienceMs = 5_000;
 
 /** A group may be upgraded, and its id may have been stale before; more hops than this are a loop. */
 const maxMoves = 3;
@@ -34,7 +39,7 @@ const maxMoves = 3;
  * | retry | on the schedule; failed when it is used up |
  * | rejected: message | once more as plain text; then failed |
  * | rejected: recipient, destination | failed |
- * | rejected: account | waits until the account is accepted again |
+ * | rejected: account | waits until the account is accepted again; what a person asked for by hand fails |
  * | ambiguous | `retry`: later, marked, at most so often, then held; `hold`: held |
  */
 export function decideNext(
@@ -71,10 +76,10 @@ function decideRetry(
     return { state: "waiting", reason: outcome.detail, dueAt: now };
   }
   const schedule = scheduleOf(history.channel, settings);
-  const asked = now + (outcome.waitMs ?? 0);
   if (outcome.countsAsAttempt === false) {
-    return withinLifetime(asked, outcome.detail, history, schedule);
+    return withinLifetime(now + (outcome.waitMs ?? defaultPatienceMs), outcome.detail, history, schedule);
   }
+  const asked = now + (outcome.waitMs ?? 0);
   const wait = waitAfter(history.attempts + 1, schedule, settings.jitter, random);
   if (wait === undefined)
     return { state: "failed", reason: `gave up after ${history.attempts + 1} tries: ${outcome.detail}` };
@@ -114,6 +119,8 @@ function decideRejected(
       }
       return { state: "failed", reason: outcome.detail };
     case "account":
+      // Waiting would be tried again at once, since what is asked for by hand does not stop at a pause.
+      if (history.byHand) return { state: "failed", reason: outcome.detail };
       return {
         state: "waiting",
         reason: `waits until the account is accepted again: ${outcome.detail}`,

@@ -2,8 +2,9 @@ import type { Clock } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
 import type { Random } from "../core/ports.ts";
-import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type { Destination } from "../core/rules.ts";
 import type { Store } from "../core/store.ts";
+import { isByHand } from "./plan-claim.ts";
 import { decideNext } from "./policy.ts";
 
 export interface RecoveryDeps {
@@ -13,7 +14,6 @@ export interface RecoveryDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  planFallback(destination: string, insteadOf: string): PlannedDelivery[];
 }
 
 /**
@@ -41,12 +41,13 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
         form: delivery.form,
         moves: delivery.progress.moves ?? 0,
         inDigest: delivery.digestId !== undefined,
+        byHand: isByHand(delivery),
       },
       settings,
       now,
       random,
     );
-    await store.recordAttempt(
+    return store.recordAttempt(
       {
         token: delivery.token,
         deliverySeqs: [delivery.seq],
@@ -61,13 +62,13 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
         countsAsAttempt: true,
         progress,
         next,
-        fallbacks: [],
       },
       [],
     );
   });
-  await Promise.all(settling);
+  const results = await Promise.all(settling);
   if (abandoned.length === 0) return;
   log.warn("delivery.recovered", { count: abandoned.length });
-  if (all) await settleAbandoned(deps, all);
+  // They come in batches; one that settles nothing would come again for ever.
+  if (all && results.includes("recorded")) await settleAbandoned(deps, all);
 }

@@ -6,17 +6,19 @@ import type { Telling } from "../core/telling.ts";
 import { type Claim, type ClaimSession, openClaimSession, type SessionDeps } from "./claim-session.ts";
 import { createClaimWriter } from "./claim-writer.ts";
 import type { Composer } from "./compose.ts";
+import type { PayloadReader } from "./payloads.ts";
 import { planUpdate, type UpdateStep } from "./plan-update.ts";
 import { threadAfter } from "./thread-after.ts";
 
 export interface TellerDeps extends SessionDeps {
   store: Pick<Store, "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts">;
+  payloads: PayloadReader;
   channel: Channel;
   composer: Composer;
 }
 
 export interface Teller {
-  /** Makes the calls of a claim and records each. Ends when the claim is settled or given back; rejects only if the store does. */
+  /** Makes the calls of a claim and records each. Ends when the claim is settled or given back; rejects if the store does. */
   tell(claim: Claim, stop: AbortSignal): Promise<void>;
 }
 
@@ -26,12 +28,11 @@ type Course = "settled" | "next" | "impossible";
 type EditStep = Extract<UpdateStep, { action: "edit" }>;
 
 export function createTeller(deps: TellerDeps): Teller {
-  const { store, channel, destination, clock } = deps;
+  const { store, channel, destination, clock, log } = deps;
   const writer = createClaimWriter({ ...deps, destination });
 
   async function tellAlert(session: ClaimSession): Promise<void> {
-    const { claim, progress } = session;
-    const [newest] = claim.deliveries;
+    const [newest] = session.claim.deliveries;
     const thread = await findThread(newest);
     const steps = planUpdate({
       policy: isUpdatable(newest) ? newest.updates : "new",
@@ -49,8 +50,7 @@ export function createTeller(deps: TellerDeps): Teller {
       if (course === "settled") return;
     }
     // The one step was an edit that cannot be done, so the alert answers the message that it could not change.
-    if (thread) await send(session, { action: "reply", ref: thread.rootRef }, thread);
-    else await sendParts(session, { action: "send" }, writer.alert(claim, progress, undefined), undefined);
+    await send(session, thread ? { action: "reply", ref: thread.rootRef } : { action: "send" }, thread);
   }
 
   function findThread(newest: ClaimedDelivery): Promise<Thread | undefined> {
@@ -67,7 +67,7 @@ export function createTeller(deps: TellerDeps): Teller {
   ): Promise<Course> {
     const { claim, progress } = session;
     const begun = progress.refs.length > 0;
-    const messages = thread && !begun ? await editedMessages(claim, step, thread) : undefined;
+    const messages = thread && !begun ? await editedMessages(session, step, thread) : undefined;
     const [message] = messages ?? [];
     if (messages?.length !== 1 || !message || !channel.edit) return settles ? "impossible" : "next";
     if (!(await session.takeSlot())) return "settled";
@@ -91,29 +91,31 @@ export function createTeller(deps: TellerDeps): Teller {
   }
 
   async function editedMessages(
-    claim: Claim,
+    session: ClaimSession,
     step: EditStep,
     thread: Thread,
   ): Promise<Message[] | undefined> {
-    if (step.shows === "self") return writer.alert(claim, { refs: [] }, historyOf(step, thread, claim));
+    const { claim } = session;
+    if (step.shows === "self")
+      return write(session, () => writer.alert(claim, { refs: [] }, historyOf(step, thread, claim)));
     const root = await store.findAlertFacts(thread.rootAlertSeq);
-    return root && writer.resolved(claim, { ...root, seq: thread.rootAlertSeq }, thread);
-  }
-
-  function send(session: ClaimSession, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
-    const { claim, progress } = session;
-    const messages = writer.alert(claim, progress, historyOf(step, thread, claim));
-    return sendParts(session, step, messages, thread);
+    return (
+      root && write(session, () => writer.resolved(claim, { ...root, seq: thread.rootAlertSeq }, thread))
+    );
   }
 
   /** Sends what is not yet delivered of the parts. */
-  async function sendParts(
-    session: ClaimSession,
-    step: UpdateStep,
-    messages: Message[],
-    thread: Thread | undefined,
-  ): Promise<Course> {
+  async function send(session: ClaimSession, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
     const { progress, claim } = session;
+    const messages = write(session, () =>
+      claim.digest
+        ? writer.digest(claim, progress)
+        : writer.alert(claim, progress, historyOf(step, thread, claim)),
+    );
+    if (messages === undefined) {
+      await session.record({ action: "send", part: 1, parts: 1 }, unwritable, { settles: true });
+      return "settled";
+    }
     const replyTo = step.action === "send" ? undefined : step.ref;
     const action = replyTo === undefined ? "send" : "reply";
     while (progress.refs.length < messages.length) {
@@ -138,15 +140,41 @@ export function createTeller(deps: TellerDeps): Teller {
     return "settled";
   }
 
+  /** `undefined` when it cannot be written in any form; that is a defect of ours, and no reason to keep the rest waiting. */
+  function write(session: ClaimSession, make: () => Message[]): Message[] | undefined {
+    try {
+      return make();
+    } catch (error) {
+      const alert = session.claim.deliveries[0].alertId;
+      log.error("delivery.unwritable", { alert, error: String(error).slice(0, 300) });
+      return undefined;
+    }
+  }
+
   return {
-    async tell(claim, stop) {
-      const session = openClaimSession(claim, stop, deps);
-      if (!claim.digest) return tellAlert(session);
-      session.progress.digestReason = claim.digest.reason;
-      await sendParts(session, { action: "send" }, writer.digest(claim, session.progress), undefined);
+    async tell(claimed, stop) {
+      const session = openClaimSession(claimed, stop, deps);
+      try {
+        await deps.payloads.fill(claimed.deliveries);
+        if (claimed.digest) {
+          session.progress.digestReason = claimed.digest.reason;
+          await send(session, { action: "send" }, undefined);
+        } else await tellAlert(session);
+      } catch (error) {
+        // What cannot be given back either returns by its lease.
+        await session.giveBack().catch(() => {});
+        throw error;
+      }
     },
   };
 }
+
+const unwritable: Outcome = {
+  kind: "rejected",
+  scope: "message",
+  reason: "render_failed",
+  detail: "the message could not be written, which is a defect of Tocsin; its log says more",
+};
 
 function editOn(
   channel: Channel,

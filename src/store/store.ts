@@ -33,6 +33,7 @@ const onWriter = [
   "listFallbacksDue",
   "callFallbacks",
   "addDeliveries",
+  "listOrphans",
   "failOrphans",
   "findThread",
   "findAlertFacts",
@@ -53,6 +54,7 @@ const onReader = [
   "latestVersion",
   "countAlerts",
   "countByDestination",
+  "findRequests",
 ] as const satisfies TransactionName[];
 
 type DriverMethods = Pick<StoreDriver, "onChange" | "health" | "maintain" | "backup" | "close">;

@@ -76,6 +76,9 @@ CREATE INDEX deliveries_by_state ON deliveries (state, alert_seq);
 CREATE INDEX deliveries_by_destination ON deliveries (destination, alert_seq);
 CREATE INDEX deliveries_by_destination_state ON deliveries (destination, state, alert_seq);
 CREATE INDEX deliveries_due ON deliveries (destination, due_at, seq) WHERE due_at IS NOT NULL;
+-- What a person asked for is found at once behind any backlog.
+CREATE INDEX deliveries_urgent ON deliveries (destination, due_at, seq)
+  WHERE due_at IS NOT NULL AND purpose IN ('resend', 'test', 'notice');
 CREATE INDEX deliveries_claimed ON deliveries (lease_until) WHERE claim_token IS NOT NULL;
 CREATE INDEX deliveries_fallback ON deliveries (fallback_at) WHERE fallback_at IS NOT NULL;
 

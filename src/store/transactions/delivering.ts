@@ -1,6 +1,7 @@
 import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
 import type {
+  AlertRequest,
   AttemptRecord,
   ClaimedDelivery,
   ClaimInput,
@@ -23,6 +24,10 @@ export function createDelivering(context: TransactionContext) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const due = db.prepare<[string, number, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ? ORDER BY d.due_at, d.seq LIMIT ?`,
+  );
+  const urgentlyDue = db.prepare<[string, number, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
+       AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq LIMIT ?`,
   );
   const nextDue = db
     .prepare<[string], number | null>(
@@ -69,10 +74,26 @@ export function createDelivering(context: TransactionContext) {
   const fallbacksDue = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
   );
+  const orphans = db.prepare<[string, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.due_at IS NOT NULL
+       AND d.destination NOT IN (SELECT value FROM json_each(?)) ORDER BY d.destination, d.due_at, d.seq LIMIT ?`,
+  );
+  const requestOf = db.prepare<[number], { request_seq: number; item: number }>(
+    "SELECT request_seq, item FROM alerts WHERE seq = ? AND request_seq IS NOT NULL",
+  );
+  const requestBody = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
+    "SELECT content_type, body FROM requests WHERE seq = ?",
+  );
   const takeFallback = db.prepare<[number], { alert_seq: number; destination: string }>(
     `UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL WHERE seq = ? AND fallback_to IS NOT NULL
      RETURNING alert_seq, destination`,
   );
+  const hasFallback = db
+    .prepare<[number, string, string, string], number>(
+      `SELECT 1 FROM deliveries WHERE alert_seq = ? AND destination = ? AND recipient = ? AND instead_of = ?
+         AND purpose = 'fallback'`,
+    )
+    .pluck();
   const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
 
   function apply(seq: number, next: NextStep, record: AttemptRecord): void {
@@ -96,14 +117,24 @@ export function createDelivering(context: TransactionContext) {
     for (const { deliverySeq, planned } of fallbacks) {
       const row = takeFallback.get(deliverySeq);
       if (row === undefined) continue;
-      for (const delivery of planned)
+      for (const delivery of planned) {
+        const { destination, recipient } = delivery;
+        if (hasFallback.get(row.alert_seq, destination, recipient, row.destination) !== undefined) continue;
         insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
+      }
     }
   }
 
   return {
-    listDue: (destination: string, now: number, limit: number): DueDelivery[] =>
-      due.all(destination, now, limit).map(toDueDelivery),
+    listDue(destination: string, now: number, limit: number): DueDelivery[] {
+      const rows = due.all(destination, now, limit);
+      // With fewer all are listed already, and planning finds the urgent ones among them.
+      if (rows.length < limit) return rows.map(toDueDelivery);
+      const urgent = urgentlyDue.all(destination, now, limit);
+      const seqs = new Set(urgent.map((row) => row.seq));
+      const others = rows.filter((row) => !seqs.has(row.seq));
+      return [...urgent, ...others].slice(0, limit).map(toDueDelivery);
+    },
 
     nextDueAt: (destination: string): number | undefined => nextDue.get(destination) ?? undefined,
 
@@ -183,6 +214,29 @@ export function createDelivering(context: TransactionContext) {
     listFallbacksDue: (now: number): DueDelivery[] => fallbacksDue.all(now).map(toDueDelivery),
 
     callFallbacks,
+
+    listOrphans: (known: string[], limit: number): DueDelivery[] =>
+      orphans.all(JSON.stringify(known), limit).map(toDueDelivery),
+
+    findRequests(alertSeqs: number[], maxBytes: number): AlertRequest[] {
+      const requests = new Map<number, AlertRequest>();
+      let bytes = 0;
+      for (const seq of alertSeqs) {
+        const alert = requestOf.get(seq);
+        if (alert === undefined) continue;
+        let request = requests.get(alert.request_seq);
+        if (request === undefined) {
+          const row = requestBody.get(alert.request_seq);
+          if (row === undefined) continue;
+          bytes += row.body.length;
+          if (bytes > maxBytes && requests.size > 0) break;
+          request = { contentType: row.content_type ?? undefined, body: row.body, alerts: [] };
+          requests.set(alert.request_seq, request);
+        }
+        request.alerts.push({ seq, item: alert.item });
+      }
+      return [...requests.values()];
+    },
 
     addDeliveries(
       alertSeq: number,

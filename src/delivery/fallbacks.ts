@@ -1,0 +1,44 @@
+import type { Clock } from "../core/clock.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type { DueDelivery, FallbackCall } from "../core/store.ts";
+
+/** Makes what the destination that stands by is to deliver. A fallback has no fallback of its own. */
+export interface Fallbacks {
+  /** One call for each of these deliveries that has a fallback which was not called yet. */
+  callsFor(deliveries: Pick<DueDelivery, "seq" | "destination" | "fallbackTo">[]): FallbackCall[];
+  /** To be said once the store has them. */
+  called(calls: FallbackCall[]): void;
+}
+
+export function createFallbacks(deps: {
+  destinations: Map<string, Destination>;
+  clock: Clock;
+  nudge(destination: string): void;
+}): Fallbacks {
+  function plan(to: string, insteadOf: string): PlannedDelivery[] {
+    const destination = deps.destinations.get(to);
+    if (!destination) return [];
+    return recipientsOf(destination).map((recipient) => ({
+      destination: to,
+      channel: destination.type,
+      recipient,
+      route: "fallback",
+      state: "queued",
+      reason: `instead of ${insteadOf}`,
+      dueAt: deps.clock.now(),
+      updates: "auto",
+    }));
+  }
+
+  return {
+    callsFor: (deliveries) =>
+      deliveries.flatMap(({ seq, destination, fallbackTo }) =>
+        fallbackTo === undefined ? [] : [{ deliverySeq: seq, planned: plan(fallbackTo, destination) }],
+      ),
+    called(calls) {
+      const names = new Set(calls.flatMap((call) => call.planned.map((planned) => planned.destination)));
+      for (const name of names) deps.nudge(name);
+    },
+  };
+}
