@@ -1,0 +1,192 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startSandbox } from "../sandbox/service-fixture.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const publicUrl = "http://127.0.0.1:9";
+const secret = "setup-hook-kS93jdLwm2PzQe81";
+
+async function startWorld() {
+  const fixture = await startSandbox();
+  const { sandbox } = fixture;
+  onTestFinished(() => sandbox.close());
+  const dataDir = makeTempFolder();
+  const env: Record<string, string> = {
+    DATA_DIR: dataDir,
+    PUBLIC_URL: publicUrl,
+    WEBHOOK_SECRET: secret,
+    ALERTING_URL: sandbox.alertingUrl,
+    ALERTING_API_KEY: sandbox.apiKey,
+  };
+  const outputs = async () => {
+    const { body } = await fixture.call(`${sandbox.alertingUrl}/account`);
+    return (
+      body as { data: { alertOutputs: { webhookUrl: string | null; messengerChannelId: string | null } } }
+    ).data.alertOutputs;
+  };
+  const setOutputs = (change: object) =>
+    fixture.call(`${sandbox.alertingUrl}/account`, {
+      method: "PUT",
+      headers: { authorization: sandbox.apiKey, "content-type": "application/json" },
+      body: JSON.stringify(change),
+    });
+  const setup = (argv: string[] = [], changes: Record<string, string> = {}) =>
+    runTocsin(["setup", ...argv], { env: { ...env, ...changes }, cwd: dataDir });
+  return { fixture, sandbox, dataDir, env, outputs, setOutputs, setup };
+}
+
+const hookUrl = `${publicUrl}/hooks/${secret}`;
+
+describe("tocsin setup", () => {
+  it("registers the relay's own hook, leaves the channel alone, and reads back", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setOutputs({ messengerChannelId: "-100555" });
+    const run = await setup(["--json"]);
+    expect(run.status).toBe(0);
+    expect(run.json().data).toMatchObject({ result: "changed", changed: true, before: { webhookUrl: null } });
+    expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: "-100555" });
+  });
+
+  it("shows before and after, and never the secret", async () => {
+    const { setup } = await startWorld();
+    const run = await setup();
+    expect(run.stdout).toContain("none");
+    expect(run.stdout).toContain(`${publicUrl}/hooks/***`);
+    expect(run.stdout + run.stderr).not.toContain(secret);
+  });
+
+  it("changes nothing with --dry-run", async () => {
+    const { setup, outputs, dataDir } = await startWorld();
+    const run = await setup(["--dry-run", "--channel", "-100777", "--json"]);
+    expect(run.json().data).toMatchObject({
+      result: "dry-run",
+      changed: false,
+      after: { messengerChannelId: "-100777" },
+    });
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+    expect(existsSync(join(dataDir, "outputs-before-setup.json"))).toBe(false);
+  });
+
+  it("sets and clears the messenger channel when asked", async () => {
+    const { setup, outputs } = await startWorld();
+    await setup(["--channel", "-100777"]);
+    expect((await outputs()).messengerChannelId).toBe("-100777");
+    await setup(["--no-channel"]);
+    expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: null });
+  });
+
+  it("refuses a channel id that does not start with -, before anything is asked or changed", async () => {
+    const { setup, outputs } = await startWorld();
+    const run = await setup(["--channel", "100777"]);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain("-100777");
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+  });
+
+  it("says that nothing has to change the second time", async () => {
+    const { setup } = await startWorld();
+    await setup();
+    expect((await setup(["--json"])).json().data).toMatchObject({ result: "unchanged", changed: false });
+  });
+
+  it("refuses to replace somebody else's address unless told to, and puts it back with --restore", async () => {
+    const { setup, outputs, setOutputs, dataDir } = await startWorld();
+    await setOutputs({ webhookUrl: "https://other.example.com/in/abc", messengerChannelId: "-100555" });
+    const refused = await setup();
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain("--take-over");
+    expect((await outputs()).webhookUrl).toBe("https://other.example.com/in/abc");
+
+    expect((await setup(["--take-over", "--no-channel"])).status).toBe(0);
+    expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: null });
+    const kept = join(dataDir, "outputs-before-setup.json");
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    expect(readFileSync(kept, "utf8")).toContain("other.example.com");
+
+    expect((await setup(["--restore", "--json"])).json().data).toMatchObject({ result: "restored" });
+    expect(await outputs()).toEqual({
+      webhookUrl: "https://other.example.com/in/abc",
+      messengerChannelId: "-100555",
+    });
+    expect((await setup(["--restore"])).status).toBe(1);
+  });
+
+  it("keeps what was there first, also when it is run again", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setOutputs({ webhookUrl: "https://other.example.com/in/abc" });
+    await setup(["--take-over"]);
+    await setup(["--channel", "-100777"]);
+    await setup(["--restore"]);
+    expect(await outputs()).toEqual({
+      webhookUrl: "https://other.example.com/in/abc",
+      messengerChannelId: null,
+    });
+  });
+
+  it("registers a new secret with --rotate-secret, as its own and without --take-over", async () => {
+    const { setup, outputs } = await startWorld();
+    await setup([], { WEBHOOK_SECRET: "" });
+    const first = (await outputs()).webhookUrl;
+    const run = await setup(["--rotate-secret"], { WEBHOOK_SECRET: "" });
+    expect(run.status).toBe(0);
+    const second = (await outputs()).webhookUrl;
+    expect(second).toMatch(/^http:\/\/127\.0\.0\.1:9\/hooks\/[\w-]{22,}$/);
+    expect(second).not.toBe(first);
+  });
+
+  it("does not rotate a secret that comes from the environment", async () => {
+    const { setup } = await startWorld();
+    const run = await setup(["--rotate-secret"]);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain("WEBHOOK_SECRET");
+  });
+});
+
+describe("when the service or the configuration is not right", () => {
+  const oneLine = (text: string) =>
+    text
+      .trim()
+      .split("\n")
+      .filter((line) => !line.startsWith("hint:"));
+
+  it.each([
+    ["a wrong key", { ALERTING_API_KEY: "not-the-key-of-anybody" }, 1, /refused|unauthori[sz]ed|key/i],
+    ["a missing key", { ALERTING_API_KEY: "" }, 2, /ALERTING_API_KEY is not set/],
+    ["an unreachable service", { ALERTING_URL: "http://127.0.0.1:60999" }, 1, /reach|connect|listen/i],
+    ["no public address", { PUBLIC_URL: "" }, 2, /PUBLIC_URL is not set/],
+  ])("says %s in one line and changes nothing", async (_name, changes, status, words) => {
+    const { setup, outputs } = await startWorld();
+    const run = await setup([], changes);
+    expect(run.status).toBe(status);
+    const lines = oneLine(run.stderr).filter((line) => line.startsWith("error:"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(words);
+    expect(run.stderr).not.toMatch(/\n\s+at /);
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+  });
+
+  it("says that the key has expired", async () => {
+    const { setup, sandbox, fixture } = await startWorld();
+    await sandbox.setKey(sandbox.apiKey, fixture.now() - 1_000);
+    const run = await setup();
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/expired|refused|key/i);
+  });
+
+  it("fails when the service answers the change with an error", async () => {
+    const { setup, sandbox, outputs } = await startWorld();
+    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+    const run = await setup();
+    expect(run.status).toBe(1);
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+  });
+
+  it("goes on, with a warning, when nothing answers at the hook from here", async () => {
+    const { setup } = await startWorld();
+    const run = await setup();
+    expect(run.status).toBe(0);
+    expect(run.stderr).toContain("warning:");
+  });
+});

@@ -1,0 +1,277 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import { createIdSource, idPattern } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { Secret } from "../../src/core/secret.ts";
+import type { IntakeStore, Store } from "../../src/core/store.ts";
+import { createDoor, type DoorOptions } from "../../src/intake/door.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const secret = "door-secret-kS93jdLwm2PzQe81";
+
+interface Setting {
+  hook: string;
+  origin: string;
+  port: number;
+  store: Store;
+  door: ReturnType<typeof createDoor>;
+  accepted(): number;
+  post(
+    body: string | Uint8Array,
+    headers?: Record<string, string>,
+  ): Promise<{
+    status: number;
+    data?: { id?: string; ids?: string[]; duplicate?: boolean };
+    headers: Headers;
+  }>;
+}
+
+async function openDoor(
+  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore } = {},
+): Promise<Setting> {
+  const { intake, ...rest } = options;
+  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
+  let accepted = 0;
+  const door = createDoor(
+    {
+      store: intake ? intake(store) : store,
+      now: Date.now,
+      newId: createIdSource(Date.now),
+      log: silentLog,
+      onAccepted: () => {
+        accepted += 1;
+      },
+    },
+    { secret: new Secret(secret), ...rest },
+  );
+  const server = createServer((request, response) => {
+    if (!door.handle(request, response)) response.writeHead(418).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await store.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+  const hook = `${origin}/hooks/${secret}`;
+  return {
+    hook,
+    origin,
+    port,
+    store,
+    door,
+    accepted: () => accepted,
+    async post(body, headers = {}) {
+      const response = await fetch(hook, { method: "POST", body, headers });
+      const answer = (await response.json()) as {
+        data?: { id?: string; ids?: string[]; duplicate?: boolean };
+      };
+      return { status: response.status, data: answer.data, headers: response.headers };
+    },
+  };
+}
+
+describe("the hook", () => {
+  it("answers 202 with the alert's id once body and headers are stored", async () => {
+    const { post, store, accepted } = await openDoor();
+    const { status, data } = await post('{"title":"x", "value": 1.10}', {
+      "x-sender": "desk",
+      authorization: "Bearer sender-own",
+    });
+    expect(status).toBe(202);
+    expect(data?.id).toMatch(idPattern);
+    expect(data?.duplicate).toBe(false);
+    const stored = await store.getAlert(data?.id ?? "");
+    expect(Buffer.from(stored?.request?.body ?? []).toString()).toBe('{"title":"x", "value": 1.10}');
+    const headers = Object.fromEntries(stored?.request?.headers ?? []);
+    expect(headers).toMatchObject({ "x-sender": "desk", authorization: "***" });
+    expect(accepted()).toBe(1);
+  });
+
+  it("takes any body, also none, and bytes that are no text", async () => {
+    const { post, store } = await openDoor();
+    for (const body of [
+      "",
+      "{",
+      "[1,2",
+      "just words",
+      new Uint8Array([0, 255, 1]),
+      '{"__proto__":{"a":1}}',
+    ]) {
+      const { status, data } = await post(body);
+      expect(status).toBe(202);
+      expect(Buffer.from((await store.getAlert(data?.id ?? ""))?.request?.body ?? [])).toEqual(
+        Buffer.from(body),
+      );
+    }
+  });
+
+  it("gives one id for each alert of a batch, in one request", async () => {
+    const { post, store } = await openDoor();
+    const { data } = await post('[{"title":"a"},{"title":"b"}]');
+    expect(data?.ids).toHaveLength(2);
+    const [first, second] = await Promise.all((data?.ids ?? []).map((id) => store.getAlert(id)));
+    expect([first?.request?.item, second?.request?.item]).toEqual([0, 1]);
+    expect(first?.request?.items).toBe(2);
+  });
+
+  it("marks a test alert as one", async () => {
+    const { post, store } = await openDoor();
+    const { data } = await post("{}", { "x-tocsin-test": "1" });
+    expect((await store.getAlert(data?.id ?? ""))?.origin).toBe("test");
+  });
+
+  it("answers a repeated key with the same id; another body under the same key is stored and flagged", async () => {
+    const { post, store, accepted } = await openDoor();
+    const first = await post('{"a":1}', { "webhook-id": "m1" });
+    const again = await post('{"a":1}', { "webhook-id": "m1" });
+    const other = await post('{"a":2}', { "webhook-id": "m1" });
+    expect(again.data).toEqual({ id: first.data?.id, duplicate: true });
+    expect(other.data?.duplicate).toBe(false);
+    expect((await store.getAlert(other.data?.id ?? ""))?.request?.conflict).toBe(true);
+    expect((await store.getAlert(first.data?.id ?? ""))?.request?.duplicates).toBe(1);
+    expect(accepted()).toBe(2);
+  });
+
+  it("takes an identical body for a resend only when the body names its own event", async () => {
+    const { post } = await openDoor();
+    const named = '{"eventId":"e-1","title":"x"}';
+    const unnamed = '{"title":"TVL fell","value":3}';
+    expect((await post(named)).data?.duplicate).toBe(false);
+    expect((await post(named)).data?.duplicate).toBe(true);
+    for (let round = 0; round < 3; round += 1) expect((await post(unnamed)).data?.duplicate).toBe(false);
+  });
+
+  it("reads the key from a configured path of the payload", async () => {
+    const { post } = await openDoor({ idempotencyPaths: ["payload.meta.nonce"] });
+    await post('{"meta":{"nonce":"n1"},"n":1}');
+    expect((await post('{"n":1,"meta":{"nonce":"n1"}}')).data?.duplicate).toBe(false);
+    expect((await post('{"meta":{"nonce":"n1"},"n":1}')).data?.duplicate).toBe(true);
+  });
+});
+
+describe("what the hook refuses", () => {
+  it("answers any other secret with the same 404", async () => {
+    const { origin, door, accepted } = await openDoor();
+    const answers = await Promise.all(
+      ["", "x", `${secret}x`, secret.slice(1), encodeURIComponent(`${secret}\n`), `${secret}/more`].map(
+        async (given) => {
+          const response = await fetch(`${origin}/hooks/${given}`, { method: "POST", body: "{}" });
+          return `${response.status} ${await response.text()}`;
+        },
+      ),
+    );
+    expect(new Set(answers)).toEqual(new Set([answers[0]]));
+    expect(answers[0]).toMatch(/^404 /);
+    expect(door.counters.unknownSecret).toBe(6);
+    expect(accepted()).toBe(0);
+  });
+
+  it("takes a query or a slash behind the secret for nothing", async () => {
+    const { hook } = await openDoor();
+    for (const url of [`${hook}?source=a`, `${hook}/`]) {
+      expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(202);
+    }
+  });
+
+  it("tells a person with the right address that POST is wanted, and stores nothing", async () => {
+    const { hook, accepted } = await openDoor();
+    const response = await fetch(hook);
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST");
+    expect(accepted()).toBe(0);
+  });
+
+  it("answers 413 above the limit and 202 at it, whether or not the length was declared", async () => {
+    const { post, hook, door } = await openDoor({ maxBodyBytes: 1000 });
+    expect((await post("x".repeat(1000))).status).toBe(202);
+    expect((await post("x".repeat(1001))).status).toBe(413);
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let chunk = 0; chunk < 20; chunk += 1) controller.enqueue(new Uint8Array(100));
+        controller.close();
+      },
+    });
+    const response = await fetch(hook, { method: "POST", body: stream, duplex: "half" } as RequestInit);
+    expect(response.status).toBe(413);
+    expect(door.counters.tooLarge).toBe(2);
+  });
+
+  it("answers 415 to a compressed body", async () => {
+    const { post } = await openDoor();
+    expect((await post("x", { "content-encoding": "gzip" })).status).toBe(415);
+    expect((await post("x", { "content-encoding": "identity" })).status).toBe(202);
+  });
+
+  it("stores nothing of a request that ends before its body", async () => {
+    const { port, store, door } = await openDoor();
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nonly this`);
+    await once(socket, "connect");
+    socket.destroy();
+    await expect.poll(() => door.counters.aborted).toBe(1);
+    expect((await store.countAlerts()).total).toBe(0);
+  });
+});
+
+describe("when it cannot be stored", () => {
+  const failing = (error: Error) => () => ({ acceptRequest: () => Promise.reject(error) });
+
+  it("answers 503 with Retry-After, and never 2xx", async () => {
+    const full = new AppError("store_unavailable", "The disk is full.", { retryAfterMs: 30_000 });
+    const { post, accepted, door } = await openDoor({ intake: failing(full) });
+    const { status, headers } = await post("{}");
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("30");
+    expect(accepted()).toBe(0);
+    expect(door.counters.notStored).toBe(1);
+  });
+
+  it("answers 503 for a defect as well, without its words", async () => {
+    const { hook } = await openDoor({ intake: failing(new Error("secret inner words")) });
+    const response = await fetch(hook, { method: "POST", body: "{}" });
+    expect(response.status).toBe(503);
+    expect(await response.text()).not.toContain("inner words");
+  });
+
+  it("answers 503 to more requests than may wait for the disk", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { post } = await openDoor({
+      maxWaiting: 2,
+      intake: (store) => ({
+        acceptRequest: async (request) => {
+          await gate;
+          return store.acceptRequest(request);
+        },
+      }),
+    });
+    const waiting = [post("1"), post("2")];
+    await expect.poll(async () => (await post("3")).status).toBe(503);
+    release();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([202, 202]);
+  });
+});
+
+it("takes a rotated secret besides the old one", async () => {
+  const { door, hook, origin } = await openDoor();
+  door.addSecret(new Secret("another-hook-Pq72kdLwm2PzQe81"));
+  for (const url of [hook, `${origin}/hooks/another-hook-Pq72kdLwm2PzQe81`]) {
+    expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(202);
+  }
+});
+
+it("leaves every other path to the pages", async () => {
+  const { origin } = await openDoor();
+  expect((await fetch(`${origin}/`)).status).toBe(418);
+});

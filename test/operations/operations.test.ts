@@ -1,0 +1,223 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import type { Mute } from "../../src/core/rules.ts";
+import { formatMetrics } from "../../src/operations/metrics.ts";
+import { openMuteBook } from "../../src/operations/mute-book.ts";
+import { readinessOf } from "../../src/operations/readiness.ts";
+import { resendAlert } from "../../src/operations/resend.ts";
+import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { startFixture, telegramTo, webhookTo } from "../delivery/engine-fixture.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+describe("resending by hand", () => {
+  const destinations = [telegramTo("chat"), webhookTo("hook")];
+  const start = async () => {
+    const fixture = await startFixture(destinations);
+    const resend = (id: string, name?: string) =>
+      resendAlert(
+        { store: fixture.store, destinations, clock: fixture.clock, nudge: fixture.engine.nudge },
+        id,
+        name,
+      );
+    return { ...fixture, resend };
+  };
+
+  it("goes to every destination the alert had, marked as a resend", async () => {
+    const { accept, clock, resend, channels } = await start();
+    const id = await accept();
+    await clock.advance(5_000);
+    const made = await resend(id);
+    expect(made.map(({ destination, purpose }) => [destination, purpose])).toEqual([
+      ["chat", "resend"],
+      ["hook", "resend"],
+    ]);
+    await clock.advance(5_000);
+    expect(channels.chat?.calls).toHaveLength(2);
+    expect(channels.chat?.calls[1]).toMatchObject({
+      action: "send",
+      text: expect.stringMatching(/again|resen[dt]/i),
+    });
+  });
+
+  it("goes to the named one only, also where the alert never went", async () => {
+    const { accept, clock, resend, channels } = await start();
+    const id = await accept({}, { to: ["chat"] });
+    await clock.advance(5_000);
+    await resend(id, "hook");
+    await clock.advance(5_000);
+    expect([channels.chat?.calls.length, channels.hook?.calls.length]).toEqual([1, 1]);
+  });
+
+  it("is tried for real at a dead destination, and revives it", async () => {
+    const { accept, clock, resend, channels, engine } = await start();
+    channels.chat?.script.push({
+      kind: "rejected",
+      scope: "destination",
+      reason: "kicked",
+      detail: "kicked",
+    });
+    const id = await accept({}, { to: ["chat"] });
+    await clock.advance(5_000);
+    expect(engine.statuses()[0]?.own.health).toBe("dead");
+    await resend(id, "chat");
+    await clock.advance(5_000);
+    expect(channels.chat?.calls).toHaveLength(2);
+    expect(engine.statuses()[0]?.own.health).toBe("ok");
+  });
+
+  it("says what is wrong with an unknown alert or destination", async () => {
+    const { accept, clock, resend } = await start();
+    const id = await accept();
+    await clock.settle();
+    await expect(resend("01a1fb74-3be6-7000-aab0-a0517905e242")).rejects.toMatchObject({ code: "not_found" });
+    await expect(resend(id, "nowhere")).rejects.toMatchObject({
+      code: "not_found",
+      hint: expect.stringContaining("chat, hook"),
+    });
+  });
+});
+
+describe("mutes made at run time", () => {
+  const matchers = [{ field: "severity", condition: { equals: ["info"] } }];
+  const ofConfiguration: Mute = {
+    id: "config-1",
+    matchers,
+    reason: "migration",
+    startsAt: 0,
+    endsAt: Number.MAX_SAFE_INTEGER,
+    createdAt: 0,
+    createdBy: "configuration",
+  };
+  const open = async () => {
+    const { store, clock } = await startFixture([]);
+    const book = await openMuteBook({
+      store,
+      configured: [ofConfiguration],
+      checkMute: (mute) => {
+        if (mute.matchers.some(({ field }) => field === "nonsense"))
+          throw new AppError("invalid_request", "no such field");
+      },
+      clock,
+      newId: createIdSource(clock.now),
+    });
+    return { book, clock };
+  };
+
+  it("are active until they end, and listed with those of the configuration", async () => {
+    const { book, clock } = await open();
+    const mute = await book.addMute({
+      matchers,
+      reason: "deploy",
+      endsAt: clock.now() + 60_000,
+      createdBy: "api",
+    });
+    expect(book.active().map(({ id }) => id)).toEqual([mute.id]);
+    expect((await book.listMutes()).map(({ id }) => id)).toEqual(["config-1", mute.id]);
+    await clock.advance(60_000);
+    expect(book.active()).toEqual([]);
+    expect((await book.listMutes(true)).map(({ id }) => id)).toContain(mute.id);
+  });
+
+  it("can be ended at once; those of the configuration cannot", async () => {
+    const { book, clock } = await open();
+    const mute = await book.addMute({
+      matchers,
+      reason: "deploy",
+      endsAt: clock.now() + 60_000,
+      createdBy: "api",
+    });
+    await book.endMute(mute.id);
+    expect(book.active()).toEqual([]);
+    await expect(book.endMute(mute.id)).rejects.toMatchObject({ code: "not_found" });
+    await expect(book.endMute("config-1")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("are refused without a matcher, with one that cannot be read, or when they end before they start", async () => {
+    const { book, clock } = await open();
+    const later = clock.now() + 60_000;
+    const add = (changes: object) =>
+      book.addMute({ matchers, reason: "x", endsAt: later, createdBy: "api", ...changes });
+    for (const changes of [
+      { matchers: [] },
+      { matchers: [{ field: "nonsense", condition: { exists: true } }] },
+      { endsAt: clock.now() - 1 },
+      { startsAt: later + 1 },
+    ]) {
+      await expect(add(changes)).rejects.toMatchObject({ code: "invalid_request" });
+    }
+    expect(book.active()).toEqual([]);
+  });
+});
+
+describe("readiness", () => {
+  const healthy = { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 };
+  const ask = (changes: object, idleMs = 0, stopped = false) => {
+    const clock = createTestClock();
+    const stopping = new AbortController();
+    if (stopped) stopping.abort();
+    return readinessOf({
+      store: { health: async () => ({ ...healthy, ...changes }) },
+      engine: { lastTurnAt: () => clock.now() - idleMs },
+      clock,
+      stopping: stopping.signal,
+    });
+  };
+
+  it.each([
+    ["all is well", {}, 0, false, true],
+    ["the disk is full", { diskFull: true }, 0, false, false],
+    ["the store does not commit", { writable: false }, 0, false, false],
+    ["the dispatcher hangs", {}, 31_000, false, false],
+    ["it is being stopped", {}, 0, true, false],
+  ])("when %s", async (_name, changes, idleMs, stopped, ready) => {
+    const verdict = await ask(changes, idleMs, stopped);
+    expect(verdict.ready).toBe(ready);
+    expect(verdict.reasons.length).toBe(ready ? 0 : 1);
+  });
+});
+
+describe("what is shown of destinations", () => {
+  const now = 1_000_000;
+  const status = { name: "x", health: "ok" as const, reason: "", since: 0, failures: 0 };
+
+  it("shows the account's trouble when it is worse than the destination's own", () => {
+    const paused = {
+      ...status,
+      name: "account:telegram:7",
+      health: "paused" as const,
+      reason: "token refused",
+      probeAt: now,
+    };
+    const [view] = viewDestinations([{ destination: telegramTo("chat"), own: status, account: paused }], []);
+    expect(view).toMatchObject({
+      health: "paused",
+      reason: "token refused",
+      nextTryAt: now,
+      recipients: ["-1004"],
+    });
+  });
+
+  it("counts in metrics by destination and state, with no other labels", async () => {
+    const destinations = viewDestinations(
+      [{ destination: webhookTo("hook"), own: status }],
+      [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
+    );
+    const text = await formatMetrics({
+      door: { accepted: 4, tooLarge: 1 },
+      store: {
+        writable: true,
+        diskFull: false,
+        unrouted: 2,
+        oldestUnroutedAt: now - 1_000,
+        databaseBytes: 10,
+      },
+      destinations,
+      now,
+    });
+    expect(text).toContain('tocsin_deliveries{destination="hook",state="sent"} 3');
+    expect(text).toContain('tocsin_hook_requests{result="too_large"} 1');
+    expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
+    expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
+  });
+});

@@ -1,0 +1,147 @@
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import type { AlertFacts, Translation } from "../../src/core/alert.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { createRouter, type Router } from "../../src/routing/router.ts";
+import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+function factsOf(title: string): AlertFacts {
+  return {
+    title,
+    severity: "info",
+    status: "firing",
+    format: "text",
+    alertKey: title,
+    fields: [],
+    notes: [],
+  };
+}
+
+async function startLoop(
+  options: { translate?: (body: Uint8Array) => Translation[]; router?: Router; flooded?: () => boolean } = {},
+) {
+  const clock = createTestClock();
+  const store = openLocalStore({
+    path: join(makeTempFolder(), "tocsin.db"),
+    ballastBytes: 0,
+    now: clock.now,
+  });
+  const newId = createIdSource(clock.now);
+  const stop = new AbortController();
+  const routed: string[][] = [];
+  const loop = createRoutingLoop({
+    store,
+    router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
+    translate: options.translate ?? ((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
+    activeMutes: () => [],
+    isFlooded: options.flooded ?? (() => false),
+    clock,
+    log: silentLog,
+    onRouted: (destinations) => routed.push([...destinations]),
+  });
+  const running = loop.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await store.close();
+  });
+  return {
+    clock,
+    store,
+    loop,
+    routed,
+    async accept(body: string, count = 1) {
+      const ids = Array.from({ length: count }, newId);
+      await store.acceptRequest({
+        receivedAt: clock.now(),
+        headers: "[]",
+        body: Buffer.from(body),
+        fingerprint: 1,
+        ids,
+        origin: "hook",
+        identical: "store",
+        dedupeWindowMs: 1,
+      });
+      return ids;
+    },
+  };
+}
+
+it("routes at once when nudged, and within a second when the nudge is lost", async () => {
+  const { accept, loop, store, clock } = await startLoop();
+  await clock.settle();
+  const [first = ""] = await accept("first");
+  loop.nudge();
+  await clock.settle();
+  expect((await store.getAlert(first))?.facts?.title).toBe("first");
+  const [second = ""] = await accept("second");
+  await clock.settle();
+  expect((await store.getAlert(second))?.facts).toBeUndefined();
+  await clock.advance(1_000);
+  expect((await store.getAlert(second))?.facts?.title).toBe("second");
+});
+
+it("shows an alert that no route wants as such", async () => {
+  const { accept, loop, store, clock } = await startLoop();
+  const [id = ""] = await accept("nobody's");
+  loop.nudge();
+  await clock.settle();
+  expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
+});
+
+it("keeps the alert when routing throws, flags it, and routes it later; the others go on", async () => {
+  let broken = true;
+  const router: Router = {
+    ...createRouter({ destinations: [], routes: [], mutes: [] }),
+    route(input) {
+      if (broken && input.facts.title === "bad") throw new Error("a rule broke");
+      return { decisions: [], deliveries: [] };
+    },
+  };
+  const { accept, loop, store, clock } = await startLoop({ router });
+  const [bad = ""] = await accept("bad");
+  const [good = ""] = await accept("good");
+  loop.nudge();
+  await clock.settle();
+  expect((await store.getAlert(good))?.routedAt).toBeDefined();
+  expect(await store.getAlert(bad)).toMatchObject({ routedAt: undefined, routingError: "a rule broke" });
+  broken = false;
+  await clock.advance(4_000);
+  expect((await store.getAlert(bad))?.routedAt).toBeUndefined();
+  await clock.advance(2_000);
+  expect(await store.getAlert(bad)).toMatchObject({ routedAt: expect.any(Number), routingError: undefined });
+});
+
+it("reads the body of a batch once", async () => {
+  let reads = 0;
+  const { accept, loop, store, clock } = await startLoop({
+    translate: () => {
+      reads += 1;
+      return ["a", "b", "c"].map((title) => ({ facts: factsOf(title) }));
+    },
+  });
+  const ids = await accept("batch", 3);
+  loop.nudge();
+  await clock.settle();
+  expect(reads).toBe(1);
+  const titles = await Promise.all(ids.map(async (id) => (await store.getAlert(id))?.facts?.title));
+  expect(titles).toEqual(["a", "b", "c"]);
+});
+
+it("goes on in small steps in a flood, and catches up afterwards", async () => {
+  let flooded = true;
+  const { accept, loop, store, clock } = await startLoop({ flooded: () => flooded });
+  for (let index = 0; index < 300; index += 1) await accept(`alert ${index}`);
+  loop.nudge();
+  await clock.advance(100);
+  const during = (await store.health()).unrouted;
+  expect(during).toBeGreaterThan(0);
+  expect(during).toBeLessThan(300);
+  flooded = false;
+  await clock.advance(2_000);
+  expect((await store.health()).unrouted).toBe(0);
+});
