@@ -2,10 +2,12 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
+import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerDemo } from "./demo/demo.ts";
+import { registerExplain } from "./explain/explain.ts";
 import { reportFailure } from "./failure.ts";
 import { registerMutes } from "./mutes/mutes.ts";
 import { registerSandbox } from "./sandbox.ts";
@@ -23,6 +25,8 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerSetup,
   registerTest,
   registerCheck,
+  registerExplain,
+  registerBacktest,
   registerAlerts,
   registerMutes,
   registerBackup,

@@ -20,7 +20,7 @@ export function formatAlert(
           alert.facts.fields.map(({ name, value }) => [name, value]),
         )
       : "",
-    formatDecisions(alert, output),
+    formatDecisions(alert.decisions, output),
     ...alert.deliveries.map((delivery) => formatDelivery(delivery, output, now)),
     headers ? formatHeaders(alert, output) : "",
   ];
@@ -32,29 +32,42 @@ export function formatAlert(
 
 function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
   const { facts, request } = alert;
-  const rows: [string, string | undefined][] = [
+  return present([
     ["id", alert.id],
     ["received", withAge(alert.receivedAt, now)],
     ["origin", alert.origin === "hook" ? undefined : alert.origin],
     ["severity", alert.severity ?? undefined],
     ["status", alert.status ?? undefined],
-    ["metric", facts?.metric],
-    ["token", facts?.token],
-    ["chain", facts?.chain],
-    ["value", withUnit(facts?.value, facts?.unit)],
-    ["before", withUnit(facts?.previousValue, facts?.unit)],
-    ["threshold", withUnit(facts?.threshold, facts?.unit)],
-    ["happened", facts?.occurredAt === undefined ? undefined : withAge(facts.occurredAt, now)],
-    ["source", facts?.source],
-    ["sender's id", facts?.externalId],
-    ["link", facts?.link],
-    ["alert key", facts?.alertKey],
+    ...(facts === null ? [] : describeFacts(facts, now)),
     ["deliveries", summarizeDeliveries(alert)],
     ["routing error", alert.routingError],
     ["request", request === null ? "none: a notice of Tocsin's own" : describeRequest(request)],
     ["page", alert.url],
-    ...(facts?.notes ?? []).map((note): [string, string] => ["note", note]),
-  ];
+  ]);
+}
+
+/** The facts besides title, severity and status, in words; what had to be guessed comes last. */
+export function describeFacts(
+  facts: Omit<NonNullable<AlertDetailOnWire["facts"]>, "fields">,
+  now: number,
+): [string, string][] {
+  return present([
+    ["metric", facts.metric],
+    ["token", facts.token],
+    ["chain", facts.chain],
+    ["value", withUnit(facts.value, facts.unit)],
+    ["before", withUnit(facts.previousValue, facts.unit)],
+    ["threshold", withUnit(facts.threshold, facts.unit)],
+    ["happened", facts.occurredAt === undefined ? undefined : withAge(facts.occurredAt, now)],
+    ["source", facts.source],
+    ["sender's id", facts.externalId],
+    ["link", facts.link],
+    ["alert key", facts.alertKey],
+    ...facts.notes.map((note): [string, string] => ["note", note]),
+  ]);
+}
+
+function present(rows: [string, string | undefined][]): [string, string][] {
   return rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as [string, string]]));
 }
 
@@ -80,7 +93,8 @@ function formatText({ facts }: AlertDetailOnWire): string {
     .join("\n");
 }
 
-function formatDecisions({ decisions }: AlertDetailOnWire, output: Output): string {
+/** Each route's decision with its reason. */
+export function formatDecisions(decisions: AlertDetailOnWire["decisions"], output: Output): string {
   if (decisions.length === 0) return "";
   return output.table(
     [{ title: "route" }, { title: "decision" }, { title: "destination" }, { title: "because" }],
@@ -102,7 +116,7 @@ function formatDelivery(delivery: DeliveryDetailOnWire, output: Output, now: num
     ...(digestId === undefined ? [] : ["in a digest"]),
     ...(finishedAt === undefined ? [] : [withAge(finishedAt, now)]),
     ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
-    ...(reason === "" ? [] : [reason]),
+    ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
   ];
   const head = `${output.style(colourOf(state), state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
   if (delivery.attempts.length === 0) return `${head}\n  not tried`;

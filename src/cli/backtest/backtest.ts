@@ -1,0 +1,28 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+import { parseDuration } from "../upstream/arguments.ts";
+import type { BacktestOptions } from "./run-backtest.ts";
+
+/** `tocsin backtest`: where stored alerts would have gone by another configuration. Reads only. */
+export function registerBacktest(program: Command, context: CliContext): void {
+  const command = program
+    .command("backtest")
+    .description(
+      "route the stored alerts by another configuration, and compare with what happened; changes nothing",
+    )
+    .requiredOption("--config <file>", "the configuration to try")
+    .option("--last <duration>", "the alerts of this last time", parseDuration, 7 * 86_400_000)
+    .option("--limit <n>", "at most so many, the newest", parseCount)
+    .action(async (options: BacktestOptions, self: Command) => {
+      const { runBacktest } = await import("./run-backtest.ts");
+      await runBacktest(context, openOutput(context, self), options);
+    });
+  addExamples(command, "tocsin backtest --config next.yaml --last 7d");
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("give a whole number above 0");
+}

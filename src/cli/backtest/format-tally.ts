@@ -1,0 +1,64 @@
+import { toSeconds } from "../age.ts";
+import type { Output } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
+import { countOf } from "../upstream/lists.ts";
+import type { Example, Tally } from "./tally.ts";
+
+/** The comparison for people. */
+export function formatTally(
+  tally: Tally,
+  output: Output,
+  { fromAt, toAt, file }: { fromAt: number; toAt: number; file: string },
+): string {
+  const span = `${toSeconds(new Date(fromAt).toISOString())} to ${toSeconds(new Date(toAt).toISOString())}`;
+  if (tally.alerts === 0) return `No alerts of senders were stored from ${span}.\n`;
+  const sections = [
+    `${countOf(tally.alerts, "alert")} from ${span}; ${tally.changed.toLocaleString("en-US")} would have gone elsewhere by ${terminalText(file)}.`,
+    output.table(
+      [
+        { title: "destination" },
+        { title: "before", align: "right" },
+        { title: "after", align: "right" },
+        { title: "newly sent", align: "right" },
+        { title: "no longer sent", align: "right" },
+      ],
+      tally.destinations.map((one) => [
+        one.destination,
+        ...[one.before, one.after, one.newlySent, one.noLongerSent].map((count) =>
+          count.toLocaleString("en-US"),
+        ),
+      ]),
+    ),
+    output.fields([
+      ["wanted by no route", `before ${tally.unmatched.before}, after ${tally.unmatched.after}`],
+      ["muted", `before ${tally.muted.before}, after ${tally.muted.after}`],
+    ]),
+    formatExamples("Newly sent, for example", tally.newlySent, output),
+    formatExamples("No longer sent, for example", tally.noLongerSent, output),
+  ];
+  return `${sections
+    .map((section) => section.trimEnd())
+    .filter((section) => section !== "")
+    .join("\n\n")}\n`;
+}
+
+function formatExamples(title: string, examples: Example[], output: Output): string {
+  if (examples.length === 0) return "";
+  const table = output.table(
+    [
+      { title: "received (UTC)", keep: true },
+      { title: "destination" },
+      { title: "alert" },
+      { title: "because" },
+      { title: "id", keep: true },
+    ],
+    examples.map(({ receivedAt, destination, title: alert, reason, id }) => [
+      toSeconds(new Date(receivedAt).toISOString()),
+      destination,
+      alert,
+      reason,
+      id,
+    ]),
+  );
+  return `${title}:\n${table}`;
+}

@@ -1,0 +1,31 @@
+import type { Command } from "commander";
+import { addRelayOptions, type RelayFlags } from "../connect-relay.ts";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+import { parseInstant } from "../upstream/arguments.ts";
+import type { ExplainOptions } from "./run-explain.ts";
+
+/** `tocsin explain`: what would be decided of an alert and what people would read. Sends nothing. */
+export function registerExplain(program: Command, context: CliContext): void {
+  const command = program
+    .command("explain")
+    .description(
+      "one alert: what is read from it, each route's decision with its reason, each message; sends nothing",
+    )
+    .argument("<alert>", "id of a stored alert, a file that holds a body, or - for stdin")
+    .option("--content-type <type>", "of a file or stdin (default: by the file's ending)")
+    .option("--config <file>", "try another configuration")
+    .option("--at <time>", "as if it came then: quiet hours and mutes count (default: now)", (text) =>
+      parseInstant(text, context.now()),
+    )
+    .action(async (subject: string, options: RelayFlags & ExplainOptions, self: Command) => {
+      const { runExplain } = await import("./run-explain.ts");
+      await runExplain({ context, flags: options, output: openOutput(context, self) }, subject, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin explain 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+    'echo \'{"title":"TVL fell","severity":"critical"}\' | tocsin explain - --config staging.yaml',
+  );
+}

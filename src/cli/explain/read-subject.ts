@@ -1,0 +1,85 @@
+import { readFile } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import type { AlertOrigin } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
+import { createIdSource, idPattern } from "../../core/id.ts";
+import { bodyOf, findAlert } from "../alerts/show.ts";
+import type { RelayRun } from "../connect-relay.ts";
+
+/** The body to explain, and what is known of how it came. */
+export interface Subject {
+  /** Stored alerts have their own; others get one for the links of their messages. */
+  id: string;
+  isStored: boolean;
+  origin: AlertOrigin;
+  /** Epoch milliseconds. */
+  receivedAt: number;
+  body: Uint8Array;
+  contentType?: string;
+  /** From 0: which alert of the body; absent: all of them. */
+  item?: number;
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".json": "application/json",
+  ".txt": "text/plain; charset=utf-8",
+  ".form": "application/x-www-form-urlencoded",
+};
+
+/** Far above what the hook takes, so that a wrong file ends in words and not in a full memory. */
+const maxStdinBytes = 64 * 1024 * 1024;
+
+/** @throws AppError `not_found`, or `usage` for a file that cannot be read. */
+export async function readSubject(
+  run: RelayRun,
+  name: string,
+  { contentType, at }: { contentType?: string; at: number },
+): Promise<Subject> {
+  if (idPattern.test(name)) return readStored(run, name);
+  const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at } as const;
+  if (name === "-") return { ...fresh, body: await readStdin(run), contentType };
+  const path = resolve(run.context.cwd, name);
+  const body = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new AppError(
+      "usage",
+      `${name} is no id of an alert, and no file that can be read (${error.code ?? "unknown"})`,
+      {
+        hint: "give an id of: tocsin alerts list, the name of a file, or - for stdin",
+      },
+    );
+  });
+  return { ...fresh, body, contentType: contentType ?? contentTypes[extname(path).toLowerCase()] };
+}
+
+async function readStored(run: RelayRun, id: string): Promise<Subject> {
+  const alert = await findAlert(run, id);
+  const body = bodyOf(alert);
+  if (body === undefined || alert.request === null) {
+    throw new AppError("not_found", `alert ${id} is a notice of Tocsin's own: no route decides about it`, {
+      hint: `see where it went with: tocsin alerts show ${id}`,
+    });
+  }
+  return {
+    id,
+    isStored: true,
+    origin: alert.origin,
+    receivedAt: Date.parse(alert.receivedAt),
+    body,
+    contentType: alert.request.contentType,
+    item: alert.request.item - 1,
+  };
+}
+
+async function readStdin({ context, output }: RelayRun): Promise<Uint8Array> {
+  if (context.isTty.stdin) await output.note("type or paste the body, and end it with Ctrl-D");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of context.stdin) {
+    const part = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    bytes += part.length;
+    if (bytes > maxStdinBytes)
+      throw new AppError("too_large", "stdin holds more than 64 MiB; that is no alert");
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,117 @@
+import type { Translation } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Mute } from "../../core/rules.ts";
+import { openAlertLog } from "../alert-log.ts";
+import { localUrlOf, type RelayRun } from "../connect-relay.ts";
+import { toRuntimeMutes } from "../routing-mutes.ts";
+import { countOf } from "../upstream/lists.ts";
+import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
+import { readSubject, type Subject } from "./read-subject.ts";
+
+export interface ExplainOptions {
+  contentType?: string;
+  config?: string;
+  /** Epoch milliseconds. */
+  at?: number;
+}
+
+/** Reads, routes and renders as the relay does, and stops there. Each alert of a batch is explained on its own. */
+export async function runExplain(base: RelayRun, name: string, options: ExplainOptions): Promise<void> {
+  const run = withConfig(base, options.config);
+  const { context, output } = run;
+  const at = options.at ?? context.now();
+  const { loadConfig } = await import("../../config/load-config.ts");
+  const { translateRequest } = await import("../../intake/translate.ts");
+  const { createExplainer } = await import("./explainer.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+
+  const subject = await readSubject(run, name, { contentType: options.contentType, at });
+  const { maxBodyBytes } = config.intake;
+  if (subject.body.length > maxBodyBytes) {
+    await output.note(
+      `warning: the hook refuses this body with 413: it is larger than ${countOf(maxBodyBytes, "byte")}`,
+    );
+  }
+  const mutes = await readMutes(run, subject);
+  const faults: string[] = [];
+  const publicUrl =
+    config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
+  const explain = createExplainer({
+    rules: config.rules,
+    mutes,
+    publicUrl,
+    at,
+    onFault: (detail) => faults.push(detail),
+  });
+
+  const list = output.json ? output.openList() : undefined;
+  for (const { item, items, translation } of pickItems(subject, translateRequest)) {
+    const explanation = explain(subject, translation);
+    const result = { item, items, facts: toFacts(translation), ...explanation };
+    if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
+    else await list.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
+    for (const fault of faults.splice(0))
+      await output.note(`warning: rendering failed, the message goes out bare: ${fault}`);
+  }
+  await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null });
+}
+
+/** The whole run as if TOCSIN_CONFIG named this file. */
+function withConfig(run: RelayRun, file: string | undefined): RelayRun {
+  if (file === undefined) return run;
+  return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
+}
+
+interface Item {
+  /** From 1. */
+  item: number;
+  items: number;
+  translation: Translation;
+}
+
+function pickItems(
+  { body, contentType, item: wanted }: Subject,
+  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
+): Item[] {
+  const translations = translate(body, contentType);
+  const items = translations.map((translation, index) => ({
+    item: index + 1,
+    items: translations.length,
+    translation,
+  }));
+  return wanted === undefined ? items : items.filter(({ item }) => item === wanted + 1);
+}
+
+/** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */
+async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
+  const quiet: RelayRun = subject.isStored
+    ? { ...run, output: { ...run.output, note: async () => {} } }
+    : run;
+  try {
+    const log = await openAlertLog(quiet);
+    try {
+      return toRuntimeMutes(await log.listMutes(false));
+    } finally {
+      await log.close();
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "cancelled") throw error;
+    await run.output.note(`mutes made at run time are left out: ${error.message}`);
+    return [];
+  }
+}
+
+/** Without the payload: the body has it. */
+function toFacts({ facts }: Translation): ExplainedAlert["facts"] {
+  const { occurredAt, ...rest } = facts;
+  return occurredAt === undefined ? rest : { ...rest, occurredAt: toIso(occurredAt) };
+}
+
+function toWire<T extends { dueAt?: number }>({ dueAt, ...rest }: T): object {
+  return dueAt === undefined ? rest : { ...rest, dueAt: toIso(dueAt) };
+}
+
+/** A sender may write a time that no date can hold. */
+function toIso(at: number): string | undefined {
+  return Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : undefined;
+}
