@@ -7,12 +7,14 @@ import { registerBackup } from "./backup.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerDemo } from "./demo/demo.ts";
+import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { reportFailure } from "./failure.ts";
 import { registerMutes } from "./mutes/mutes.ts";
 import { registerSandbox } from "./sandbox.ts";
 import { registerServe } from "./serve.ts";
 import { registerSetup } from "./setup/setup.ts";
+import { registerStatus } from "./status/status.ts";
 import { registerTest } from "./test/test.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
 
@@ -23,6 +25,8 @@ import { registerUpstream } from "./upstream/upstream.ts";
 const registrations: readonly ((program: Command, context: CliContext) => void)[] = [
   registerServe,
   registerSetup,
+  registerStatus,
+  registerDoctor,
   registerTest,
   registerCheck,
   registerExplain,

@@ -1,0 +1,111 @@
+import type { Config } from "../../config/config.ts";
+import type { Outcome } from "../../core/delivery.ts";
+import type { Channel } from "../../core/ports.ts";
+import { recipientsOf } from "../../core/recipients.ts";
+import type { Destination } from "../../core/rules.ts";
+import { withTimeLimit } from "../../upstream/time-limit.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import { toFinding } from "./check-relay.ts";
+import type { Finding } from "./finding.ts";
+import { mendReason } from "./mend-reason.ts";
+
+const probeMs = 20_000;
+
+/** Each channel is asked whether delivery could work now. Nothing is sent to people. */
+export async function checkDestinations(run: RelayRun, { rules }: Config): Promise<Finding[]> {
+  const findings = await Promise.all(
+    rules.destinations.map((destination) => checkDestination(run, destination)),
+  );
+  return findings.flat();
+}
+
+async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
+  const check = `destination ${destination.name}`;
+  const { createChannel } = await import("../../channels/index.ts");
+  let channel: Channel | undefined;
+  try {
+    channel = await createChannel(destination, { now: context.now });
+    const outcomes: [string, Outcome][] = [];
+    for (const recipient of recipientsOf(destination)) {
+      outcomes.push([recipient, await probe(channel, recipient, context.signal)]);
+    }
+    return summarizeOutcomes(check, destination, outcomes);
+  } catch (error) {
+    return [toFinding(check, error)];
+  } finally {
+    await channel?.close();
+  }
+}
+
+async function probe(channel: Channel, recipient: string, signal: AbortSignal): Promise<Outcome> {
+  return withTimeLimit(probeMs, signal, async (limit) => {
+    const outcome = await channel.probe(recipient, limit.signal);
+    if (signal.aborted) throw signal.reason;
+    return outcome;
+  });
+}
+
+/** Recipients of a mail server mostly share their fate; then it is told once. */
+function summarizeOutcomes(
+  check: string,
+  destination: Destination,
+  outcomes: [string, Outcome][],
+): Finding[] {
+  const findings = outcomes.map(([recipient, outcome]) => judge(check, destination, recipient, outcome));
+  const seen = new Set<string>();
+  return findings.filter((finding) => {
+    const key = `${finding.verdict} ${finding.detail}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function judge(check: string, destination: Destination, recipient: string, outcome: Outcome): Finding {
+  const { type } = destination;
+  switch (outcome.kind) {
+    case "sent":
+      return { check, verdict: "ok", detail: `${type} ${reachWords(destination)}${noteOf(outcome.note)}` };
+    case "retry":
+      if (outcome.movedTo !== undefined) {
+        const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
+        return { check, verdict: "warning", detail, mend: `write that id into ${destination.definedAt}` };
+      }
+      return {
+        check,
+        verdict: outcome.reason === "rate_limited" ? "warning" : "problem",
+        detail: `${type}: ${outcome.detail}`,
+        mend: mendReason(outcome.reason, destination),
+      };
+    case "rejected":
+    case "ambiguous":
+      return {
+        check,
+        verdict: outcome.kind === "rejected" ? "problem" : "warning",
+        detail: `${type}: ${outcome.detail}`,
+        mend: mendReason(outcome.reason, destination),
+      };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** What a good probe has shown; only chats can be asked whether a message may be written. */
+function reachWords(destination: Destination): string {
+  switch (destination.type) {
+    case "telegram":
+      return `chat ${destination.chatId}: the bot may write there`;
+    case "email":
+      return `${destination.account.host}:${destination.account.port}: the mail server takes the login`;
+    case "webhook":
+    case "slack":
+    case "discord":
+    case "ntfy":
+    case "apprise":
+      return "host takes connections";
+    default:
+      return destination satisfies never;
+  }
+}
+
+function noteOf(note: string | undefined): string {
+  return note === undefined || note === "" ? "" : ` (${note})`;
+}

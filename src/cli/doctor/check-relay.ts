@@ -1,0 +1,101 @@
+import type { Config } from "../../config/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { connectRelay, type RelayRun, readKeptSecret } from "../connect-relay.ts";
+import { checkHook } from "../setup/check-hook.ts";
+import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import type { Finding } from "./finding.ts";
+
+/** The relay itself, and the way to it from outside. */
+export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
+  const running = await checkRunning(run);
+  const isUp = running.some(({ check, verdict }) => check === "relay" && verdict === "ok");
+  return [...running, ...(isUp ? await checkAccess(run) : []), await checkPublicUrl(run, config)];
+}
+
+async function checkRunning(run: RelayRun): Promise<Finding[]> {
+  const check = "relay";
+  try {
+    const { client } = await connectRelay(run);
+    if (await client.isReady()) return [{ check, verdict: "ok", detail: `running at ${client.url}, ready` }];
+    return [
+      {
+        check,
+        verdict: "problem",
+        detail: `running at ${client.url}, and not ready to take or deliver alerts`,
+        mend: "its log says why; most often the disk is full or cannot be written",
+      },
+    ];
+  } catch (error) {
+    return [toFinding(check, error)];
+  }
+}
+
+/** Whether the admin token found here opens it, and what it says of its destinations. */
+async function checkAccess(run: RelayRun): Promise<Finding[]> {
+  const check = "admin token";
+  try {
+    const { client } = await connectRelay(run);
+    const destinations = await client.listDestinations();
+    const unwell = destinations.filter(({ health }) => health !== "ok");
+    return [
+      { check, verdict: "ok", detail: "the relay takes it" },
+      ...unwell.map(
+        ({ name, health, reason, counts }): Finding => ({
+          check: `relay's view of ${name}`,
+          verdict: health === "degraded" ? "warning" : "problem",
+          detail: `${health}: ${reason}; ${(counts.queued ?? 0) + (counts.waiting ?? 0)} deliveries wait`,
+          mend: "see below what its probe says; the relay tries again by itself",
+        }),
+      ),
+    ];
+  } catch (error) {
+    return [toFinding(check, error)];
+  }
+}
+
+/** From this machine, which is not always what the service sees. */
+async function checkPublicUrl({ context }: RelayRun, config: Config): Promise<Finding> {
+  const check = "public URL";
+  const { publicUrl } = config.server;
+  if (publicUrl === undefined) {
+    const detail = "PUBLIC_URL is not set, so nobody outside can be told where to send alerts";
+    return {
+      check,
+      verdict: "warning",
+      detail,
+      mend: "set it to the address by which the internet reaches this relay",
+    };
+  }
+  const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
+  if (secret === undefined) {
+    return {
+      check,
+      verdict: "skipped",
+      detail: "there is no hook secret yet; it is made when the relay starts",
+    };
+  }
+  const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
+  const hook = await checkHook(hookUrl, context.signal);
+  const where = maskWebhookUrl(hookUrl);
+  if (hook.reached) return { check, verdict: "ok", detail: `${where} is this relay's hook` };
+  return { check, verdict: "problem", detail: `${where}: ${hook.detail}`, mend: mendOf(hook.why) };
+}
+
+function mendOf(why: "unreachable" | "other_secret" | "something_else"): string {
+  switch (why) {
+    case "unreachable":
+      return "start the relay; check DNS, the proxy and the firewall in front of it";
+    case "other_secret":
+      return "run this with the WEBHOOK_SECRET or DATA_DIR of the relay behind that address, then: tocsin setup";
+    case "something_else":
+      return "let the proxy pass /hooks/ to the relay unchanged";
+    default:
+      return why satisfies never;
+  }
+}
+
+/** What could not be asked is a problem with the words of the failure. An interruption is none. */
+export function toFinding(check: string, error: unknown): Finding {
+  if (!(error instanceof AppError) || error.code === "cancelled") throw error;
+  return { check, verdict: "problem", detail: error.message, mend: error.hint };
+}

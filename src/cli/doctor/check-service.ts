@@ -1,0 +1,105 @@
+import type { Config } from "../../config/config.ts";
+import { createAlertingClient } from "../../upstream/alerting-client.ts";
+import type { Account } from "../../upstream/alerting-schemas.ts";
+import { withTimeLimit } from "../../upstream/time-limit.ts";
+import { describeAge } from "../age.ts";
+import { type RelayRun, readKeptSecret } from "../connect-relay.ts";
+import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import { toFinding } from "./check-relay.ts";
+import type { Finding } from "./finding.ts";
+
+const soonMs = 14 * 86_400_000;
+/** The Date header counts whole seconds. */
+const unnoticedSkewMs = 5_000;
+/** Signed requests and time-outs of others begin to fail here (Standard Webhooks allows five minutes). */
+const harmfulSkewMs = 120_000;
+
+/** The account at the alerting service: the key, its end, and whether alerts are sent here. */
+export async function checkService(run: RelayRun, config: Config): Promise<Finding[]> {
+  const { alerting } = config.upstream;
+  if (alerting === undefined) {
+    const detail = "ALERTING_URL and ALERTING_API_KEY are not set, so the account cannot be looked at";
+    return [{ check: "alerting service", verdict: "skipped", detail }];
+  }
+  const { now, random, sleep, signal } = run.context;
+  const client = createAlertingClient({ ...alerting, now, random, sleep });
+  const clock = checkClock(run, alerting.url);
+  try {
+    const { account } = await client.readAccount({ signal });
+    return [
+      { check: "alerting service", verdict: "ok", detail: `${alerting.url} takes the key` },
+      judgeExpiry(account, now()),
+      await judgeWebhook(account, config),
+      ...(await clock),
+    ];
+  } catch (error) {
+    return [toFinding("alerting service", error), ...(await clock)];
+  }
+}
+
+function judgeExpiry({ apiKeyExpiresAt }: Account, now: number): Finding {
+  const check = "API key";
+  if (apiKeyExpiresAt === undefined) return { check, verdict: "ok", detail: "no expiry is told" };
+  const detail = `expires ${new Date(apiKeyExpiresAt).toISOString()} (${describeAge(apiKeyExpiresAt, now)})`;
+  if (apiKeyExpiresAt - now > soonMs) return { check, verdict: "ok", detail };
+  const verdict = apiKeyExpiresAt <= now ? "problem" : "warning";
+  return { check, verdict, detail, mend: "ask the service for a new key and set ALERTING_API_KEY" };
+}
+
+/** Alerts come here only when the account's webhook is this relay's hook, secret and all. */
+async function judgeWebhook({ alertOutputs }: Account, config: Config): Promise<Finding> {
+  const check = "registration";
+  const mend = "register this relay with: tocsin setup";
+  const { webhookUrl } = alertOutputs;
+  if (webhookUrl === null) {
+    return {
+      check,
+      verdict: "problem",
+      detail: "the account has no webhook, so no alert is sent here",
+      mend,
+    };
+  }
+  const { publicUrl } = config.server;
+  const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
+  if (publicUrl === undefined || secret === undefined) {
+    const detail = `the account sends to ${maskWebhookUrl(webhookUrl)}; whether that is here is not known`;
+    return { check, verdict: "skipped", detail };
+  }
+  const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
+  if (webhookUrl === hookUrl)
+    return { check, verdict: "ok", detail: "the account sends its alerts to this relay" };
+  const isSamePlace = maskWebhookUrl(webhookUrl) === maskWebhookUrl(hookUrl);
+  const detail = isSamePlace
+    ? "the account sends to this address with another secret: those alerts are answered 404"
+    : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}`;
+  return { check, verdict: "problem", detail, mend: isSamePlace ? mend : `${mend} --take-over` };
+}
+
+/** By the Date header of any answer, half of the way there and back taken off. Silent when there is none. */
+async function checkClock({ context }: RelayRun, url: string): Promise<Finding[]> {
+  const check = "clock";
+  try {
+    const startedAt = context.now();
+    const response = await withTimeLimit(5_000, context.signal, ({ signal }) =>
+      fetch(url, { method: "HEAD", redirect: "manual", signal }),
+    );
+    const endedAt = context.now();
+    const theirs = Date.parse(response.headers.get("date") ?? "");
+    if (Number.isNaN(theirs)) return [];
+    const skewMs = (startedAt + endedAt) / 2 - (theirs + 500);
+    if (Math.abs(skewMs) < unnoticedSkewMs)
+      return [{ check, verdict: "ok", detail: "agrees with the service's" }];
+    const seconds = Math.round(Math.abs(skewMs) / 1_000);
+    return [
+      {
+        check,
+        verdict: Math.abs(skewMs) < harmfulSkewMs ? "warning" : "problem",
+        detail: `this machine is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the service`,
+        mend: "let the machine set its clock by NTP",
+      },
+    ];
+  } catch {
+    // That the service does not answer is told by the check of the account.
+    return [];
+  }
+}

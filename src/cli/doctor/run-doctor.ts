@@ -1,0 +1,104 @@
+import type { Config } from "../../config/config.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { AppError } from "../../core/errors.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import type { Output } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
+import { checkDataFolder } from "./check-data-folder.ts";
+import { checkDestinations } from "./check-destinations.ts";
+import { checkNode } from "./check-node.ts";
+import { checkRelay } from "./check-relay.ts";
+import { checkService } from "./check-service.ts";
+import type { Finding, Verdict } from "./finding.ts";
+
+type Check = (run: RelayRun, config: Config) => Promise<Finding[]>;
+
+const checks: readonly Check[] = [checkDataFolder, checkRelay, checkService, checkDestinations];
+
+/** Each finding is told as soon as it is known. Exit status 1 when one of them is a problem. */
+export async function runDoctor(run: RelayRun): Promise<void> {
+  const { output, context } = run;
+  const findings: Finding[] = [];
+  const tell = async (found: Finding[]) => {
+    findings.push(...found);
+    for (const finding of found) await output.print(formatFinding(finding, output));
+  };
+
+  await tell([checkNode(process.versions.node)]);
+  const { config, found } = await readConfiguration(run);
+  await tell(found);
+  if (config !== undefined) {
+    for (const check of checks) {
+      await output.progress.update("looking");
+      await tell(await check(run, config));
+    }
+  }
+  const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
+  const problems = count("problem");
+  const summary = { problems, warnings: count("warning") };
+  await output.result(
+    { ok: problems === 0, ...summary, findings },
+    () => `\n${summarize(summary, output)}\n`,
+  );
+  if (problems > 0) context.setExitStatus(1);
+}
+
+async function readConfiguration({ context }: RelayRun): Promise<{ config?: Config; found: Finding[] }> {
+  const { loadConfig } = await import("../../config/load-config.ts");
+  const check = "configuration";
+  try {
+    const config = loadConfig({ env: context.env, cwd: context.cwd });
+    const warnings = config.warnings.map(({ where, path, message, instead }): Finding => {
+      const what = path === undefined ? message : `${path}: ${message}`;
+      return { check, verdict: "warning", detail: `${where}: ${what}`, mend: instead };
+    });
+    const { destinations, routes } = config.rules;
+    const from = config.configFile ?? "environment variables";
+    const detail = `${from}: ${destinations.length} destinations, ${routes.length} routes`;
+    return { config, found: [{ check, verdict: "ok", detail }, ...warnings] };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof ConfigError)) {
+      return { found: [{ check, verdict: "problem", detail: error.message, mend: error.hint }] };
+    }
+    return {
+      found: error.problems.map(({ where, path, message, instead }) => ({
+        check,
+        verdict: "problem",
+        detail: `${where}: ${path === undefined || path === where ? message : `${path}: ${message}`}`,
+        mend: instead,
+      })),
+    };
+  }
+}
+
+function formatFinding({ check, verdict, detail, mend }: Finding, output: Output): string {
+  const line = `${symbolOf(verdict, output)} ${output.style("bold", terminalText(check))}: ${terminalText(detail)}\n`;
+  return mend === undefined ? line : `${line}    → ${terminalText(mend)}\n`;
+}
+
+function symbolOf(verdict: Verdict, { style }: Output): string {
+  switch (verdict) {
+    case "ok":
+      return style("green", "✓");
+    case "problem":
+      return style("red", "✗");
+    case "warning":
+      return style("yellow", "!");
+    case "skipped":
+      return style("dim", "–");
+    default:
+      return verdict satisfies never;
+  }
+}
+
+function summarize(
+  { problems, warnings }: { problems: number; warnings: number },
+  { style }: Output,
+): string {
+  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  if (problems > 0) return style("red", `${count(problems, "problem")}, ${count(warnings, "warning")}.`);
+  return warnings > 0
+    ? style("yellow", `No problem, ${count(warnings, "warning")}.`)
+    : style("green", "All is well.");
+}

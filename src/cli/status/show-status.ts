@@ -1,0 +1,107 @@
+import { describeAge, withAge } from "../age.ts";
+import type { RelayRun } from "../connect-relay.ts";
+import { formatBytes } from "../format-bytes.ts";
+import type { Output } from "../output.ts";
+import type { DestinationOnWire } from "../wire.ts";
+import { type RelayStatus, readStatus } from "./read-status.ts";
+
+/** Prints the status; exit status 1 unless the relay runs and is ready. */
+export async function showStatus(run: RelayRun, version: string): Promise<void> {
+  const { output, context } = run;
+  const status = await readStatus(run);
+  const hook = `${status.publicUrl ?? status.url}/hooks/***`;
+  await output.result({ version, hook, ...status }, () =>
+    formatStatus(status, { version, hook }, output, context.now()),
+  );
+  if (!status.ready) context.setExitStatus(1);
+}
+
+function formatStatus(
+  status: RelayStatus,
+  { version, hook }: { version: string; hook: string },
+  output: Output,
+  now: number,
+): string {
+  const { store, destinations } = status;
+  const rows: [string, string | undefined][] = [
+    ["relay", describeState(status)],
+    ["version", `${version} (of this command)`],
+    ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
+    ["hook", hook],
+    ["data", status.dataDir],
+    ["alerts", store.alerts?.toLocaleString("en-US")],
+    ["last received", store.lastReceivedAt === undefined ? "none yet" : withAge(store.lastReceivedAt, now)],
+    ["not routed yet", describeUnrouted(status, now)],
+    ["database", store.databaseBytes === undefined ? undefined : formatBytes(store.databaseBytes)],
+    ["disk", describeDisk(status)],
+  ];
+  const facts = output.fields(
+    rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as [string, string]])),
+  );
+  return `${facts}\n${formatDestinations(destinations, output, now, status.running)}`;
+}
+
+function describeState({ running, ready, url }: RelayStatus): string {
+  if (!running) return `not running (nothing answers at ${url})`;
+  return ready ? `running at ${url}, ready` : `running at ${url}, NOT READY; ask: tocsin doctor`;
+}
+
+function describeUnrouted({ store }: RelayStatus, now: number): string | undefined {
+  const { unrouted, oldestUnroutedAt } = store;
+  if (unrouted === undefined) return undefined;
+  if (oldestUnroutedAt === undefined || unrouted === 0) return String(unrouted);
+  return `${unrouted}, the oldest from ${withAge(oldestUnroutedAt, now)}`;
+}
+
+function describeDisk({ store }: RelayStatus): string | undefined {
+  const { freeBytes, diskFull } = store;
+  if (diskFull) return "FULL: new alerts are refused until there is room";
+  return freeBytes === undefined ? undefined : `${formatBytes(freeBytes)} free`;
+}
+
+function formatDestinations(
+  destinations: DestinationOnWire[],
+  output: Output,
+  now: number,
+  running: boolean,
+): string {
+  if (destinations.length === 0) {
+    return running
+      ? "No destination is configured: alerts are stored and go nowhere.\n"
+      : "Nothing is known of its destinations yet.\n";
+  }
+  return output.table(
+    [
+      { title: "destination" },
+      { title: "type" },
+      { title: "health", keep: true },
+      { title: "sent", align: "right" },
+      { title: "waiting", align: "right" },
+      { title: "held", align: "right" },
+      { title: "failed", align: "right" },
+      { title: "oldest" },
+      { title: "next try" },
+      { title: "reason" },
+    ],
+    destinations.map((destination) => toRow(destination, now)),
+  );
+}
+
+function toRow(destination: DestinationOnWire, now: number): string[] {
+  const { name, channel, health, reason, counts, oldestWaitingAt, nextTryAt, movedTo } = destination;
+  const count = (...states: (keyof typeof counts)[]) =>
+    states.reduce((total, state) => total + (counts[state] ?? 0), 0).toLocaleString("en-US");
+  const age = (iso: string | undefined) => (iso === undefined ? "" : describeAge(Date.parse(iso), now));
+  return [
+    name,
+    channel,
+    health,
+    count("sent", "digested"),
+    count("queued", "waiting", "sending"),
+    count("held"),
+    count("failed", "expired"),
+    age(oldestWaitingAt),
+    age(nextTryAt),
+    [reason, movedTo === undefined ? "" : `moved to ${movedTo}`].filter((text) => text !== "").join("; "),
+  ];
+}

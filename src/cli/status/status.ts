@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import { addRelayOptions, type RelayFlags } from "../connect-relay.ts";
+import type { CliContext } from "../context.ts";
+import { addExamples } from "../examples.ts";
+import { openOutput } from "../output.ts";
+
+/** `tocsin status`: what is true now. */
+export function registerStatus(program: Command, context: CliContext): void {
+  const command = program
+    .command("status")
+    .description(
+      "what is true now: the relay, its log, each destination; exit status 1 when it does not run or is not ready",
+    )
+    .action(async (flags: RelayFlags, self: Command) => {
+      const { showStatus } = await import("./show-status.ts");
+      await showStatus({ context, flags, output: openOutput(context, self) }, program.version() ?? "");
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin status",
+    "tocsin status --json --url https://alerts.example.com",
+  );
+}
