@@ -3,6 +3,7 @@ import { describeAge, toSeconds } from "../age.ts";
 import { openAlertLog } from "../alert-log.ts";
 import type { RelayRun } from "../connect-relay.ts";
 import type { Output } from "../output.ts";
+import { fitText, terminalText } from "../terminal-text.ts";
 import type { AlertOnWire } from "../wire.ts";
 import { isFiltered } from "./filters.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";
@@ -26,9 +27,15 @@ export async function listAlerts(
   }
 }
 
+/** Below this the ids, which are never cut, leave the titles no room beside them. */
+const leastTableWidth = 120;
+
 function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
   if (alerts.length === 0) {
     return filtered ? "No alert fits these filters.\n" : "No alerts yet. Send one with: tocsin test\n";
+  }
+  if (output.width !== undefined && output.width < leastTableWidth) {
+    return alerts.map((alert) => formatInTwoLines(alert, output, now)).join("");
   }
   const columns = [
     { title: "received (UTC)", keep: true },
@@ -49,4 +56,16 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
       alert.id,
     ]),
   );
+}
+
+function formatInTwoLines(alert: AlertOnWire, output: Output, now: number): string {
+  const age = describeAge(Date.parse(alert.receivedAt), now);
+  const first = [toSeconds(alert.receivedAt), age, alert.severity ?? "", summarizeDeliveries(alert)]
+    .filter((text) => text !== "")
+    .join("  ");
+  const title = fitText(
+    terminalText(alert.title ?? "(not read yet)"),
+    (output.width ?? 80) - alert.id.length - 4,
+  );
+  return `${output.style("bold", terminalText(first))}\n  ${alert.id}  ${title}\n`;
 }

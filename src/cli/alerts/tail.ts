@@ -68,26 +68,36 @@ function isWanted(alert: AlertOnWire, severity?: Severity, destination?: string)
 const remembered = 1_000;
 
 /**
- * An alert changes several times while it is delivered. A reader is told when it has been routed, and when something
- * else can be said of its deliveries than that they are under way.
+ * An alert changes several times while it is delivered. A reader is told when it has been routed, when something does not go
+ * well, and when all is said.
  */
 function createNews(): { isNew(alert: AlertOnWire): boolean } {
   const told = new Map<string, string>();
   return {
     isNew(alert) {
-      const summary = summaryOf(alert);
-      if (alert.routedAt === null || told.get(alert.id) === summary) return false;
+      const story = storyOf(alert);
+      if (alert.routedAt === null || told.get(alert.id) === story) return false;
       told.delete(alert.id);
-      told.set(alert.id, summary);
+      told.set(alert.id, story);
       if (told.size > remembered) told.delete(told.keys().next().value ?? "");
       return true;
     },
   };
 }
 
+/** What is worth a line of its own: while some are under way, only what does not go well. */
+function storyOf(alert: AlertOnWire): string {
+  if (!alert.deliveries.some(isUnderWay)) return summaryOf(alert);
+  const troubled = alert.deliveries.filter((delivery) => !isUnderWay(delivery) && delivery.state !== "sent");
+  return `under way, ${troubled.length === 0 ? "well" : summarizeDeliveries({ ...alert, deliveries: troubled })}`;
+}
+
+function isUnderWay({ state }: { state: string }): boolean {
+  return state === "queued" || state === "sending";
+}
+
 function summaryOf(alert: AlertOnWire): string {
-  const isUnderWay = (state: string) => state === "queued" || state === "sending";
-  const settled = alert.deliveries.filter(({ state }) => !isUnderWay(state));
+  const settled = alert.deliveries.filter((delivery) => !isUnderWay(delivery));
   const open = alert.deliveries.length - settled.length;
   if (open === 0) return summarizeDeliveries(alert);
   const words = settled.length === 0 ? "" : `${summarizeDeliveries({ ...alert, deliveries: settled })}, `;

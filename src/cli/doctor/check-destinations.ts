@@ -63,7 +63,7 @@ function judge(check: string, destination: Destination, recipient: string, outco
   const { type } = destination;
   switch (outcome.kind) {
     case "sent":
-      return { check, verdict: "ok", detail: `${type} ${reachWords(destination)}${noteOf(outcome.note)}` };
+      return { check, verdict: "ok", detail: `${type} ${reachWords(destination, outcome.note)}` };
     case "retry":
       if (outcome.movedTo !== undefined) {
         const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
@@ -89,10 +89,10 @@ function judge(check: string, destination: Destination, recipient: string, outco
 }
 
 /** What a good probe has shown; only chats can be asked whether a message may be written. */
-function reachWords(destination: Destination): string {
+function reachWords(destination: Destination, note: string | undefined): string {
   switch (destination.type) {
     case "telegram":
-      return `chat ${destination.chatId}: the bot may write there`;
+      return `${destination.chatId}: ${note ?? "the bot can write there"}`;
     case "email":
       return `${destination.account.host}:${destination.account.port}: the mail server takes the login`;
     case "webhook":
@@ -100,12 +100,8 @@ function reachWords(destination: Destination): string {
     case "discord":
     case "ntfy":
     case "apprise":
-      return "host takes connections";
+      return note ?? "its host takes connections";
     default:
       return destination satisfies never;
   }
-}
-
-function noteOf(note: string | undefined): string {
-  return note === undefined || note === "" ? "" : ` (${note})`;
 }

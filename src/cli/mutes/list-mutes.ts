@@ -13,9 +13,9 @@ export async function listMutes(run: RelayRun, includeEnded: boolean): Promise<v
       if (mutes.length === 0) return includeEnded ? "Nothing has been muted yet.\n" : "Nothing is muted.\n";
       const columns = [
         { title: "state", keep: true },
-        { title: "silences" },
-        { title: "until (UTC)" },
-        { title: "reason" },
+        { title: "silences", keep: true },
+        { title: "until (UTC)", keep: true },
+        { title: "reason", keep: true },
         { title: "by" },
         { title: "id", keep: true },
       ];

@@ -2,6 +2,7 @@ import { describeAge, withAge } from "../age.ts";
 import type { RelayRun } from "../connect-relay.ts";
 import { formatBytes } from "../format-bytes.ts";
 import type { Output } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
 import type { DestinationOnWire } from "../wire.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
 
@@ -70,28 +71,26 @@ function formatDestinations(
       ? "No destination is configured: alerts are stored and go nowhere.\n"
       : "Nothing is known of its destinations yet.\n";
   }
-  return output.table(
-    [
-      { title: "destination" },
-      { title: "type" },
-      { title: "health", keep: true },
-      { title: "sent", align: "right" },
-      { title: "waiting", align: "right" },
-      { title: "held", align: "right" },
-      { title: "failed", align: "right" },
-      { title: "oldest" },
-      { title: "next try" },
-      { title: "reason" },
-    ],
+  const columns = [
+    { title: "destination", keep: true },
+    { title: "type" },
+    { title: "health", keep: true },
+    ...["sent", "waiting", "held", "failed"].map((title) => ({ title, align: "right" as const })),
+    { title: "oldest waiting", keep: true },
+  ];
+  const table = output.table(
+    columns,
     destinations.map((destination) => toRow(destination, now)),
   );
+  const troubles = destinations.flatMap((destination) => describeTrouble(destination, now));
+  return troubles.length === 0
+    ? table
+    : `${table}\n${troubles.map((line) => `${terminalText(line)}\n`).join("")}`;
 }
 
-function toRow(destination: DestinationOnWire, now: number): string[] {
-  const { name, channel, health, reason, counts, oldestWaitingAt, nextTryAt, movedTo } = destination;
+function toRow({ name, channel, health, counts, oldestWaitingAt }: DestinationOnWire, now: number): string[] {
   const count = (...states: (keyof typeof counts)[]) =>
     states.reduce((total, state) => total + (counts[state] ?? 0), 0).toLocaleString("en-US");
-  const age = (iso: string | undefined) => (iso === undefined ? "" : describeAge(Date.parse(iso), now));
   return [
     name,
     channel,
@@ -100,8 +99,15 @@ function toRow(destination: DestinationOnWire, now: number): string[] {
     count("queued", "waiting", "sending"),
     count("held"),
     count("failed", "expired"),
-    age(oldestWaitingAt),
-    age(nextTryAt),
-    [reason, movedTo === undefined ? "" : `moved to ${movedTo}`].filter((text) => text !== "").join("; "),
+    oldestWaitingAt === undefined ? "" : describeAge(Date.parse(oldestWaitingAt), now),
   ];
+}
+
+function describeTrouble(destination: DestinationOnWire, now: number): string[] {
+  const { name, health, reason, since, nextTryAt, movedTo } = destination;
+  const moved = movedTo === undefined ? [] : [`${name}: the group was upgraded; messages go to ${movedTo}`];
+  if (health === "ok") return moved;
+  const duration = since === undefined ? "" : ` since ${withAge(since, now)}`;
+  const next = nextTryAt === undefined ? "" : `; next try ${describeAge(Date.parse(nextTryAt), now)}`;
+  return [`${name}: ${health}${duration}: ${reason || "no reason is known"}${next}`, ...moved];
 }
