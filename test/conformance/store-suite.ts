@@ -1,0 +1,28 @@
+import { describe } from "vitest";
+import { describeAccepting } from "./store/accepting.ts";
+import { describeAttempts } from "./store/attempts.ts";
+import { describeClaims } from "./store/claims.ts";
+import { describeFallbacks } from "./store/fallbacks.ts";
+import { describeLog } from "./store/log.ts";
+import { describeMemory } from "./store/memory.ts";
+import { describeMutes } from "./store/mutes.ts";
+import { describeRouting } from "./store/routing.ts";
+import type { OpenStore } from "./store/scene.ts";
+import { describeSearch } from "./store/search.ts";
+import { describeWhole } from "./store/whole.ts";
+
+/** What every driver of the store port has to do. */
+export function describeStore(name: string, open: OpenStore): void {
+  describe(`store: ${name}`, () => {
+    describeAccepting(open);
+    describeRouting(open);
+    describeClaims(open);
+    describeAttempts(open);
+    describeFallbacks(open);
+    describeMemory(open);
+    describeLog(open);
+    describeSearch(open);
+    describeMutes(open);
+    describeWhole(open);
+  });
+}

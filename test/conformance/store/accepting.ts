@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { noon, type OpenStore, openScene, request } from "./scene.ts";
+
+export function describeAccepting(open: OpenStore): void {
+  describe("accepting", () => {
+    it("keeps the request byte for byte, over a restart", async () => {
+      const scene = await openScene(open);
+      const body = Buffer.from([0x00, 0xff, 0x7b, 0x22, 0xc3, 0x28, 0x0d, 0x0a]);
+      const headers: [string, string][] = [
+        ["X-Same", "1"],
+        ["x-same", "2"],
+      ];
+      const incoming = request({
+        body,
+        headers: JSON.stringify(headers),
+        contentType: undefined,
+        dedupeKey: "k",
+      });
+      const acceptance = await scene.store.acceptRequest(incoming);
+      expect(acceptance).toEqual({ kind: "accepted", ids: incoming.ids, conflict: false });
+
+      await scene.restart();
+      const kept = (await scene.store.getAlert(incoming.ids[0] ?? ""))?.request;
+      expect(kept && Buffer.from(kept.body).equals(body)).toBe(true);
+      expect(kept).toMatchObject({ headers, receivedAt: noon, item: 0, items: 1, dedupeKey: "k" });
+      expect(kept?.contentType).toBeUndefined();
+    });
+
+    it("takes an empty body", async () => {
+      const { store } = await openScene(open);
+      const incoming = request({ body: new Uint8Array() });
+      await store.acceptRequest(incoming);
+      expect((await store.getAlert(incoming.ids[0] ?? ""))?.request?.body).toHaveLength(0);
+    });
+
+    it("keeps all alerts of one body, in its order", async () => {
+      const { store, newId } = await openScene(open);
+      const ids = [newId(), newId(), newId()];
+      await store.acceptRequest(request({ ids }));
+      const [unrouted] = await store.listUnrouted(10, noon);
+      expect(unrouted?.alerts.map(({ id, item }) => [id, item])).toEqual(ids.map((id, item) => [id, item]));
+      expect((await store.getAlert(ids[2] ?? ""))?.request).toMatchObject({ item: 2, items: 3 });
+    });
+
+    it("answers the same key and body with the first ids, stores nothing, and counts it", async () => {
+      const { store, newId } = await openScene(open);
+      const first = request({ dedupeKey: "evt-1", ids: [newId(), newId()] });
+      await store.acceptRequest(first);
+      const again = await store.acceptRequest(request({ dedupeKey: "evt-1", ids: [newId(), newId()] }));
+      expect(again).toEqual({ kind: "duplicate", ids: first.ids });
+      expect(await store.countAlerts()).toMatchObject({ total: 2, duplicates: 1 });
+      expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
+    });
+
+    it("stores another body under the same key and flags it", async () => {
+      const { store } = await openScene(open);
+      await store.acceptRequest(request({ dedupeKey: "evt-1" }));
+      const other = request({ dedupeKey: "evt-1", body: Buffer.from("other"), fingerprint: 2 });
+      expect(await store.acceptRequest(other)).toEqual({ kind: "accepted", ids: other.ids, conflict: true });
+      expect((await store.getAlert(other.ids[0] ?? ""))?.request?.conflict).toBe(true);
+      // A resend of either body is a duplicate of its own request.
+      const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other"), fingerprint: 2 });
+      expect(await store.acceptRequest(resent)).toEqual({ kind: "duplicate", ids: other.ids });
+    });
+
+    it("does not take a body of the same fingerprint for the same body", async () => {
+      const { store } = await openScene(open);
+      await store.acceptRequest(request({ identical: "duplicate" }));
+      const other = request({ identical: "duplicate", body: Buffer.from("same fingerprint, other bytes") });
+      expect(await store.acceptRequest(other)).toMatchObject({ kind: "accepted" });
+      const keyed = request({ dedupeKey: "k" });
+      await store.acceptRequest(keyed);
+      const collision = request({ dedupeKey: "k", body: Buffer.from("same fingerprint, other bytes") });
+      expect(await store.acceptRequest(collision)).toMatchObject({ kind: "accepted", conflict: true });
+    });
+
+    it("treats an identical body without a key as it is told: ask, duplicate, store", async () => {
+      const { store } = await openScene(open);
+      const first = request();
+      await store.acceptRequest(first);
+      expect(await store.acceptRequest(request({ identical: "ask" }))).toEqual({
+        kind: "identical",
+        ids: first.ids,
+      });
+      expect((await store.countAlerts()).duplicates).toBe(0);
+      expect(await store.acceptRequest(request({ identical: "duplicate" }))).toEqual({
+        kind: "duplicate",
+        ids: first.ids,
+      });
+      expect(await store.acceptRequest(request({ identical: "store" }))).toMatchObject({ kind: "accepted" });
+      expect(await store.countAlerts()).toMatchObject({ total: 2, duplicates: 1 });
+    });
+
+    it("asked about a body that it has not seen, stores it", async () => {
+      const { store } = await openScene(open);
+      expect(await store.acceptRequest(request({ identical: "ask" }))).toMatchObject({ kind: "accepted" });
+      expect((await store.countAlerts()).total).toBe(1);
+    });
+
+    it("does not take a keyed request for a repeat of one without a key", async () => {
+      const { store } = await openScene(open);
+      await store.acceptRequest(request());
+      const keyed = request({ dedupeKey: "evt-2", identical: "duplicate" });
+      expect(await store.acceptRequest(keyed)).toMatchObject({ kind: "accepted", conflict: false });
+    });
+
+    it("forgets keys and bodies after the window, and counts it from the latest request", async () => {
+      const { store } = await openScene(open);
+      const dedupeWindowMs = 1000;
+      const at = (receivedAt: number) =>
+        store.acceptRequest(request({ dedupeKey: "evt-1", dedupeWindowMs, receivedAt }));
+      expect(await at(noon)).toMatchObject({ kind: "accepted" });
+      expect(await at(noon + 999)).toMatchObject({ kind: "duplicate" });
+      expect(await at(noon + 1000)).toMatchObject({ kind: "accepted", conflict: false });
+      expect(await at(noon + 1500)).toMatchObject({ kind: "duplicate" });
+
+      const bare = (receivedAt: number) =>
+        store.acceptRequest(request({ identical: "duplicate", dedupeWindowMs, receivedAt }));
+      expect(await bare(noon)).toMatchObject({ kind: "accepted" });
+      expect(await bare(noon + 999)).toMatchObject({ kind: "duplicate" });
+      expect(await bare(noon + 1000)).toMatchObject({ kind: "accepted" });
+    });
+
+    it("remembers keys over a restart", async () => {
+      const scene = await openScene(open);
+      const first = request({ dedupeKey: "evt-1" });
+      await scene.store.acceptRequest(first);
+      await scene.restart();
+      expect(await scene.store.acceptRequest(request({ dedupeKey: "evt-1" }))).toEqual({
+        kind: "duplicate",
+        ids: first.ids,
+      });
+    });
+
+    it("numbers what comes at once in the order in which it came, and deduplicates within it", async () => {
+      const { store } = await openScene(open);
+      const requests = Array.from({ length: 300 }, (_, index) =>
+        request({ dedupeKey: `evt-${index % 200}`, body: Buffer.from(`body ${index % 200}`) }),
+      );
+      const answers = await Promise.all(requests.map((incoming) => store.acceptRequest(incoming)));
+      expect(answers.filter(({ kind }) => kind === "accepted")).toHaveLength(200);
+      expect(answers[250]?.ids).toEqual(requests[50]?.ids);
+      const listed = await store.listAlerts({ limit: 200 });
+      expect(listed.map(({ id }) => id).reverse()).toEqual(requests.slice(0, 200).map(({ ids }) => ids[0]));
+    });
+
+    it("refuses a call that breaks a rule alone, and commits the others that came with it", async () => {
+      const { store } = await openScene(open);
+      const first = request();
+      await store.acceptRequest(first);
+      const outcomes = await Promise.allSettled([
+        store.acceptRequest(request()),
+        store.acceptRequest(request({ ids: first.ids })),
+        store.acceptRequest(request()),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      expect((await store.countAlerts()).total).toBe(3);
+    });
+  });
+}

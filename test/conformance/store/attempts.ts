@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+
+export function describeAttempts(open: OpenStore): void {
+  describe("attempts", () => {
+    it("ends a delivery as sent, with the attempt on the record", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      const { id } = await route();
+      const [delivery] = await claim("chat", "t1");
+      const answer = await attempt({
+        token: "t1",
+        deliverySeqs: [delivery?.seq ?? 0],
+        detail: "topic gone, sent to the group",
+      });
+      expect(answer).toBe("recorded");
+      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+        state: "sent",
+        finishedAt: noon + 150,
+        attempts: [
+          {
+            at: noon + 100,
+            durationMs: 50,
+            action: "send",
+            part: 1,
+            parts: 1,
+            outcome: "sent",
+            detail: "topic gone, sent to the group",
+          },
+        ],
+      });
+      expect(await store.listAbandoned(noon, true)).toEqual([]);
+    });
+
+    it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
+      const scene = await openScene(open);
+      await scene.route();
+      const [delivery] = await scene.claim("chat", "t1");
+      await scene.attempt({
+        token: "t1",
+        deliverySeqs: [delivery?.seq ?? 0],
+        outcome: "ambiguous",
+        reason: "no_answer",
+        detail: "no answer within 30 s",
+        progress: { refs: ["11", null], madeAt: noon },
+        next: { state: "waiting", reason: "nobody knows", dueAt: noon + 30_000, form: "plain" },
+      });
+      await scene.restart();
+      expect(await scene.due("chat", noon + 29_999)).toEqual([]);
+      expect(await scene.due("chat", noon + 30_000)).toMatchObject([
+        {
+          state: "waiting",
+          reason: "nobody knows",
+          attempts: 1,
+          ambiguous: 1,
+          form: "plain",
+          progress: { refs: ["11", null], madeAt: noon },
+          lastDetail: "no answer within 30 s",
+        },
+      ]);
+    });
+
+    it("does not count an attempt that only was to wait", async () => {
+      const { route, claim, attempt, due } = await openScene(open);
+      await route();
+      const [delivery] = await claim("chat", "t1");
+      await attempt({
+        token: "t1",
+        deliverySeqs: [delivery?.seq ?? 0],
+        outcome: "retry",
+        reason: "rate_limited",
+        countsAsAttempt: false,
+        next: { state: "waiting", reason: "", dueAt: noon + 17_500 },
+      });
+      expect(await due("chat", noon + 17_500)).toMatchObject([{ attempts: 0, ambiguous: 0 }]);
+    });
+
+    it("keeps the claim, and a longer lease, while more parts follow", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      const { id } = await route();
+      const [delivery] = await claim("chat", "t1", { leaseUntil: noon + 1000 });
+      const deliverySeqs = [delivery?.seq ?? 0];
+      await attempt({
+        token: "t1",
+        deliverySeqs,
+        part: 1,
+        parts: 2,
+        progress: { refs: ["1"] },
+        next: undefined,
+        leaseUntil: noon + 9000,
+      });
+      expect(await store.listAbandoned(noon + 8999, false)).toEqual([]);
+      expect(await store.listAbandoned(noon + 9000, false)).toMatchObject([
+        { token: "t1", progress: { refs: ["1"] }, attempts: 0 },
+      ]);
+      await attempt({ token: "t1", deliverySeqs, part: 2, parts: 2, progress: { refs: ["1", "2"] } });
+      const sent = (await store.getAlert(id))?.deliveries[0];
+      expect(sent?.state).toBe("sent");
+      expect(sent?.attempts.map(({ part, parts }) => `${part}/${parts}`)).toEqual(["1/2", "2/2"]);
+    });
+
+    it("keeps an attempt under a lost claim on the record, and lets it change nothing", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      const fallback = { to: "mail", at: noon + 600_000 };
+      const { id } = await route({ to: [planned("chat", { fallback })] });
+      const [delivery] = await claim("chat", "t1");
+      const deliverySeqs = [delivery?.seq ?? 0];
+      await store.releaseClaim("t1", noon);
+      await claim("chat", "t2");
+      const answer = await attempt({
+        token: "t1",
+        deliverySeqs,
+        outcome: "rejected",
+        reason: "kicked",
+        next: { state: "failed", reason: "kicked" },
+        fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
+        thread: {
+          rootRef: "1",
+          rootAlertSeq: 1,
+          lastRef: "1",
+          firstAt: noon,
+          lastNewAt: noon,
+          lastAt: noon,
+          count: 1,
+          severity: "warning",
+          status: "firing",
+        },
+      });
+      expect(answer).toBe("late");
+      const detail = await store.getAlert(id);
+      expect(detail?.deliveries).toMatchObject([{ destination: "chat", state: "sending" }]);
+      expect(detail?.deliveries[0]?.attempts).toMatchObject([{ outcome: "rejected", reason: "kicked" }]);
+      expect(await store.findThread("chat", "-1004", "tvl:usdc")).toBeUndefined();
+      expect(await attempt({ token: "t2", deliverySeqs })).toBe("recorded");
+    });
+
+    it("takes no attempt twice: the second of one claim is late", async () => {
+      const { route, claim, attempt } = await openScene(open);
+      await route();
+      const [delivery] = await claim("chat", "t1");
+      const record = { token: "t1", deliverySeqs: [delivery?.seq ?? 0] };
+      expect(await attempt(record)).toBe("recorded");
+      expect(await attempt(record)).toBe("late");
+    });
+
+    it("records one attempt of a digest for each of its deliveries", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      const alerts = [await route(), await route(), await route()];
+      const claimed = await claim("chat", "t1", { digestId: "digest-1" });
+      await attempt({
+        token: "t1",
+        deliverySeqs: claimed.map(({ seq }) => seq),
+        next: { state: "digested", reason: "told with 2 others" },
+      });
+      for (const { id } of alerts) {
+        const delivery = (await store.getAlert(id))?.deliveries[0];
+        expect(delivery).toMatchObject({ state: "digested", digestId: "digest-1" });
+        expect(delivery?.attempts).toHaveLength(1);
+      }
+    });
+
+    it("holds a delivery for a person: neither due nor finished", async () => {
+      const { store, route, claim, attempt, due } = await openScene(open);
+      const { id } = await route();
+      const [delivery] = await claim("chat", "t1");
+      await attempt({
+        token: "t1",
+        deliverySeqs: [delivery?.seq ?? 0],
+        outcome: "ambiguous",
+        reason: "no_answer",
+        next: { state: "held", reason: "nobody knows whether it arrived" },
+      });
+      expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
+      const held = (await store.getAlert(id))?.deliveries[0];
+      expect(held).toMatchObject({ state: "held" });
+      expect(held?.finishedAt).toBeUndefined();
+    });
+
+    it("ends what waits without an attempt, and leaves alone what is being sent", async () => {
+      const { store, route, claim, due, states } = await openScene(open);
+      const waiting = await route();
+      const [{ seq } = { seq: 0 }] = await due("chat");
+      await claim("chat", "t1");
+      await store.finishDeliveries([seq], { state: "expired", reason: "too old" }, noon, []);
+      expect(await states(waiting.id)).toEqual(["sending"]);
+      await store.releaseClaim("t1", noon);
+      await store.finishDeliveries([seq], { state: "expired", reason: "too old" }, noon + 9, []);
+      expect((await store.getAlert(waiting.id))?.deliveries[0]).toMatchObject({
+        state: "expired",
+        reason: "too old",
+        finishedAt: noon + 9,
+      });
+      expect(await due("chat")).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+
+export function describeClaims(open: OpenStore): void {
+  describe("claims", () => {
+    it("lists what is due at one destination, oldest first, up to the limit", async () => {
+      const { store, route, due } = await openScene(open);
+      await route({ to: [planned("chat", { dueAt: noon + 20 }), planned("mail")] });
+      await route({ to: [planned("chat", { dueAt: noon + 10 })], facts: { severity: "critical" } });
+      expect((await due("chat", noon + 9)).length).toBe(0);
+      expect((await due("chat", noon + 10)).map(({ severity }) => severity)).toEqual(["critical"]);
+      expect((await due("chat", noon + 20)).map(({ dueAt }) => dueAt - noon)).toEqual([10, 20]);
+      expect(await store.listDue("chat", noon + 20, 1)).toHaveLength(1);
+    });
+
+    it("tells planning all that it needs of a delivery", async () => {
+      const { route, due } = await openScene(open);
+      const fallback = { to: "mail", at: noon + 600_000 };
+      const { id, seq } = await route({
+        to: [planned("chat", { fallback, freshnessMs: 5000, updates: "edit" })],
+      });
+      expect(await due("chat")).toEqual([
+        {
+          seq: expect.any(Number),
+          id: expect.any(String),
+          alertSeq: seq,
+          alertId: id,
+          origin: "hook",
+          destination: "chat",
+          recipient: "-1004",
+          purpose: "alert",
+          state: "queued",
+          reason: "",
+          dueAt: noon,
+          createdAt: noon + 5,
+          receivedAt: noon,
+          alertKey: "tvl:usdc",
+          severity: "warning",
+          status: "firing",
+          attempts: 0,
+          ambiguous: 0,
+          form: "rich",
+          progress: { refs: [] },
+          updates: "edit",
+          freshnessMs: 5000,
+          fallbackTo: "mail",
+        },
+      ]);
+    });
+
+    it("says when the next one is due, until nothing waits", async () => {
+      const { store, route, claim } = await openScene(open);
+      expect(await store.nextDueAt("chat")).toBeUndefined();
+      await route({ to: [planned("chat", { dueAt: noon + 70 })] });
+      await route({ to: [planned("chat", { dueAt: noon + 30 })] });
+      expect(await store.nextDueAt("chat")).toBe(noon + 30);
+      await claim("chat", "t1", { now: noon + 70 });
+      expect(await store.nextDueAt("chat")).toBeUndefined();
+    });
+
+    it("releases what quiet hours held when their end has come", async () => {
+      const { route, due } = await openScene(open);
+      await route({ to: [planned("chat", { state: "held", reason: "quiet hours", dueAt: noon + 100 })] });
+      expect(await due("chat", noon + 99)).toEqual([]);
+      expect(await due("chat", noon + 100)).toMatchObject([{ state: "held" }]);
+    });
+
+    it("gives each delivery to one claim only, however many ask at once", async () => {
+      const { store, route, due } = await openScene(open);
+      for (let count = 0; count < 5; count += 1) await route();
+      const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
+      const claims = await Promise.all(
+        ["t1", "t2", "t3"].map((token) =>
+          store.claimDeliveries({ token, deliverySeqs, now: noon, leaseUntil: noon + 1000 }, []),
+        ),
+      );
+      expect(claims.map((taken) => taken.length)).toEqual([5, 0, 0]);
+      expect(await due("chat")).toEqual([]);
+    });
+
+    it("returns the claimed in the order asked, with what their alerts say", async () => {
+      const { store, route, due } = await openScene(open);
+      await route({ facts: { title: "first" } });
+      await route({ facts: { title: "second" } });
+      const deliverySeqs = (await due("chat")).map(({ seq }) => seq).reverse();
+      const claimed = await store.claimDeliveries(
+        { token: "t1", deliverySeqs, now: noon, leaseUntil: noon + 1000, digestId: "digest-1" },
+        [{ key: "chat", sentAt: [noon], parkedUntil: 0 }],
+      );
+      expect(claimed.map(({ facts }) => facts.title)).toEqual(["second", "first"]);
+      expect(claimed).toMatchObject([{ state: "sending", digestId: "digest-1" }, { state: "sending" }]);
+      expect(await store.loadPaces()).toEqual([{ key: "chat", sentAt: [noon], parkedUntil: 0 }]);
+    });
+
+    it("returns an untried claim to where it was", async () => {
+      const { store, route, claim, due, states } = await openScene(open);
+      const { id } = await route();
+      await claim("chat", "t1");
+      expect(await states(id)).toEqual(["sending"]);
+      await store.releaseClaim("t1", noon + 7);
+      expect(await states(id)).toEqual(["queued"]);
+      expect(await due("chat", noon + 6)).toEqual([]);
+      expect(await due("chat", noon + 7)).toMatchObject([{ attempts: 0, dueAt: noon + 7 }]);
+      expect(await store.listAbandoned(noon, true)).toEqual([]);
+    });
+
+    it("returns a tried claim as waiting, and leaves other claims alone", async () => {
+      const { store, route, claim, attempt, states } = await openScene(open);
+      const { id } = await route({ to: ["chat", "mail"] });
+      const [delivery] = await claim("chat", "t1");
+      await claim("mail", "t2");
+      const next = { state: "waiting", reason: "", dueAt: noon + 200 } as const;
+      const deliverySeqs = [delivery?.seq ?? 0];
+      await attempt({ token: "t1", deliverySeqs, outcome: "retry", reason: "connect_failed", next });
+      await claim("chat", "t3", { now: noon + 200 });
+      await store.releaseClaim("t3", noon + 300);
+      expect(await states(id)).toEqual(["waiting", "sending"]);
+    });
+
+    it("lists claims whose lease has ended, and all of a process that is gone", async () => {
+      const scene = await openScene(open);
+      await scene.route({ to: ["chat", "mail"] });
+      await scene.claim("chat", "t1", { leaseUntil: noon + 1000 });
+      await scene.claim("mail", "t2", { leaseUntil: noon + 5000 });
+      expect(await scene.store.listAbandoned(noon + 999, false)).toEqual([]);
+      expect(await scene.store.listAbandoned(noon + 1000, false)).toMatchObject([
+        { token: "t1", destination: "chat", state: "sending" },
+      ]);
+      await scene.restart();
+      const all = await scene.store.listAbandoned(noon, true);
+      expect(all.map(({ token }) => token)).toEqual(["t1", "t2"]);
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import type { AlertQuery } from "../../../src/core/store.ts";
+import { noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
+
+async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
+  const listed = await store.listAlerts({ limit: 100, ...query });
+  return listed.map(({ facts }) => facts?.title ?? "(not routed)");
+}
+
+/** Six alerts, a minute apart: five routed in different ways, the last not yet. */
+async function fillLog(open: OpenStore): Promise<Scene> {
+  const scene = await openScene(open);
+  const route = (title: string, minute: number, options: Parameters<Scene["route"]>[0]) =>
+    scene.route({ ...options, facts: { ...options?.facts, title }, receivedAt: noon + minute * 60_000 });
+  await route("a", 0, { to: ["chat"], facts: { severity: "critical" } });
+  await route("b", 1, { to: ["chat", "mail"], facts: { severity: "info" } });
+  await route("c", 2, { to: [], facts: { severity: "critical" } });
+  await route("d", 3, { to: [planned("mail", { state: "muted" }), "chat"], facts: { severity: "warning" } });
+  await route("e", 4, { to: ["mail", planned("mail", { recipient: "b@example.com" })] });
+  await scene.store.acceptRequest(request({ receivedAt: noon + 5 * 60_000 }));
+  const [first] = await scene.due("chat");
+  const claimed = await scene.store.claimDeliveries(
+    { token: "t", deliverySeqs: [first?.seq ?? 0], now: noon, leaseUntil: noon },
+    [],
+  );
+  await scene.attempt({ token: "t", deliverySeqs: claimed.map(({ seq }) => seq) });
+  return scene;
+}
+
+const filters: [string, Partial<AlertQuery>, string[]][] = [
+  ["severity", { severity: "critical" }, ["c", "a"]],
+  ["destination", { destination: "mail" }, ["e", "d", "b"]],
+  ["state of a delivery", { state: "sent" }, ["a"]],
+  ["another state", { state: "muted" }, ["d"]],
+  ["unmatched", { state: "unmatched" }, ["c"]],
+  ["unrouted", { state: "unrouted" }, ["(not routed)"]],
+  ["state at a destination", { state: "queued", destination: "chat" }, ["d", "b"]],
+  ["a state that the destination never had", { state: "muted", destination: "chat" }, []],
+  ["severity at a destination", { severity: "critical", destination: "chat" }, ["a"]],
+  ["severity that the destination never had", { severity: "critical", destination: "mail" }, []],
+  ["severity and state", { severity: "warning", state: "muted" }, ["d"]],
+  ["severity and unmatched", { severity: "critical", state: "unmatched" }, ["c"]],
+  ["severity and unrouted", { severity: "critical", state: "unrouted" }, []],
+  ["from", { fromAt: noon + 4 * 60_000 }, ["(not routed)", "e"]],
+  ["until", { toAt: noon + 60_000 }, ["b", "a"]],
+  ["between", { fromAt: noon + 60_000, toAt: noon + 3 * 60_000 - 1 }, ["c", "b"]],
+  ["after everything", { fromAt: noon + 6 * 60_000 }, []],
+  ["before everything", { toAt: noon - 1 }, []],
+  ["time at a destination", { destination: "chat", fromAt: noon + 60_000 }, ["d", "b"]],
+  ["everything at once", { destination: "chat", state: "queued", severity: "info", fromAt: noon }, ["b"]],
+];
+
+export function describeLog(open: OpenStore): void {
+  describe("log", () => {
+    it("lists newest first, those not yet routed among them", async () => {
+      expect(await titles(await fillLog(open), {})).toEqual(["(not routed)", "e", "d", "c", "b", "a"]);
+    });
+
+    it("pages by position, with neither gap nor repeat while new alerts come", async () => {
+      const scene = await fillLog(open);
+      const first = await scene.store.listAlerts({ limit: 2 });
+      await scene.route({ facts: { title: "new" } });
+      const seen = first.map(({ facts }) => facts?.title);
+      let beforeSeq = first.at(-1)?.seq;
+      while (beforeSeq !== undefined) {
+        const page = await scene.store.listAlerts({ limit: 2, beforeSeq });
+        seen.push(...page.map(({ facts }) => facts?.title));
+        beforeSeq = page.length < 2 ? undefined : page.at(-1)?.seq;
+      }
+      expect(seen).toEqual([undefined, "e", "d", "c", "b", "a"]);
+    });
+
+    it("narrows by each filter and by several at once", async () => {
+      const scene = await fillLog(open);
+      for (const [name, query, expected] of filters) {
+        expect.soft(await titles(scene, query), name).toEqual(expected);
+        const last = (await scene.store.listAlerts({ limit: 100, ...query })).at(-1);
+        if (last) expect.soft(await titles(scene, { ...query, beforeSeq: last.seq }), name).toEqual([]);
+      }
+    });
+
+    it("shows an alert once, though several of its deliveries match", async () => {
+      const scene = await fillLog(open);
+      expect(await titles(scene, { destination: "mail", state: "queued" })).toEqual(["e", "b"]);
+      expect(await titles(scene, { destination: "mail", limit: 2 })).toEqual(["e", "d"]);
+    });
+
+    it("knows no alert of an unknown id", async () => {
+      const { store } = await fillLog(open);
+      expect(await store.getAlert("01997e3e-0000-7000-8000-000000000000")).toBeUndefined();
+    });
+
+    it("counts all alerts, and tells when the last one came", async () => {
+      const { store } = await openScene(open);
+      expect(await store.countAlerts()).toEqual({ total: 0, duplicates: 0 });
+      await store.acceptRequest(request({ receivedAt: noon + 7 }));
+      expect(await store.countAlerts()).toEqual({ total: 1, lastReceivedAt: noon + 7, duplicates: 0 });
+    });
+
+    it("lists what changed after a version, each alert once at its latest, and resumes there after a restart", async () => {
+      const scene = await openScene(open);
+      const first = await scene.route({ facts: { title: "first" } });
+      const second = await scene.route({ facts: { title: "second" } });
+      const seen = await scene.store.latestVersion();
+      const ids = async (version: number) => (await scene.store.listChanges(version, 10)).map(({ id }) => id);
+      expect(await ids(0)).toEqual([first.id, second.id]);
+      expect(await ids(seen)).toEqual([]);
+
+      const deliverySeqs = (await scene.due("chat")).slice(0, 1).map(({ seq }) => seq);
+      await scene.store.claimDeliveries({ token: "t", deliverySeqs, now: noon, leaseUntil: noon }, []);
+      await scene.restart();
+      expect(await ids(seen)).toEqual([first.id]);
+      expect(await ids(0)).toEqual([second.id, first.id]);
+      await scene.attempt({ token: "t", deliverySeqs });
+      const [change] = await scene.store.listChanges(seen, 10);
+      expect(change).toMatchObject({ id: first.id, deliveries: [{ state: "sent" }] });
+      expect(change?.version).toBe(await scene.store.latestVersion());
+      expect(change?.version).toBeGreaterThan(seen + 1);
+    });
+
+    it("tells listeners of each new version after its commit, until they leave", async () => {
+      const { store, route } = await openScene(open);
+      const versions: number[] = [];
+      const leave = store.onChange(({ version }) => versions.push(version));
+      await route();
+      await store.latestVersion();
+      expect(versions.at(-1)).toBe(await store.latestVersion());
+      const told = versions.length;
+      leave();
+      await route();
+      await store.latestVersion();
+      expect(versions).toHaveLength(told);
+    });
+  });
+}

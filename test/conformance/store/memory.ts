@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import type { DestinationStatus, ThreadUpdate } from "../../../src/core/store.ts";
+import { factsOf, noon, type OpenStore, openScene, planned } from "./scene.ts";
+
+const thread: ThreadUpdate = {
+  rootRef: "11",
+  rootAlertSeq: 1,
+  lastRef: "12",
+  firstAt: noon,
+  lastNewAt: noon + 1,
+  lastAt: noon + 2,
+  count: 2,
+  severity: "critical",
+  status: "firing",
+};
+
+/** What delivery has to remember between messages and over restarts. */
+export function describeMemory(open: OpenStore): void {
+  describe("memory of delivery", () => {
+    it("remembers the messages of one alert key in one chat, and replaces them", async () => {
+      const scene = await openScene(open);
+      await scene.route({ to: ["chat", "mail"] });
+      const [delivery] = await scene.claim("chat", "t1");
+      const deliverySeqs = [delivery?.seq ?? 0];
+      await scene.attempt({ token: "t1", deliverySeqs, next: undefined, thread });
+      await scene.attempt({ token: "t1", deliverySeqs, thread: { ...thread, count: 3 } });
+      await scene.restart();
+      expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({
+        destination: "chat",
+        recipient: "-1004",
+        alertKey: "tvl:usdc",
+        ...thread,
+        count: 3,
+      });
+      expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
+      expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
+    });
+
+    it("finds what the first message told", async () => {
+      const { store, route } = await openScene(open);
+      const { id, seq } = await route({ facts: { title: "first" } });
+      expect(await store.findAlertFacts(seq)).toEqual({
+        id,
+        receivedAt: noon,
+        origin: "hook",
+        facts: factsOf({ title: "first" }),
+      });
+      expect(await store.findAlertFacts(seq + 1)).toBeUndefined();
+    });
+
+    it("keeps paces and silences over a restart, whoever saved them", async () => {
+      const scene = await openScene(open);
+      await scene.store.savePaces([
+        { key: "chat:-1", sentAt: [noon - 5, noon], parkedUntil: 0 },
+        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
+      ]);
+      await scene.store.savePaces([{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }]);
+      await scene.restart();
+      expect(await scene.store.loadPaces()).toEqual([
+        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
+        { key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 },
+      ]);
+    });
+
+    it("keeps the health of destinations over a restart", async () => {
+      const scene = await openScene(open);
+      const status: DestinationStatus = {
+        name: "chat",
+        health: "ok",
+        reason: "",
+        since: noon,
+        failures: 0,
+      };
+      await scene.store.saveStatus(status);
+      const moved = { ...status, health: "degraded", moved: { from: "-1", to: "-1001" } } as const;
+      await scene.store.saveStatus(moved);
+      await scene.restart();
+      expect(await scene.store.loadStatuses()).toEqual([moved]);
+    });
+
+    it("fails what waits for, or is being sent to, destinations that are configured no more", async () => {
+      const { store, route, claim, states } = await openScene(open);
+      const fallback = { to: "mail", at: noon };
+      const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });
+      await claim("gone-too", "t1");
+      expect(await store.failOrphans(["kept"], noon + 9)).toBe(2);
+      expect(await states(id)).toEqual(["queued", "failed", "failed"]);
+      const gone = (await store.getAlert(id))?.deliveries[1];
+      expect(gone).toMatchObject({
+        finishedAt: noon + 9,
+        reason: "this destination is no longer configured",
+      });
+      expect(await store.failOrphans(["kept"], noon + 10)).toBe(0);
+      expect(await store.listAbandoned(noon, true)).toEqual([]);
+      expect(await store.listFallbacksDue(noon)).toEqual([]);
+    });
+
+    it("adds deliveries to an alert that has some, marked with their purpose", async () => {
+      const { store, route, due } = await openScene(open);
+      const { id, seq } = await route();
+      await store.addDeliveries(seq, [planned("chat"), planned("mail")], "resend", noon + 50);
+      expect((await store.getAlert(id))?.deliveries).toMatchObject([
+        { destination: "chat", purpose: "alert" },
+        { destination: "chat", purpose: "resend", createdAt: noon + 50 },
+        { destination: "mail", purpose: "resend" },
+      ]);
+      expect(await due("mail")).toMatchObject([{ purpose: "resend" }]);
+    });
+
+    it("counts deliveries by destination and state, with the age of the oldest that waits", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      await route({ to: ["chat", planned("mail", { state: "muted" })], receivedAt: noon });
+      await route({ to: ["chat"], receivedAt: noon + 1000 });
+      await route({ to: ["chat"], receivedAt: noon + 2000 });
+      const [first] = await claim("chat", "t1");
+      await attempt({ token: "t1", deliverySeqs: [first?.seq ?? 0] });
+      await store.releaseClaim("t1", noon);
+      const counts = await store.countByDestination();
+      expect(counts.sort((a, b) => a.destination.localeCompare(b.destination))).toEqual([
+        { destination: "chat", counts: { sent: 1, queued: 2 }, oldestWaitingAt: noon + 1005 },
+        { destination: "mail", counts: { muted: 1 } },
+      ]);
+    });
+  });
+}

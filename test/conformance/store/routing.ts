@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { factsOf, noon, type OpenStore, openScene, planned, request } from "./scene.ts";
+
+export function describeRouting(open: OpenStore): void {
+  describe("routing", () => {
+    it("hands out what is not routed, oldest first, alerts of one request together, over a restart", async () => {
+      const scene = await openScene(open);
+      const two = request({ ids: [scene.newId(), scene.newId()], body: Buffer.from("[1,2]") });
+      const one = request({ receivedAt: noon + 1, contentType: undefined });
+      await scene.store.acceptRequest(two);
+      await scene.store.acceptRequest(one);
+      await scene.restart();
+      const unrouted = await scene.store.listUnrouted(10, noon);
+      expect(unrouted.map(({ alerts }) => alerts.map(({ id }) => id))).toEqual([two.ids, one.ids]);
+      expect(unrouted[0]).toMatchObject({ contentType: "application/json" });
+      expect(Buffer.from(unrouted[0]?.body ?? []).toString()).toBe("[1,2]");
+      expect(unrouted[1]?.contentType).toBeUndefined();
+      expect(unrouted[1]?.alerts[0]).toMatchObject({ receivedAt: noon + 1, failures: 0, origin: "hook" });
+    });
+
+    it("hands out bodies that stay as they are, each in memory of its own", async () => {
+      const { store } = await openScene(open);
+      await store.acceptRequest(request({ body: Buffer.from("first") }));
+      await store.acceptRequest(request({ body: Buffer.from("second") }));
+      const bodies = (await store.listUnrouted(10, noon)).map(({ body }) => body);
+      await Promise.all(
+        Array.from({ length: 50 }, () => store.acceptRequest(request({ body: Buffer.alloc(5) }))),
+      );
+      await store.listUnrouted(60, noon);
+      expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(["first", "second"]);
+      expect(bodies.map((body) => body.buffer.byteLength)).toEqual([5, 6]);
+    });
+
+    it("hands out no more alerts than asked for, and no more bytes than a few megabytes", async () => {
+      const { store } = await openScene(open);
+      const body = Buffer.alloc(1024 * 1024, "x");
+      for (let count = 0; count < 7; count += 1) await store.acceptRequest(request({ body }));
+      expect(await store.listUnrouted(2, noon)).toHaveLength(2);
+      expect(await store.listUnrouted(100, noon)).toHaveLength(4);
+    });
+
+    it("makes the deliveries and keeps the decisions in one step", async () => {
+      const { store, route } = await openScene(open);
+      const fallback = { to: "mail", at: noon + 600_000 };
+      const { id } = await route({ to: ["chat", planned("ops", { fallback, freshnessMs: 5000 })] });
+      const detail = await store.getAlert(id);
+      expect(detail).toMatchObject({
+        routedAt: noon + 5,
+        unmatched: false,
+        facts: factsOf(),
+        decisions: [
+          { destination: "chat", result: "deliver" },
+          { destination: "ops", result: "deliver" },
+        ],
+      });
+      expect(detail?.deliveries).toMatchObject([
+        { destination: "chat", state: "queued", dueAt: noon, purpose: "alert", attempts: [] },
+        { destination: "ops", state: "queued" },
+      ]);
+      expect(await store.listUnrouted(10, noon)).toEqual([]);
+    });
+
+    it("routes an alert once, whoever routes it again", async () => {
+      const { store, route, states } = await openScene(open);
+      const { id, seq } = await route();
+      await store.recordRouting([
+        {
+          alertSeq: seq,
+          facts: factsOf({ title: "again" }),
+          decisions: [],
+          deliveries: [planned("chat")],
+          purpose: "alert",
+          routedAt: noon + 9,
+        },
+      ]);
+      expect(await states(id)).toEqual(["queued"]);
+      expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
+    });
+
+    it("shows an alert that no route wanted as unmatched", async () => {
+      const { store, route } = await openScene(open);
+      const { id } = await route({ to: [] });
+      expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
+    });
+
+    it("ends a muted delivery at once, and never hands it out", async () => {
+      const { store, route, due } = await openScene(open);
+      const mute = planned("chat", { state: "muted", reason: "muted until 14:00: maintenance" });
+      const { id } = await route({ to: [mute] });
+      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+        state: "muted",
+        reason: "muted until 14:00: maintenance",
+        finishedAt: noon + 5,
+      });
+      expect(await due("chat", Number.MAX_SAFE_INTEGER)).toEqual([]);
+    });
+
+    it("flags an alert whose routing failed, hands it out again after its wait, and counts the failures", async () => {
+      const { store } = await openScene(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const [unrouted] = await store.listUnrouted(1, noon);
+      const seq = unrouted?.alerts[0]?.seq ?? 0;
+      await store.recordRoutingFailure(seq, "the rule could not be read", noon + 5000);
+      expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
+      const [again] = await store.listUnrouted(10, noon + 5000);
+      expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
+      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({
+        routingError: "the rule could not be read",
+        unmatched: false,
+      });
+      await store.recordRouting([
+        {
+          alertSeq: seq,
+          facts: factsOf(),
+          decisions: [],
+          deliveries: [],
+          purpose: "alert",
+          routedAt: noon + 5001,
+        },
+      ]);
+      expect((await store.getAlert(incoming.ids[0] ?? ""))?.routingError).toBeUndefined();
+    });
+
+    it("keeps a notice of the relay itself as an alert without a request", async () => {
+      const { store, newId, due } = await openScene(open);
+      const id = newId();
+      await store.recordNotice({
+        id,
+        at: noon,
+        facts: factsOf({ title: "chat is dead" }),
+        decisions: [],
+        deliveries: [planned("mail")],
+      });
+      const detail = await store.getAlert(id);
+      expect(detail).toMatchObject({ origin: "notice", facts: { title: "chat is dead" } });
+      expect(detail?.request).toBeUndefined();
+      expect(await due("mail")).toMatchObject([{ alertId: id, purpose: "notice", origin: "notice" }]);
+      expect(await store.listUnrouted(10, noon)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,160 @@
+import { onTestFinished } from "vitest";
+import type { AlertFacts } from "../../../src/core/alert.ts";
+import { createIdSource } from "../../../src/core/id.ts";
+import type { PlannedDelivery } from "../../../src/core/rules.ts";
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  DueDelivery,
+  IncomingRequest,
+  Store,
+} from "../../../src/core/store.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+/** Opens a store in a folder; the same folder again is the same store after a restart. */
+export type OpenStore = (dataDir: string) => Promise<Store>;
+
+/** Noon on some day: instants of the suite count from here. */
+export const noon = Date.UTC(2026, 10, 21, 12);
+export const hour = 3_600_000;
+
+const newId = createIdSource(() => noon);
+
+export function factsOf(changes: Partial<AlertFacts> = {}): AlertFacts {
+  return {
+    title: "TVL of USDC fell by 12 %",
+    severity: "warning",
+    status: "firing",
+    format: "json",
+    alertKey: "tvl:usdc",
+    fields: [],
+    notes: [],
+    ...changes,
+  };
+}
+
+export function planned(destination: string, changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
+  return {
+    destination,
+    channel: "telegram",
+    recipient: `-100${destination.length}`,
+    route: "everything",
+    state: "queued",
+    reason: "",
+    dueAt: noon,
+    updates: "auto",
+    ...changes,
+  };
+}
+
+export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest {
+  return {
+    receivedAt: noon,
+    contentType: "application/json",
+    headers: '[["content-type","application/json"]]',
+    body: Buffer.from('{"title":"TVL of USDC fell by 12 %"}'),
+    fingerprint: 0xabcdef,
+    ids: [newId()],
+    origin: "hook",
+    identical: "store",
+    dedupeWindowMs: 24 * hour,
+    ...changes,
+  };
+}
+
+export interface Scene {
+  store: Store;
+  dataDir: string;
+  /** Closes the store and opens it again. */
+  restart(): Promise<void>;
+  newId(): string;
+  /** Stores one alert and routes it; its position and id. */
+  route(options?: RouteOptions): Promise<{ seq: number; id: string }>;
+  due(destination: string, now?: number): Promise<DueDelivery[]>;
+  /** Claims what is due at a destination, under this token. */
+  claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
+  attempt(changes: AttemptChanges): Promise<"recorded" | "late">;
+  /** The state of each delivery of an alert, in their order. */
+  states(id: string): Promise<string[]>;
+}
+
+interface RouteOptions {
+  to?: (string | PlannedDelivery)[];
+  facts?: Partial<AlertFacts>;
+  receivedAt?: number;
+}
+
+interface ClaimChanges {
+  now?: number;
+  leaseUntil?: number;
+  digestId?: string;
+}
+
+type AttemptChanges = Pick<AttemptRecord, "token" | "deliverySeqs"> & Partial<AttemptRecord>;
+
+/** One store with short words for what tests do to it again and again. Closed when the test ends. */
+export async function openScene(open: OpenStore): Promise<Scene> {
+  const dataDir = makeTempFolder();
+  const scene: Scene = {
+    store: await open(dataDir),
+    dataDir,
+    newId,
+    async restart() {
+      await scene.store.close();
+      scene.store = await open(dataDir);
+    },
+    async route({ to = ["chat"], facts = {}, receivedAt = noon } = {}) {
+      const incoming = request({ receivedAt });
+      await scene.store.acceptRequest(incoming);
+      const [id] = incoming.ids;
+      const unrouted = await scene.store.listUnrouted(1000, Number.MAX_SAFE_INTEGER);
+      const alert = unrouted.flatMap(({ alerts }) => alerts).find((candidate) => candidate.id === id);
+      if (!alert || !id) throw new Error("the accepted alert does not wait for routing");
+      const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));
+      await scene.store.recordRouting([
+        {
+          alertSeq: alert.seq,
+          facts: factsOf(facts),
+          decisions: deliveries.map(({ destination }) => ({
+            route: "everything",
+            destination,
+            result: "deliver",
+            reason: "it takes everything",
+          })),
+          deliveries,
+          purpose: "alert",
+          routedAt: receivedAt + 5,
+        },
+      ]);
+      return { seq: alert.seq, id };
+    },
+    due: (destination, now = noon) => scene.store.listDue(destination, now, 100),
+    async claim(destination, token, { now = noon, leaseUntil = noon + 60_000, digestId } = {}) {
+      const due = await scene.due(destination, now);
+      const deliverySeqs = due.map(({ seq }) => seq);
+      return scene.store.claimDeliveries({ token, deliverySeqs, now, leaseUntil, digestId }, []);
+    },
+    attempt: (changes) =>
+      scene.store.recordAttempt(
+        {
+          at: noon + 100,
+          durationMs: 50,
+          action: "send",
+          part: 1,
+          parts: 1,
+          outcome: "sent",
+          countsAsAttempt: true,
+          progress: { refs: ["4711"] },
+          next: { state: "sent", reason: "" },
+          ...changes,
+        },
+        [],
+      ),
+    async states(id) {
+      const detail = await scene.store.getAlert(id);
+      return detail?.deliveries.map(({ state }) => state) ?? [];
+    },
+  };
+  onTestFinished(() => scene.store.close());
+  return scene;
+}

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { factsOf, noon, type OpenStore, openScene, request, type Scene } from "./scene.ts";
+
+async function search({ store }: Scene, q: string): Promise<string[]> {
+  return (await store.listAlerts({ limit: 10, q })).map(({ facts }) => facts?.title ?? "");
+}
+
+const searches: [string, string, boolean][] = [
+  ["a word of the title", "fell", true],
+  ["the beginning of a word", "liq", true],
+  ["the end of a word", "uidity", false],
+  ["words of different places, in any order", "ethereum liquidity", true],
+  ["words of which one is missing", "liquidity polygon", false],
+  ["a field's name", "pool", true],
+  ["a field's value", "0xA0b8", true],
+  ["a number with a point", "0.05", true],
+  ["digits of that number apart", "05.0", false],
+  ["what belongs together", "tvl-24h", true],
+  ["accents, with or without", "ZÜRICH zurich zu\u0308rich", true],
+  ["FTS5's own syntax as text", 'title:fell OR "x', false],
+  ["nothing but signs", '"*()', false],
+];
+
+export function describeSearch(open: OpenStore): void {
+  describe("search", () => {
+    it("finds what has been indexed, newest first, and catches up from its cursor after a restart", async () => {
+      const scene = await openScene(open);
+      for (const title of ["one", "two", "three"]) await scene.route({ facts: { title, token: "USDC" } });
+      expect(await search(scene, "usdc")).toEqual([]);
+      expect(await scene.store.indexAlerts(2)).toBe(2);
+      expect(await search(scene, "usdc")).toEqual(["two", "one"]);
+      await scene.restart();
+      expect(await scene.store.indexAlerts(10)).toBe(1);
+      expect(await scene.store.indexAlerts(10)).toBe(0);
+      expect(await search(scene, "usdc")).toEqual(["three", "two", "one"]);
+    });
+
+    it("finds beginnings of words, numbers and what belongs together, and takes nothing for syntax", async () => {
+      const scene = await openScene(open);
+      const fields = [
+        { name: "Pool", value: "0xa0b86991" },
+        { name: "Desk", value: "Zürich" },
+      ];
+      await scene.route({
+        facts: {
+          title: "Liquidity fell",
+          chain: "Ethereum",
+          metric: "tvl-24h-change",
+          threshold: "0.05",
+          fields,
+        },
+      });
+      await scene.store.indexAlerts(10);
+      for (const [what, q, found] of searches)
+        expect.soft((await search(scene, q)).length === 1, `${what}: ${q}`).toBe(found);
+    });
+
+    it("finds an alert by its id", async () => {
+      const scene = await openScene(open);
+      const { id } = await scene.route();
+      await scene.store.indexAlerts(10);
+      expect(await search(scene, id)).toHaveLength(1);
+    });
+
+    it("narrows a search by everything else", async () => {
+      const scene = await openScene(open);
+      await scene.route({ to: ["chat"], facts: { title: "a", severity: "critical" } });
+      await scene.route({ to: ["mail"], facts: { title: "b" }, receivedAt: noon + 60_000 });
+      await scene.store.indexAlerts(10);
+      const narrowed = async (query: object) =>
+        (await scene.store.listAlerts({ limit: 10, q: "firing", ...query })).map(({ facts }) => facts?.title);
+      expect(await narrowed({ destination: "mail" })).toEqual(["b"]);
+      expect(await narrowed({ state: "queued", destination: "chat" })).toEqual(["a"]);
+      expect(await narrowed({ severity: "critical" })).toEqual(["a"]);
+      expect(await narrowed({ fromAt: noon + 1 })).toEqual(["b"]);
+      expect(await narrowed({ beforeSeq: 2 })).toEqual(["a"]);
+      expect(await narrowed({ state: "unmatched" })).toEqual([]);
+    });
+
+    it("waits for an alert that is about to be routed, and passes one whose routing fails until it is routed", async () => {
+      const scene = await openScene(open);
+      await scene.store.acceptRequest(request());
+      const [stuck] = await scene.store.listUnrouted(1, noon);
+      const alertSeq = stuck?.alerts[0]?.seq ?? 0;
+      await scene.route({ facts: { title: "later" } });
+      expect(await scene.store.indexAlerts(10)).toBe(0);
+      await scene.store.recordRoutingFailure(alertSeq, "a bug", noon + 5000);
+      expect(await scene.store.indexAlerts(10)).toBe(2);
+      expect(await search(scene, "firing")).toEqual(["later"]);
+      await scene.store.recordRouting([
+        {
+          alertSeq,
+          facts: factsOf({ title: "stuck" }),
+          decisions: [],
+          deliveries: [],
+          purpose: "alert",
+          routedAt: noon,
+        },
+      ]);
+      expect(await search(scene, "firing")).toEqual(["later", "stuck"]);
+      expect(await scene.store.indexAlerts(10)).toBe(0);
+    });
+  });
+}

@@ -1,0 +1,94 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+import { noon, type OpenStore, openScene, request } from "./scene.ts";
+
+export function describeWhole(open: OpenStore): void {
+  describe("as a whole", () => {
+    it("tells its health: that it commits, and what waits for routing since when", async () => {
+      const { store, route } = await openScene(open);
+      await route();
+      expect(await store.health()).toMatchObject({ writable: true, diskFull: false, unrouted: 0 });
+      await store.acceptRequest(request({ receivedAt: noon + 1 }));
+      await store.acceptRequest(request({ receivedAt: noon + 2 }));
+      const health = await store.health();
+      expect(health).toMatchObject({ unrouted: 2, oldestUnroutedAt: noon + 1 });
+      expect(health.databaseBytes).toBeGreaterThan(0);
+    });
+
+    it("copies itself while it is written to: whole, checked, private, and nothing else beside it", async () => {
+      const { store, route } = await openScene(open);
+      const before = await route();
+      const folder = makeTempFolder();
+      const path = join(folder, "copy.db");
+      let copying = true;
+      const backup = store.backup(path).finally(() => {
+        copying = false;
+      });
+      const written: string[] = [];
+      while (copying) {
+        written.push((await route({ facts: { title: "meanwhile" } })).id);
+        // A store in this thread answers without ever giving the copy its turn.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await backup;
+      expect(readdirSync(folder)).toEqual(["copy.db"]);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      const copy = new Sqlite(path, { readonly: true });
+      expect(copy.pragma("integrity_check", { simple: true })).toBe("ok");
+      const ids = copy.prepare("SELECT id FROM alerts ORDER BY seq").pluck().all();
+      copy.close();
+      expect(ids).toEqual([before.id, ...written].slice(0, ids.length));
+      expect(written.length).toBeGreaterThan(0);
+    });
+
+    it("opens from its copy", async () => {
+      const scene = await openScene(open);
+      const { id } = await scene.route();
+      const dataDir = makeTempFolder();
+      await scene.store.backup(join(dataDir, "tocsin.db"));
+      const copy = await open(dataDir);
+      expect(await copy.getAlert(id)).toEqual(await scene.store.getAlert(id));
+      await copy.close();
+    });
+
+    it("copies over no file, and into no folder that is missing", async () => {
+      const { store, dataDir } = await openScene(open);
+      const taken = join(dataDir, "taken");
+      writeFileSync(taken, "precious");
+      await expect(store.backup(taken)).rejects.toMatchObject({ code: "conflict" });
+      expect(readFileSync(taken, "utf8")).toBe("precious");
+      const nowhere = join(dataDir, "missing", "copy.db");
+      await expect(store.backup(nowhere)).rejects.toMatchObject({ code: "invalid_request" });
+    });
+
+    it("empties the write-ahead log when it is maintained, and goes on", async () => {
+      const { store, route, dataDir } = await openScene(open);
+      const log = join(dataDir, "tocsin.db-wal");
+      await route();
+      expect(statSync(log).size).toBeGreaterThan(0);
+      expect(await store.maintain()).toEqual({ logEmptied: true, pagesFreed: expect.any(Number) });
+      expect(statSync(log).size).toBe(0);
+      await route();
+      expect((await store.countAlerts()).total).toBe(2);
+    });
+
+    it("leaves no log behind when it is closed", async () => {
+      const scene = await openScene(open);
+      await scene.route();
+      await scene.restart();
+      await scene.store.close();
+      expect(existsSync(join(scene.dataDir, "tocsin.db-wal"))).toBe(false);
+      scene.store = await open(scene.dataDir);
+    });
+
+    it("keeps its files from everybody else", async () => {
+      const { route, dataDir } = await openScene(open);
+      await route();
+      for (const file of readdirSync(dataDir))
+        expect(`${file} ${(statSync(join(dataDir, file)).mode & 0o777).toString(8)}`).toBe(`${file} 600`);
+    });
+  });
+}
