@@ -31,7 +31,6 @@ export function buildDelivery(value: unknown, problems: ProblemList): DeliverySe
     leaseMs: options.lease ?? settings.leaseMs,
     sendTimeoutMs: options.sendTimeout ?? settings.sendTimeoutMs,
     emailSendTimeoutMs: options.emailSendTimeout ?? settings.emailSendTimeoutMs,
-    maxInFlight: options.maxInFlight ?? settings.maxInFlight,
     shutdownMs: options.shutdown ?? settings.shutdownMs,
   };
   refuseConflicts(merged, problems);

@@ -198,7 +198,6 @@ export const deliverySchema = z.strictObject({
   lease: duration(10 * second, 1 * day).optional(),
   sendTimeout: duration(1 * second, 10 * minute).optional(),
   emailSendTimeout: duration(1 * second, 30 * minute).optional(),
-  maxInFlight: whole(1, 1000).optional(),
   shutdown: duration(0, 10 * minute).optional(),
 });
 

@@ -50,8 +50,6 @@ export interface DeliverySettings {
   sendTimeoutMs: number;
   /** A mail server may think for up to ten minutes about the end of DATA (RFC 5321, 4.5.3.2.6). Milliseconds. */
   emailSendTimeoutMs: number;
-  /** Sends in flight over all destinations. */
-  maxInFlight: number;
   /** How long a shutdown waits for sends in flight before it records them as ambiguous. Milliseconds. */
   shutdownMs: number;
 }
@@ -95,7 +93,6 @@ export function defaultDeliverySettings(): DeliverySettings {
     leaseMs: 2 * minute,
     sendTimeoutMs: 30 * second,
     emailSendTimeoutMs: 13 * minute,
-    maxInFlight: 64,
     shutdownMs: 20 * second,
   };
 }

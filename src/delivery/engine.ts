@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
@@ -107,6 +108,8 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
 
   const claiming = new AbortController();
   const calls = new AbortController();
+  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
+  setMaxListeners(0, claiming.signal, calls.signal);
   const sweeper = createSweeper({
     store,
     clock,

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import type { ChannelType, Outcome } from "../../src/core/delivery.ts";
+import type { ChannelType, DeliveryPurpose, Outcome } from "../../src/core/delivery.ts";
 import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, type NewId } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type Message, readableText } from "../../src/core/message.ts";
@@ -13,6 +14,7 @@ import type { Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { AlertDetail, Store } from "../../src/core/store.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { destinationBase } from "../support/destinations.ts";
@@ -102,12 +104,31 @@ export interface EngineFixture {
   /** Stores an alert, routes it to these destinations (default: all), and nudges. */
   accept(
     facts?: Partial<AlertFacts>,
-    options?: { to?: string[]; planned?: Partial<PlannedDelivery> },
+    options?: {
+      to?: string[];
+      planned?: Partial<PlannedDelivery>;
+      purpose?: DeliveryPurpose;
+      body?: string;
+    },
   ): Promise<string>;
   detail(id: string): Promise<AlertDetail>;
   states(id: string): Promise<Record<string, string>>;
   restart(): Promise<void>;
   newId: NewId;
+  /** Methods of the store that the engine finds out of order. */
+  failing: Set<keyof Store>;
+}
+
+/** The store as the engine has it while the disk is full, or worse. */
+function withFaults(store: Store, failing: Set<keyof Store>): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      if (!failing.has(name)) return target[name];
+      return async () => {
+        throw new AppError("store_unavailable", "The disk that holds the database is full.");
+      };
+    },
+  });
 }
 
 export async function startFixture(
@@ -128,14 +149,16 @@ export async function startFixture(
   for (const destination of destinations)
     channels[destination.name] = createScriptedChannel(destination.type, clock);
 
+  const failing = new Set<keyof Store>();
   const start = () =>
     startEngine({
-      store,
+      store: withFaults(store, failing),
       outlets: destinations.map((destination) => ({
         destination,
         channel: channels[destination.name] as ScriptedChannel,
       })),
       rendering: createRendering({ publicUrl: "https://tocsin.example.com" }),
+      translate: translateRequest,
       settings,
       clock,
       newId,
@@ -149,13 +172,17 @@ export async function startFixture(
     settings,
     channels,
     newId,
+    failing,
     engine: await start(),
-    async accept(facts = {}, { to = destinations.map(({ name }) => name), planned = {} } = {}) {
+    async accept(
+      facts = {},
+      { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert", body } = {},
+    ) {
       const id = newId();
       await store.acceptRequest({
         receivedAt: clock.now(),
         headers: "[]",
-        body: Buffer.from(id),
+        body: Buffer.from(body ?? id),
         fingerprint: 1,
         ids: [id],
         origin: "hook",
@@ -196,7 +223,7 @@ export async function startFixture(
                 }),
               ),
             ),
-          purpose: "alert",
+          purpose,
           routedAt: clock.now(),
         },
       ]);

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "../../src/core/delivery.ts";
+import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import type { DestinationHealth, DestinationStatus } from "../../src/core/store.ts";
+import { judgeOutcome, judgeProbe, newStatus } from "../../src/delivery/health.ts";
+import { now } from "./due-delivery.ts";
+
+const settings = defaultDeliverySettings();
+const before = now - 3_600_000;
+const sent: Outcome = { kind: "sent" };
+const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens" };
+const flooded: Outcome = { ...refused, reason: "rate_limited", countsAsAttempt: false, waitMs: 1 };
+const moved: Outcome = { ...refused, reason: "address_moved", movedTo: "-1007" };
+const lost: Outcome = { kind: "ambiguous", reason: "no_answer", detail: "no answer" };
+const rejected = (scope: "message" | "recipient" | "destination" | "account"): Outcome => ({
+  kind: "rejected",
+  scope,
+  reason: "kicked",
+  detail: "kicked",
+});
+
+const states: Record<DestinationHealth, DestinationStatus> = {
+  ok: newStatus("chat", before),
+  degraded: { ...newStatus("chat", before), health: "degraded", failures: 4, reason: "earlier" },
+  down: { ...newStatus("chat", before), health: "down", failures: 5, openUntil: now - 1, reason: "earlier" },
+  dead: { ...newStatus("chat", before), health: "dead", failures: 1, probeAt: now - 1, reason: "earlier" },
+  paused: {
+    ...newStatus("chat", before),
+    health: "paused",
+    failures: 1,
+    probeAt: now - 1,
+    reason: "earlier",
+  },
+};
+const all = Object.keys(states) as DestinationHealth[];
+const day = 24 * 3_600_000;
+
+describe("what a call says about a destination", () => {
+  it.each(all)("a message that arrives makes it well: %s", (health) => {
+    const well = {
+      openUntil: undefined,
+      probeAt: undefined,
+      ...judgeOutcome(states[health], sent, settings, now),
+    };
+    expect(well).toMatchObject({
+      health: "ok",
+      failures: 0,
+      reason: "",
+      openUntil: undefined,
+      probeAt: undefined,
+      lastSentAt: now,
+      since: health === "ok" ? before : now,
+    });
+  });
+
+  it.each([
+    ["ok", { health: "degraded", failures: 1, since: now }],
+    ["degraded", { health: "down", failures: 5, since: before, openUntil: now + 30_000 }],
+    ["down", { health: "down", failures: 6, since: before, openUntil: now + 60_000 }],
+    ["dead", { health: "dead", failures: 2, since: before, probeAt: now - 1 }],
+    ["paused", { health: "paused", failures: 2, since: before, probeAt: now - 1 }],
+  ] as const)("a failure, from %s", (health, expected) => {
+    expect(judgeOutcome(states[health], refused, settings, now)).toMatchObject(expected);
+    expect(judgeOutcome(states[health], lost, settings, now)).toMatchObject(expected);
+  });
+
+  it("opens the breaker at the fifth failure in a row, for pauses that double up to ten minutes", () => {
+    let status = states.ok;
+    const pauses: number[] = [];
+    for (let failure = 1; failure <= 12; failure += 1) {
+      status = judgeOutcome(status, refused, settings, now);
+      pauses.push(((status.openUntil ?? now) - now) / 1000);
+    }
+    expect(pauses).toEqual([0, 0, 0, 0, 30, 60, 120, 240, 480, 600, 600, 600]);
+    expect(status.since).toBe(now);
+  });
+
+  it.each(all)("being asked to wait, or sent to another address, says nothing: %s", (health) => {
+    expect(judgeOutcome(states[health], flooded, settings, now)).toBe(states[health]);
+    expect(judgeOutcome(states[health], moved, settings, now)).toBe(states[health]);
+  });
+
+  it.each(all)("a refused message or recipient shows that the destination works: %s", (health) => {
+    expect(judgeOutcome(states[health], rejected("message"), settings, now).health).toBe("ok");
+    expect(judgeOutcome(states[health], rejected("recipient"), settings, now).health).toBe("ok");
+  });
+
+  it.each(all)("a refusal for good kills it, from %s", (health) => {
+    expect(judgeOutcome(states[health], rejected("destination"), settings, now)).toMatchObject({
+      health: "dead",
+      reason: "kicked",
+      openUntil: undefined,
+      probeAt: now + day,
+      since: health === "dead" ? before : now,
+    });
+  });
+
+  it.each(all)("refused credentials pause it, from %s", (health) => {
+    expect(judgeOutcome(states[health], rejected("account"), settings, now)).toMatchObject({
+      health: "paused",
+      probeAt: now + 600_000,
+      since: health === "paused" ? before : now,
+    });
+  });
+});
+
+describe("what a probe says", () => {
+  it("makes it well when it proves as much as a message", () => {
+    expect(judgeProbe(states.dead, sent, true, now)).toMatchObject({ health: "ok", probeAt: undefined });
+  });
+
+  it("does not call it well when it proves a connection only, and lets messages through", () => {
+    const status = judgeProbe(states.dead, sent, false, now);
+    expect(status).toMatchObject({ health: "degraded", probeAt: undefined, failures: 0 });
+    expect(status.reason).toContain("earlier");
+  });
+
+  it.each([
+    ["dead", day],
+    ["paused", 600_000],
+  ] as const)("asks again later when it fails: %s", (health, waitMs) => {
+    for (const outcome of [refused, lost, rejected("destination"), rejected("account")]) {
+      expect(judgeProbe(states[health], outcome, true, now)).toEqual({
+        ...states[health],
+        probeAt: now + waitMs,
+      });
+    }
+  });
+});

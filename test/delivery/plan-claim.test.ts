@@ -1,0 +1,214 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { DueDelivery } from "../../src/core/store.ts";
+import { type ClaimLimits, planClaim } from "../../src/delivery/plan-claim.ts";
+import { dueDelivery, now } from "./due-delivery.ts";
+
+const chat: ClaimLimits = { digestOver: 10, canEdit: true, afterOutage: false };
+const hook: ClaimLimits = { ...chat, canEdit: false };
+
+function several(count: number, changes: Partial<DueDelivery> = {}, from = 1): DueDelivery[] {
+  return Array.from({ length: count }, (_, index) => dueDelivery(from + index, changes));
+}
+
+function plan(due: DueDelivery[], limits = chat) {
+  const planned = planClaim(due, limits, now);
+  return planned && { ...planned, deliveries: planned.deliveries.map(({ seq }) => seq) };
+}
+
+describe("what is told next", () => {
+  it("is nothing when nothing is due", () => {
+    expect(plan([])).toBeUndefined();
+  });
+
+  it("is one alert, the oldest first", () => {
+    expect(plan(several(3))).toEqual({ kind: "single", deliveries: [1] });
+  });
+
+  it("is the newest first when all are late", () => {
+    expect(plan(several(3, { createdAt: now - 61_000 }))).toEqual({ kind: "single", deliveries: [3] });
+  });
+
+  it("is what a person asked for before anything else, alone", () => {
+    for (const purpose of ["resend", "test"] as const) {
+      expect(plan([...several(20), dueDelivery(21, { purpose })])).toEqual({
+        kind: "single",
+        deliveries: [21],
+      });
+    }
+  });
+
+  it("is a notice before alerts, and many notices together", () => {
+    const notices = (count: number) => several(count, { purpose: "notice", updates: "new" }, 21);
+    expect(plan([...several(20), ...notices(3)])).toEqual({ kind: "single", deliveries: [21] });
+    expect(plan([...several(20), ...notices(4)])).toEqual({
+      kind: "digest",
+      reason: "burst",
+      deliveries: [24, 23, 22, 21],
+    });
+  });
+
+  it("is one message for repeats of one key where messages can be changed", () => {
+    const due = [
+      dueDelivery(1, { alertKey: "a" }),
+      dueDelivery(2, { alertKey: "b" }),
+      dueDelivery(3, { alertKey: "a" }),
+      dueDelivery(4, { alertKey: "a", status: "resolved" }),
+      dueDelivery(5, { alertKey: "a", updates: "new" }),
+    ];
+    expect(plan(due)).toEqual({ kind: "single", deliveries: [3, 1] });
+    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([dueDelivery(1, { alertKey: "a", updates: "new" }), ...due])).toMatchObject({
+      deliveries: [1],
+    });
+  });
+
+  it("is a digest of more than ten, the newest first", () => {
+    expect(plan(several(10))?.kind).toBe("single");
+    expect(plan(several(11))).toMatchObject({
+      kind: "digest",
+      reason: "burst",
+      deliveries: { 0: 11, 10: 1 },
+    });
+    expect(plan(several(11), { ...chat, afterOutage: true })).toMatchObject({ reason: "outage" });
+  });
+
+  it("counts the recipients of a mail destination each for itself", () => {
+    const due = [...several(8, { recipient: "a@x.io" }), ...several(8, { recipient: "b@x.io" }, 9)];
+    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+  });
+
+  it("is a digest of what came during quiet hours, also when its first try was refused", () => {
+    const held = several(2, { state: "held" });
+    expect(plan([...held, dueDelivery(3)])).toEqual({
+      kind: "digest",
+      reason: "quiet_hours",
+      deliveries: [2, 1],
+    });
+    expect(plan(held.slice(0, 1))).toEqual({ kind: "single", deliveries: [1] });
+    const refused = several(2, {
+      state: "waiting",
+      attempts: 1,
+      progress: { refs: [], digestReason: "quiet_hours" },
+    });
+    expect(plan(refused)).toMatchObject({ kind: "digest", reason: "quiet_hours" });
+  });
+
+  it("is a digest of what is older than its route allows", () => {
+    const stale = several(2, { receivedAt: now - 60_001, freshnessMs: 60_000 });
+    expect(plan([dueDelivery(9), ...stale])).toEqual({ kind: "digest", reason: "stale", deliveries: [2, 1] });
+    expect(plan(several(2, { receivedAt: now - 60_000, freshnessMs: 60_000 }))?.kind).toBe("single");
+  });
+
+  it("is the rest of a message that was begun, with all that it told", () => {
+    const begun = { alertKey: "a", progress: { refs: ["7"] } };
+    const due = [
+      dueDelivery(1),
+      dueDelivery(2, begun),
+      dueDelivery(3, begun),
+      dueDelivery(4, { alertKey: "a" }),
+    ];
+    expect(plan(due)).toEqual({ kind: "single", deliveries: [3, 2] });
+  });
+
+  it("is a repeat alone: neither a digest nor a newer alert of its key swallows it", () => {
+    const repeat = dueDelivery(1, { ambiguous: 1, state: "waiting", alertKey: "a" });
+    const newer = dueDelivery(20, { alertKey: "a" });
+    expect(plan([...several(11, {}, 2), repeat, newer])).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([repeat, { ...repeat, seq: 5, alertSeq: 5, dueAt: now - 1 }])).toMatchObject({
+      deliveries: [1],
+    });
+  });
+
+  it("repeats a digest with the same alerts under the same id", () => {
+    const told = { digestId: "d", ambiguous: 1, progress: { refs: [], digestReason: "outage" as const } };
+    expect(plan([...several(20), ...several(3, told, 21)])).toEqual({
+      kind: "digest",
+      reason: "outage",
+      digestId: "d",
+      deliveries: [23, 22, 21],
+    });
+  });
+
+  it("plans anew what surely did not arrive", () => {
+    expect(plan(several(3, { digestId: "d", state: "waiting", attempts: 1 }))).toEqual({
+      kind: "single",
+      deliveries: [1],
+    });
+  });
+
+  it("does not repeat half a digest under its id when the rest was not listed", () => {
+    const told = { digestId: "d", ambiguous: 1 };
+    const limits = { ...chat, cutAt: now };
+    expect(plan([...several(2, { dueAt: now - 5 }), ...several(3, told, 3)], limits)).toEqual({
+      kind: "single",
+      deliveries: [1],
+    });
+    expect(plan(several(3, told), limits)).toEqual({
+      kind: "digest",
+      reason: "burst",
+      digestId: undefined,
+      deliveries: [3, 2, 1],
+    });
+    expect(plan(several(3, told), { ...chat, cutAt: now + 1 })).toMatchObject({ digestId: "d" });
+  });
+});
+
+describe("in any queue", () => {
+  const anyDelivery = fc
+    .record({
+      recipient: fc.constantFrom("a", "b"),
+      purpose: fc.constantFrom("alert", "fallback", "resend", "test", "notice"),
+      state: fc.constantFrom("queued", "waiting", "held"),
+      alertKey: fc.constantFrom("x", "y", "z"),
+      status: fc.constantFrom("firing", "resolved"),
+      updates: fc.constantFrom("auto", "new"),
+      ambiguous: fc.integer({ min: 0, max: 2 }),
+      digestId: fc.constantFrom(undefined, "d1", "d2"),
+      createdAt: fc.constantFrom(now, now - 90_000),
+      freshnessMs: fc.constantFrom(undefined, 30_000),
+      refs: fc.constantFrom<string[]>([], ["1"]),
+    })
+    .map(({ refs, ...rest }) => ({ ...rest, receivedAt: rest.createdAt, progress: { refs } }));
+  const anyQueue = fc
+    .array(anyDelivery as fc.Arbitrary<Partial<DueDelivery>>, { maxLength: 40 })
+    .map((all) => all.map((changes, index) => dueDelivery(index + 1, changes)));
+  const anyLimits = fc.record({
+    digestOver: fc.integer({ min: 1, max: 12 }),
+    canEdit: fc.boolean(),
+    afterOutage: fc.boolean(),
+    cutAt: fc.constantFrom(undefined, now, now + 1),
+  });
+
+  it("something is told, of one recipient, each once, and in the end everything", () => {
+    fc.assert(
+      fc.property(anyQueue, anyLimits, (queue, limits) => {
+        let left = queue;
+        while (left.length > 0) {
+          const planned = planClaim(left, limits, now);
+          const told = planned?.deliveries ?? [];
+          expect(told.length).toBeGreaterThan(0);
+          expect(new Set(told).size).toBe(told.length);
+          expect(new Set(told.map(({ recipient }) => recipient)).size).toBe(1);
+          expect(told.every((delivery) => left.includes(delivery))).toBe(true);
+          expect(told.map(({ alertSeq }) => alertSeq)).toEqual(
+            told.map(({ alertSeq }) => alertSeq).sort((a, b) => b - a),
+          );
+          left = left.filter((delivery) => !told.includes(delivery));
+        }
+      }),
+    );
+  });
+
+  it("what was begun is never told together with what was not", () => {
+    const isBegun = (delivery: DueDelivery) => delivery.ambiguous > 0 || delivery.progress.refs.length > 0;
+    fc.assert(
+      fc.property(anyQueue, anyLimits, (queue, limits) => {
+        const told = planClaim(queue, limits, now)?.deliveries ?? [];
+        const begun = told.filter(isBegun).length;
+        const isOldDigest = told.some((delivery) => delivery.digestId !== undefined);
+        expect(begun === 0 || begun === told.length || isOldDigest).toBe(true);
+      }),
+    );
+  });
+});

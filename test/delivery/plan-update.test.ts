@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import type { UpdatePolicy } from "../../src/core/rules.ts";
+import type { Thread } from "../../src/core/store.ts";
+import { planUpdate, type UpdateInput } from "../../src/delivery/plan-update.ts";
+import { now, threadOf } from "./due-delivery.ts";
+
+const second = 1_000;
+const hour = 3_600_000;
+const send = { action: "send" };
+const answer = { action: "reply", ref: "11" };
+const edit = { action: "edit", ref: "12", shows: "self" };
+const close = { action: "edit", ref: "11", shows: "resolution" };
+
+function steps(
+  policy: UpdatePolicy,
+  thread: Partial<Thread> | undefined,
+  changes: Partial<UpdateInput> = {},
+): unknown[] {
+  return planUpdate({
+    policy,
+    canEdit: true,
+    status: "firing",
+    severity: "warning",
+    thread: thread && threadOf(thread),
+    now,
+    ...changes,
+  });
+}
+
+const justNow = { lastNewAt: now - 10 * second, lastAt: now - 10 * second };
+const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
+const resolved = { status: "resolved" as const };
+const cannotEdit = { canEdit: false };
+
+const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateInput>, unknown[]][] = [
+  ["auto: the first of its key", "auto", undefined, {}, [send]],
+  ["auto: a repeat within a minute", "auto", justNow, {}, [edit]],
+  ["auto: a repeat after a minute", "auto", aWhileAgo, {}, [answer]],
+  ["auto: a repeat that is worse", "auto", justNow, { severity: "critical" }, [answer]],
+  ["auto: a repeat that is less bad", "auto", justNow, { severity: "info" }, [edit]],
+  ["auto: a repeat after a day", "auto", { lastAt: now - 25 * hour }, {}, [send]],
+  ["auto: the resolution", "auto", aWhileAgo, resolved, [close, answer]],
+  ["auto: the resolution at once", "auto", justNow, resolved, [close, answer]],
+  ["auto: the resolution of nothing known", "auto", undefined, resolved, [send]],
+  ["auto: the resolution repeated at once", "auto", { ...justNow, ...resolved }, resolved, [edit]],
+  ["auto: the resolution repeated later", "auto", { ...aWhileAgo, ...resolved }, resolved, [answer]],
+  ["auto: firing again after the resolution", "auto", { ...justNow, ...resolved }, {}, [send]],
+  ["auto: a state nobody names", "auto", { ...justNow, status: "unknown" }, { status: "unknown" }, [edit]],
+  ["auto: a repeat where nothing can be edited", "auto", justNow, cannotEdit, [answer]],
+  [
+    "auto: the resolution where nothing can be edited",
+    "auto",
+    aWhileAgo,
+    { ...resolved, ...cannotEdit },
+    [answer],
+  ],
+
+  ["edit: a repeat after a minute", "edit", aWhileAgo, {}, [edit]],
+  ["edit: a repeat that is worse", "edit", aWhileAgo, { severity: "critical" }, [answer]],
+  ["edit: the resolution", "edit", aWhileAgo, resolved, [close, answer]],
+  ["edit: where nothing can be edited", "edit", aWhileAgo, cannotEdit, [answer]],
+
+  ["reply: a repeat within a minute", "reply", justNow, {}, [answer]],
+  ["reply: the resolution", "reply", aWhileAgo, resolved, [answer]],
+  ["reply: firing again after the resolution", "reply", { ...justNow, ...resolved }, {}, [send]],
+
+  ["new: a repeat", "new", justNow, {}, [send]],
+  ["new: the resolution", "new", aWhileAgo, resolved, [send]],
+
+  [
+    "the clock was set back: it is not only edited",
+    "auto",
+    { ...justNow, lastNewAt: now + hour },
+    {},
+    [answer],
+  ],
+];
+
+describe("how an alert is told in view of what was told before", () => {
+  it.each(table)("%s", (_name, policy, thread, changes, expected) => {
+    expect(steps(policy, thread, changes)).toEqual(expected);
+  });
+});

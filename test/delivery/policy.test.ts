@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "../../src/core/delivery.ts";
+import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import type { NextStep } from "../../src/core/store.ts";
+import { type DeliveryHistory, decideNext } from "../../src/delivery/policy.ts";
+import { now } from "./due-delivery.ts";
+
+const settings = { ...defaultDeliverySettings(), jitter: 0 };
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+const fresh: DeliveryHistory = {
+  channel: "telegram",
+  onAmbiguous: "retry",
+  createdAt: now,
+  attempts: 0,
+  ambiguous: 0,
+  form: "rich",
+  moves: 0,
+  inDigest: false,
+  byHand: false,
+};
+
+const sent: Outcome = { kind: "sent", ref: "1" };
+const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens" };
+const flooded: Outcome = {
+  kind: "retry",
+  reason: "rate_limited",
+  detail: "asked to wait",
+  waitMs: 90_500,
+  countsAsAttempt: false,
+};
+const moved: Outcome = { kind: "retry", reason: "address_moved", detail: "moved", movedTo: "-1007" };
+const lost: Outcome = { kind: "ambiguous", reason: "connection_lost", detail: "lost" };
+const rejected = (scope: "message" | "recipient" | "destination" | "account"): Outcome => ({
+  kind: "rejected",
+  scope,
+  reason: "message_refused",
+  detail: "refused",
+});
+
+const waits = (dueInMs: number, more: Partial<NextStep> = {}) => ({
+  state: "waiting",
+  dueAt: now + dueInMs,
+  ...more,
+});
+const ends = (state: "failed" | "held", reason: RegExp) => ({
+  state,
+  reason: expect.stringMatching(reason),
+});
+
+const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
+  ["sent", sent, {}, { state: "sent", reason: "" }],
+  ["sent with a note", { kind: "sent", note: "topic gone" }, {}, { state: "sent", reason: "topic gone" }],
+  ["sent in a digest", sent, { inDigest: true }, { state: "digested" }],
+
+  ["refused once", refused, {}, waits(1 * second)],
+  ["refused twice", refused, { attempts: 1 }, waits(5 * second)],
+  ["refused eight times", refused, { attempts: 7 }, waits(10 * minute)],
+  ["refused beyond the steps", refused, { attempts: 40 }, waits(15 * minute)],
+  ["refused with a wait longer than the step", { ...refused, waitMs: 7 * minute }, {}, waits(7 * minute)],
+  ["refused with a wait shorter than the step", { ...refused, waitMs: 10 }, {}, waits(1 * second)],
+  [
+    "refused when the next try falls into the lifetime",
+    refused,
+    { attempts: 20, createdAt: now - 23.7 * hour },
+    waits(15 * minute),
+  ],
+  [
+    "refused when the next try falls beyond the lifetime",
+    refused,
+    { attempts: 20, createdAt: now - 23.9 * hour },
+    ends("failed", /gave up after 24 h: nobody listens/),
+  ],
+  ["a webhook refused once", refused, { channel: "webhook" }, waits(5 * second)],
+  ["a webhook refused nine times", refused, { channel: "webhook", attempts: 8 }, waits(24 * hour)],
+  [
+    "a webhook refused when its steps are used up",
+    refused,
+    { channel: "webhook", attempts: 9 },
+    ends("failed", /gave up after 10 tries: nobody listens/),
+  ],
+
+  ["asked to wait, to the millisecond", flooded, { attempts: 5 }, waits(90_500)],
+  ["asked to wait without a time", { ...flooded, waitMs: undefined }, {}, waits(5 * second)],
+  [
+    "asked to wait beyond the lifetime",
+    { ...flooded, waitMs: 25 * hour },
+    {},
+    ends("failed", /gave up after 24 h/),
+  ],
+
+  ["moved", moved, {}, waits(0)],
+  ["moved for the third time", moved, { moves: 2 }, waits(0)],
+  ["moved for the fourth time", moved, { moves: 3 }, ends("failed", /circle/)],
+
+  ["a refused rendering", rejected("message"), {}, waits(0, { form: "plain" })],
+  ["a refused plain text", rejected("message"), { form: "plain" }, ends("failed", /^refused$/)],
+  ["a refused recipient", rejected("recipient"), {}, ends("failed", /^refused$/)],
+  ["a refused destination", rejected("destination"), {}, ends("failed", /^refused$/)],
+  ["a refused account", rejected("account"), {}, waits(0)],
+  ["a refused account, asked by hand", rejected("account"), { byHand: true }, ends("failed", /^refused$/)],
+
+  ["no answer", lost, {}, waits(30 * second)],
+  ["no answer, with a longer wait asked for", { ...lost, waitMs: 2 * minute }, {}, waits(2 * minute)],
+  ["no answer a second time", lost, { ambiguous: 1 }, waits(30 * second)],
+  ["no answer a third time", lost, { ambiguous: 2 }, ends("held", /3 tries ended without an answer/)],
+  ["no answer, to be held", lost, { onAmbiguous: "hold" }, ends("held", /may or may not have arrived/)],
+  ["no answer from a mail server", lost, { channel: "email" }, waits(5 * minute)],
+  ["no answer from a mail server again", lost, { channel: "email", ambiguous: 1 }, ends("held", /2 tries/)],
+];
+
+describe("the policy of repeats", () => {
+  it.each(table)("%s", (_name, outcome, changes, expected) => {
+    const next = decideNext(outcome, { ...fresh, ...changes }, settings, now, () => 0.5);
+    expect(next).toMatchObject(expected);
+  });
+
+  it("never asks for a try before the wait that the other side asked for, whatever the jitter", () => {
+    for (const random of [0, 0.5, 0.999]) {
+      const next = decideNext(
+        { ...refused, waitMs: 60_000 },
+        { ...fresh, attempts: 4 },
+        { ...settings, jitter: 0.2 },
+        now,
+        () => random,
+      );
+      expect(next).toMatchObject({ state: "waiting" });
+      if (next.state === "waiting") expect(next.dueAt).toBeGreaterThanOrEqual(now + 60_000);
+    }
+  });
+});
