@@ -153,7 +153,18 @@ async function loadSchemas() {
 
 function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string }): string {
   const toIso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  const all = { ...filters, from: toIso(filters.from), to: toIso(filters.to), ...page };
+  const { q, severity, state, destination, from, to } = filters;
+  // Named one by one: the relay refuses a parameter that it does not know.
+  const all = {
+    q,
+    severity,
+    state,
+    destination,
+    from: toIso(from),
+    to: toIso(to),
+    limit: page.limit,
+    cursor: page.cursor,
+  };
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(all)) {
     if (value !== undefined) query.set(name, String(value));

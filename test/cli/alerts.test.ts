@@ -1,0 +1,263 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { CliContext } from "../../src/cli/context.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createRelayWorld, deskChat } from "./relay-world.ts";
+
+const hostile = "\u001b[2J\u001b]0;owned\u0007";
+
+describe("alerts list", () => {
+  it("tells newest first what became of each, a page at a time, in the API's form", async () => {
+    const world = await createRelayWorld();
+    const [first = ""] = await world.post({ title: "First", severity: "critical" });
+    await world.ended(first);
+    const [second = ""] = await world.post({ title: "Second", severity: "info" });
+    await world.ended(second);
+
+    const page = (await world.run(["alerts", "list", "--limit", "1", "--json"])).json();
+    expect(page.data).toMatchObject([{ id: second, title: "Second", unmatched: true, deliveries: [] }]);
+    const rest = (await world.run(["alerts", "list", "--cursor", page.meta.nextCursor, "--json"])).json();
+    expect(rest.data).toMatchObject([
+      { id: first, deliveries: [{ state: "sent" }, { state: "sent" }, { state: "sent" }] },
+    ]);
+    expect(rest.meta).toEqual({ nextCursor: null });
+
+    const people = await world.run(["alerts", "list"]);
+    expect(people.stdout).toMatch(/Second +no route wanted it[\s\S]*First +3 sent/);
+    expect(
+      (await world.run(["alerts", "list", "--severity", "critical", "--destination", "mail"])).stdout,
+    ).toContain(first);
+    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe(
+      "No alert fits these filters.\n",
+    );
+  });
+
+  it("reads the database when no relay answers, and says so", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({ title: "Kept", severity: "critical" });
+    await world.ended(id);
+    const before = (await world.run(["alerts", "list", "--json"])).json();
+    const detail = (await world.run(["alerts", "show", id, "--json"])).json();
+    await world.stopRelay();
+
+    const run = await world.run(["alerts", "list", "--json"]);
+    expect(run.status).toBe(0);
+    expect(run.json()).toEqual(before);
+    expect(run.stderr).toMatch(/no relay answers at .*refused.*; reading the database in /);
+    expect((await world.run(["alerts", "show", id, "--json"])).json()).toEqual(detail);
+    const elsewhere = await world.run(["alerts", "list", "--url", world.relay.localUrl, "--json"]);
+    expect(elsewhere.status).toBe(1);
+    expect(elsewhere.json().error).toMatchObject({
+      code: "relay_unreachable",
+      hint: expect.stringContaining("tocsin serve"),
+    });
+  });
+
+  it("says that nothing runs where there is no database either", async () => {
+    const folder = makeTempFolder();
+    const run = await runTocsin(["alerts", "list"], { env: { DATA_DIR: folder, PORT: "9" }, cwd: folder });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("no relay answers at http://127.0.0.1:9");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("names where a token that is not taken came from, and does not show it", async () => {
+    const world = await createRelayWorld();
+    const env = { ...world.env, ADMIN_TOKEN: "canary-wrong-admin-token-0123456789" };
+    const run = await world.run(["alerts", "list", "--json"], { env });
+    expect(run.status).toBe(1);
+    expect(run.json().error).toMatchObject({
+      code: "unauthorized",
+      message: expect.stringContaining("ADMIN_TOKEN"),
+    });
+    expect(run.stdout + run.stderr).not.toContain("canary");
+    const file = join(world.dataDir, "secrets/admin-token");
+    expect(await world.run(["alerts", "list", "--token-file", file], { env })).toMatchObject({
+      status: 0,
+      stderr: "",
+    });
+  });
+
+  it("tells a server that is no relay from one", async () => {
+    const url = await serve((_request, response) => response.end("<h1>It works!</h1>"));
+    const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain(`what answers at ${url} is no Tocsin relay`);
+  });
+
+  it("does not follow a redirection with the token", async () => {
+    const asked: string[] = [];
+    const other = await serve((request, response) => {
+      asked.push(request.url ?? "");
+      response.end("{}");
+    });
+    const url = await serve((_request, response) => {
+      response.writeHead(307, { location: other }).end();
+    });
+    const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });
+    expect(run.status).toBe(1);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("alerts show", () => {
+  it("tells facts, decisions, and each delivery with its attempts, and passes no escape code on", async () => {
+    const world = await createRelayWorld();
+    const body = {
+      title: `Drained ${hostile}`,
+      severity: "critical",
+      value: "1.10",
+      text: `line one\nline ${hostile}two`,
+      x: hostile,
+    };
+    const [id = ""] = await world.post(body, { "content-type": "application/json", "x-odd": "yes" });
+    await world.ended(id);
+    const { stdout } = await world.run(["alerts", "show", id, "--headers"]);
+    expect(stdout).toMatch(/value +1\.10/);
+    expect(stdout).toMatch(/urgent +deliver +desk +severity is critical/);
+    expect(stdout).toMatch(/sent {2}mail \(risk@desk\.example\): 20/);
+    expect(stdout).toMatch(/send sent in \d+\.\d s {2}The mail server took it/);
+    expect(stdout).toMatch(/x-odd +yes/);
+    expect(stdout).not.toContain("\u001b");
+    expect(stdout).not.toContain("\u0007");
+  });
+
+  it("gives the body byte for byte with --raw, and harmless on a terminal", async () => {
+    const world = await createRelayWorld();
+    const body = Buffer.from([0xff, 0xfe, 0, 0x1b, 0x5b, 0x32, 0x4a, 10, 13, 10, 0x80]);
+    const [id = ""] = await world.post(body, { "content-type": "application/octet-stream" });
+    const chunks: Buffer[] = [];
+    const stdout: CliContext["stdout"] = {
+      write: (text, callback) => {
+        chunks.push(Buffer.from(text as Uint8Array));
+        callback();
+      },
+    };
+    expect((await world.run(["alerts", "show", id, "--raw"], { stdout })).status).toBe(0);
+    expect(Buffer.concat(chunks)).toEqual(body);
+
+    const terminal = await world.run(["alerts", "show", id, "--raw"], {
+      isTty: { stdin: false, stdout: true, stderr: false },
+    });
+    expect(terminal.stdout).not.toContain("\u001b");
+    expect((await world.run(["alerts", "show", id, "--raw", "--json"])).status).toBe(2);
+  });
+
+  it("knows ids from other words, and says when there is none", async () => {
+    const world = await createRelayWorld();
+    expect((await world.run(["alerts", "show", "7"])).status).toBe(2);
+    const run = await world.run(["alerts", "show", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--json"]);
+    expect(run.status).toBe(1);
+    expect(run.json().error.code).toBe("not_found");
+  });
+});
+
+describe("alerts resend", () => {
+  it("sends once more to the destination named, and waits for the outcome", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({ title: "Again", severity: "critical" });
+    await world.ended(id);
+    const run = await world.run(["alerts", "resend", id, "--to", "desk", "--wait", "--json"]);
+    expect(run.status).toBe(0);
+    expect(run.json().data).toMatchObject([{ destination: "desk", purpose: "resend", state: "sent" }]);
+    expect(world.chat.messages(deskChat)).toHaveLength(2);
+    const wrong = await world.run(["alerts", "resend", id, "--to", "desc"]);
+    expect(wrong.status).toBe(1);
+    expect(wrong.stderr).toMatch(/no destination desc[\s\S]*desk, ops, mail/);
+  });
+});
+
+describe("alerts export", () => {
+  it("writes every alert once over many pages, each with its deliveries", async () => {
+    const world = await createRelayWorld();
+    const ids = await world.post(
+      Array.from({ length: 450 }, (_, index) => ({ title: `Alert ${index}`, severity: "info" })),
+    );
+    await world.ended(ids.at(-1) ?? "");
+    const run = await world.run(["alerts", "export", "--format", "ndjson"]);
+    const lines = run.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(lines[0].deliveries).toEqual([]);
+    expect(run.stderr).toBe("450 alerts exported\n");
+  });
+
+  it("gives spreadsheets text where a sender wrote a formula, in the form of RFC 4180", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({
+      title: '=HYPERLINK("http://evil","x")',
+      value: "-5",
+      text: 'a "b",\nc',
+      severity: "info",
+    });
+    await world.ended(id);
+    const { stdout } = await world.run(["alerts", "export", "--format", "csv"]);
+    const [head = "", ...rest] = stdout.split("\r\n");
+    expect(head.split(",").slice(0, 6)).toEqual([
+      "id",
+      "received_at",
+      "origin",
+      "severity",
+      "status",
+      "title",
+    ]);
+    const record = rest.join("\r\n");
+    expect(record).toContain(`,"'=HYPERLINK(""http://evil"",""x"")",`);
+    expect(record).toContain(",'-5,");
+    expect(record).toContain(`,"a ""b"",\nc",`);
+    expect(record.endsWith("\r\n")).toBe(true);
+  });
+
+  it("leaves a file as it was when the export breaks off, and nothing beside it", async () => {
+    const folder = makeTempFolder();
+    const file = join(folder, "log.csv");
+    writeFileSync(file, "before");
+    const url = await serve((request, response) => {
+      if (request.url?.startsWith("/readyz")) response.end("{}");
+      else if (request.url?.includes("cursor")) response.destroy();
+      else response.end(JSON.stringify({ data: [], meta: { nextCursor: "7" } }));
+    });
+    const argv = ["alerts", "export", "--format", "csv", "--output", "log.csv", "--url", url];
+    const env = { ADMIN_TOKEN: "x".repeat(40) };
+    expect((await runTocsin(argv, { env, cwd: folder })).status).toBe(1);
+    expect(readFileSync(file, "utf8")).toBe("before");
+    expect(readdirSync(folder)).toEqual(["log.csv"]);
+  });
+
+  it("tells with --json what it wrote, and refuses to mix two documents", async () => {
+    const world = await createRelayWorld();
+    const run = await world.run([
+      "alerts",
+      "export",
+      "--format",
+      "ndjson",
+      "--output",
+      "all.ndjson",
+      "--json",
+    ]);
+    const file = join(world.dataDir, "all.ndjson");
+    expect(run.json()).toEqual({ data: { file, format: "ndjson", alerts: 0, bytes: 0 } });
+    expect(existsSync(file)).toBe(true);
+    expect((await world.run(["alerts", "export", "--format", "ndjson", "--json"])).status).toBe(2);
+  });
+});
+
+/** An HTTP server of a few lines, gone when the test ends. Its address. */
+async function serve(answer: Parameters<typeof createServer>[1] & object): Promise<string> {
+  const server = createServer(answer as Parameters<typeof createServer>[1]);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

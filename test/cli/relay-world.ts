@@ -1,0 +1,123 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { type Relay, startRelay } from "../../src/app.ts";
+import type { CliContext } from "../../src/cli/context.ts";
+import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { AlertDetail } from "../../src/core/store.ts";
+import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { type CliRun, runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
+const storeThreadEntry = new URL("../../dist/store/thread.js", import.meta.url);
+
+export const botToken = "7700:canary-bot-token-0123456789abcdefghij";
+export const deskChat = "-1001700000001";
+export const opsChat = "-1001700000002";
+export const mailAddress = "risk@desk.example";
+
+export const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  ops: { type: telegram, chatId: "${opsChat}" }
+  mail: { type: email, to: [${mailAddress}] }
+routes:
+  - { name: urgent, match: { severity: critical }, to: [desk, mail], continue: true }
+  - { name: all, match: { severity: { not: info } }, to: [ops] }
+`;
+
+/** A real relay with a strict chat and a mail server, and commands run against it as a person on that machine would. */
+export interface RelayWorld {
+  dataDir: string;
+  env: Record<string, string>;
+  chat: ChatStandIn;
+  mailbox: MailboxStandIn;
+  relay: Relay;
+  /** Stops it; commands find the database only. */
+  stopRelay(): Promise<void>;
+  /** To the hook. The ids. */
+  post(body: unknown, headers?: Record<string, string>): Promise<string[]>;
+  /** Waits until all deliveries of the alert have ended. */
+  ended(id: string): Promise<AlertDetail>;
+  run(argv: string[], overrides?: Partial<CliContext>): Promise<CliRun>;
+}
+
+export async function createRelayWorld(
+  options: { yaml?: string; env?: Record<string, string> } = {},
+): Promise<RelayWorld> {
+  const dataDir = makeTempFolder();
+  const configPath = join(dataDir, "tocsin.yaml");
+  writeFileSync(configPath, options.yaml ?? yaml);
+  const chat = await createChatStandIn({
+    now: Date.now,
+    tokens: [botToken],
+    chats: [
+      { id: deskChat, title: "Desk" },
+      { id: opsChat, title: "Operations" },
+    ],
+  });
+  const mailbox = await createMailboxStandIn({ now: Date.now });
+  const env: Record<string, string> = {
+    PORT: "0",
+    DATA_DIR: dataDir,
+    TOCSIN_CONFIG: configPath,
+    TELEGRAM_BOT_TOKEN: botToken,
+    TELEGRAM_API_ROOT: chat.url,
+    SMTP_URL: mailbox.smtpUrl,
+    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+    ...options.env,
+  };
+  const config = loadConfig({ env, cwd: dataDir });
+  const secrets = await loadOrCreateSecrets(dataDir, config);
+  const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry });
+  onTestFinished(async () => {
+    await relay.stop();
+    await chat.close();
+    await mailbox.close();
+  });
+  env.PORT = new URL(relay.localUrl).port;
+
+  return {
+    dataDir,
+    env,
+    chat,
+    mailbox,
+    relay,
+    stopRelay: () => relay.stop(),
+    async post(body, headers = { "content-type": "application/json" }) {
+      const isRaw = typeof body === "string" || body instanceof Uint8Array;
+      const response = await fetch(`${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`, {
+        method: "POST",
+        headers,
+        body: isRaw ? body : JSON.stringify(body),
+      });
+      const { data } = (await response.json()) as { data: { id?: string; ids?: string[] } };
+      return data.ids ?? [data.id ?? ""];
+    },
+    async ended(id) {
+      for (;;) {
+        const alert = await relay.store.getAlert(id);
+        if (
+          alert?.routedAt !== undefined &&
+          alert.deliveries.every(({ finishedAt }) => finishedAt !== undefined)
+        ) {
+          return alert;
+        }
+        await delay(10);
+      }
+    },
+    run: (argv, overrides = {}) =>
+      runTocsin(argv, {
+        env,
+        cwd: dataDir,
+        now: Date.now,
+        sleep: (ms, signal) => delay(ms, undefined, { signal }),
+        ...overrides,
+      }),
+  };
+}
