@@ -57,13 +57,22 @@ export function requireVersion(
   return current;
 }
 
-/** Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps. */
+/**
+ * Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps.
+ *
+ * @throws an error that names the file when its SQL fails; the database is then as it was before that step.
+ */
 export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
   const current = requireVersion(db, migrations);
   for (const migration of migrations.slice(current)) {
-    db.transaction(() => {
-      db.exec(migration.sql);
-      db.pragma(`user_version = ${migration.number}`);
-    }).immediate();
+    try {
+      db.transaction(() => {
+        db.exec(migration.sql);
+        db.pragma(`user_version = ${migration.number}`);
+      }).immediate();
+    } catch (error) {
+      const problem = new Error(`${migration.name} failed: ${(error as Error).message}`, { cause: error });
+      throw Object.assign(problem, { code: (error as { code?: string }).code });
+    }
   }
 }

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import Sqlite from "better-sqlite3";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Migration, migrate, readMigrations } from "../../src/store/migrate.ts";
+import { openDatabase } from "../../src/store/open-database.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+function migration(number: number, sql: string): Migration {
+  return { number, name: `000${number}_test.sql`, sql };
+}
+
+function folderWith(...names: string[]): URL {
+  const folder = makeTempFolder();
+  for (const name of names) writeFileSync(join(folder, name), "SELECT 1;");
+  return pathToFileURL(`${folder}/`);
+}
+
+describe("migrations", () => {
+  it("are read in the order of their numbers, and nothing else of the folder is", () => {
+    const from = folderWith("0002_b.sql", "0001_a.sql", "notes.md", "0003_c.sql.bak");
+    expect(readMigrations(from).map(({ number, name }) => `${number} ${name}`)).toEqual([
+      "1 0001_a.sql",
+      "2 0002_b.sql",
+    ]);
+  });
+
+  it("refuse a missing and a doubled number", () => {
+    expect(() => readMigrations(folderWith("0001_a.sql", "0003_c.sql"))).toThrow(
+      "migration 2 is missing before 0003_c.sql",
+    );
+    expect(() => readMigrations(folderWith("0001_a.sql", "0001_b.sql"))).toThrow("migration 2 is missing");
+  });
+
+  it("run once each, from where the database is", () => {
+    const db = new Sqlite(":memory:");
+    onTestFinished(() => void db.close());
+    const first = migration(1, "CREATE TABLE a (x ANY) STRICT");
+    migrate(db, [first]);
+    migrate(db, [first, migration(2, "CREATE TABLE b (x ANY) STRICT")]);
+    migrate(db, [first, migration(2, "CREATE TABLE b (x ANY) STRICT")]);
+    expect(db.pragma("user_version", { simple: true })).toBe(2);
+  });
+
+  it("that fail leave the database as it was, and say which statement it was", () => {
+    const db = new Sqlite(":memory:");
+    onTestFinished(() => void db.close());
+    const first = migration(1, "CREATE TABLE a (x ANY) STRICT; INSERT INTO a VALUES (1)");
+    const broken = migration(
+      2,
+      "CREATE TABLE b (x ANY) STRICT; DELETE FROM a; INSERT INTO missing VALUES (1)",
+    );
+    expect(() => migrate(db, [first, broken])).toThrow("0002_test.sql");
+    expect(db.pragma("user_version", { simple: true })).toBe(1);
+    expect(db.prepare("SELECT count(*) FROM a").pluck().get()).toBe(1);
+    expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'b'").pluck().get()).toBe(0);
+    expect(db.inTransaction).toBe(false);
+  });
+});
+
+describe("a database of another version", () => {
+  function makeDatabase(version: number): string {
+    const path = join(makeTempFolder(), "tocsin.db");
+    const db = new Sqlite(path);
+    db.exec("CREATE TABLE from_the_future (x ANY) STRICT");
+    db.pragma(`user_version = ${version}`);
+    db.close();
+    return path;
+  }
+
+  it("that is newer is refused and left byte for byte as it is", () => {
+    const path = makeDatabase(99);
+    const before = readFileSync(path);
+    const { mtimeMs } = statSync(path);
+    for (const readOnly of [false, true]) {
+      expect(() => openDatabase({ path, readOnly })).toThrow(
+        expect.objectContaining({
+          code: "store_too_new",
+          message: `The database is of version 99; this Tocsin knows versions up to ${readMigrations().length}.`,
+        }),
+      );
+    }
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(statSync(path).mtimeMs).toBe(mtimeMs);
+    expect(readdirSync(join(path, ".."))).toEqual(["tocsin.db"]);
+  });
+
+  it("that is older is not read without being brought up to date", () => {
+    const path = makeDatabase(0);
+    expect(() => openDatabase({ path, readOnly: true })).toThrow(
+      expect.objectContaining({ code: "failed", hint: expect.stringContaining("tocsin serve") }),
+    );
+  });
+
+  it("that is no database is refused with words for people", () => {
+    const path = join(makeTempFolder(), "tocsin.db");
+    writeFileSync(path, "this is a letter, not a database, and it is longer than a header ".repeat(20));
+    expect(() => openDatabase({ path })).toThrow(
+      expect.objectContaining({
+        code: "store_unavailable",
+        message: expect.stringContaining("is not a database, or it is damaged"),
+      }),
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const loader = fileURLToPath(import.meta.resolve("tsx"));
+
+export interface StoreProcess {
+  pid: number;
+  /** Answers a line with the process's next line. */
+  ask(line: string): Promise<string>;
+  /** The next line that it says; rejects when it ends instead. */
+  nextLine(): Promise<string>;
+  /** Everything that it said before it ended. */
+  linesUntilEnd(): Promise<string[]>;
+  kill(): Promise<void>;
+}
+
+/** Runs a script beside this file as a process of its own; gone when the test ends. `wrap` is put before the command. */
+export function startProcess(
+  script: string,
+  args: string[],
+  wrap: (command: string[]) => string[] = (command) => command,
+): StoreProcess {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const [file, ...rest] = wrap([process.execPath, "--import", loader, path, ...args]);
+  const child: ChildProcess = spawn(file as string, rest, { stdio: ["pipe", "pipe", "pipe"] });
+  let complaints = "";
+  child.stderr?.on("data", (chunk) => {
+    complaints += chunk;
+  });
+  const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
+
+  async function kill(): Promise<void> {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  onTestFinished(kill);
+
+  async function nextLine(): Promise<string> {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`${script} ended: ${complaints}`);
+    return value;
+  }
+
+  return {
+    pid: child.pid as number,
+    nextLine,
+    ask(line) {
+      child.stdin?.write(`${line}\n`);
+      return nextLine();
+    },
+    async linesUntilEnd() {
+      const said: string[] = [];
+      for (let next = await lines.next(); !next.done; next = await lines.next()) said.push(next.value);
+      return said;
+    },
+    kill,
+  };
+}
