@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { AppError } from "./core/errors.ts";
+import { endBrokenConnection } from "./end-broken-connection.ts";
 import type { Door } from "./intake/door.ts";
 
 export interface ListenOptions {
@@ -25,6 +27,18 @@ export interface Listener {
  */
 export async function listen({ door, host, port }: ListenOptions): Promise<Listener> {
   let pages = answerStarting;
+  const ending = new WeakSet<Duplex>();
+  const latest = new WeakMap<Duplex, ServerResponse>();
+
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert would
+    // be stored without an answer, and then be sent again.
+    if (ending.has(request.socket)) return;
+    latest.set(request.socket, response);
+    if (!door.handle(request, response)) pages(request, response);
+    if (response.getHeader("connection") === "close") ending.add(request.socket);
+  }
+
   const server = createServer(
     {
       headersTimeout: 10_000,
@@ -33,10 +47,15 @@ export async function listen({ door, host, port }: ListenOptions): Promise<Liste
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16 * 1024,
     },
-    (request, response) => {
-      if (!door.handle(request, response)) pages(request, response);
-    },
+    take,
   );
+  // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
+  server.on("checkExpectation", take);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!ending.has(socket)) endBrokenConnection(error, socket, latest.get(socket));
+    else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
+    ending.add(socket);
+  });
   await bind(server, host, port);
   return {
     address: () => server.address() as AddressInfo,

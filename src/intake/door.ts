@@ -140,7 +140,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           "too_large",
           `The body is larger than ${maxBodyBytes} bytes.`,
           undefined,
-          true,
+          !request.complete,
         );
       } else counters.aborted += 1;
     } catch (error) {
@@ -173,7 +173,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       if (!isKnown(hash)) secretHashes.push(hash);
     },
     handle(request, response) {
-      const url = request.url ?? "";
+      const url = originForm(request.url ?? "");
       if (!url.startsWith(prefix)) return false;
       const end = url.indexOf("?");
       const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
@@ -190,7 +190,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           undefined,
           true,
         );
-      } else if ((request.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
+      } else if (isCompressed(request)) {
         counters.compressed += 1;
         log.warn("alert.refused", { reason: "compressed" });
         answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
@@ -198,6 +198,17 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       return true;
     },
   };
+}
+
+/** A sender may name the whole address, as to a proxy (RFC 9112, 3.2.2). */
+function originForm(target: string): string {
+  return target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+}
+
+/** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
+function isCompressed({ headers }: IncomingMessage): boolean {
+  const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
+  return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
 }
 
 function hashOf(text: string): Buffer {

@@ -1,0 +1,184 @@
+import { expect, it } from "vitest";
+import { exchangeRaw, openRaw } from "../support/raw-http.ts";
+import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const path = `/hooks/${webhookSecret}`;
+const maxBodyBytes = 1024 * 1024;
+
+const post = (headers: string, body = "") => `POST ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
+
+/** An alert, and the last request of its connection. */
+function goodPost(title: string): string {
+  const body = JSON.stringify({ title });
+  return post(`Connection: close\r\nContent-Length: ${body.length}`, body);
+}
+
+/** Statuses of all answers, by the name of what was sent; each on a connection of its own. */
+async function answersTo(
+  relay: RelayProcess,
+  cases: Record<string, string>,
+): Promise<Record<string, number[]>> {
+  const found: Record<string, number[]> = {};
+  for (const [name, bytes] of Object.entries(cases)) {
+    const answers = await exchangeRaw(relay.url, Buffer.from(bytes, "latin1"));
+    found[name] = answers.map(({ status }) => status);
+  }
+  return found;
+}
+
+function expectedFor(cases: Record<string, string>, ...statuses: number[]): Record<string, number[]> {
+  return Object.fromEntries(Object.keys(cases).map((name) => [name, statuses]));
+}
+
+/** Oldest first. A good alert is sent before, so that none can be missed that came earlier. */
+async function titlesStored(relay: RelayProcess): Promise<string[]> {
+  expect((await relay.post(`{"title":"afterwards"}`)).status).toBe(202);
+  const { data } = await waitUntil(
+    () => relay.getJson<{ data: { title?: string | null }[] }>("/api/alerts?limit=50"),
+    ({ data }) => data.every(({ title }) => typeof title === "string"),
+    { what: "a reading of every alert" },
+  );
+  expect(relay.process.exitCode).toBeNull();
+  expect(relay.log()).not.toMatch(/\n\s+at |Error:/);
+  return data.map(({ title }) => String(title)).toReversed();
+}
+
+it("refuses a request whose end could be read in two ways, ends its connection, and stores nothing of it", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const behind = goodPost("smuggled");
+  const chunked = "Transfer-Encoding: chunked";
+  const malformed = {
+    "length and chunks": post(`Content-Length: 6\r\n${chunked}`, `0\r\n\r\nX${behind}`),
+    "chunks and length": post(`${chunked}\r\nContent-Length: 6`, `0\r\n\r\nX${behind}`),
+    "two lengths": post("Content-Length: 2\r\nContent-Length: 60", `{}${behind}`),
+    "a list of lengths": post("Content-Length: 2, 60", `{}${behind}`),
+    "a signed length": post("Content-Length: +2", `{}${behind}`),
+    "a length below zero": post("Content-Length: -2", `{}${behind}`),
+    "a length in hexadecimal": post("Content-Length: 0x2", `{}${behind}`),
+    "a length beyond 64 bits": post("Content-Length: 18446744073709551618", `{}${behind}`),
+    "a space before the colon": post("Content-Length : 2", `{}${behind}`),
+    "a folded header": post("Transfer-Encoding:\r\n chunked", `0\r\n\r\n${behind}`),
+    "two codings": post(`${chunked}\r\nTransfer-Encoding: identity`, `0\r\n\r\n${behind}`),
+    "a coding with a vertical tab": post("Transfer-Encoding: \x0bchunked", `0\r\n\r\n${behind}`),
+    "a coding that is not the last": post("Transfer-Encoding: chunked, gzip", `0\r\n\r\n${behind}`),
+    "bare line feeds": `POST ${path} HTTP/1.1\nHost: x\nContent-Length: 2\n\n{}${behind}`,
+    "a carriage return in a header": post("X-A: a\rContent-Length: 60\r\nContent-Length: 2", `{}${behind}`),
+    "NUL in a header": post("X-A: a\0b\r\nContent-Length: 2", `{}${behind}`),
+    "no host": `POST ${path} HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+  };
+  expect(await answersTo(relay, malformed)).toEqual(expectedFor(malformed, 400));
+  const brokenChunks = {
+    "a size that is no number": post(chunked, `zz\r\n{}\r\n0\r\n\r\n${behind}`),
+    "a size below zero": post(chunked, `-2\r\n{}\r\n0\r\n\r\n${behind}`),
+    "a size beyond 64 bits": post(chunked, `ffffffffffffffff2\r\n{}\r\n0\r\n\r\n${behind}`),
+    "a chunk without its end": post(chunked, `2\r\n{}XX0\r\n\r\n${behind}`),
+    "bare line feeds": post(chunked, `2\n{}\n0\n\n${behind}`),
+  };
+  expect(await answersTo(relay, brokenChunks)).toEqual(expectedFor(brokenChunks, 400));
+  const endless = { "an extension without end": post(chunked, `2;${"a".repeat(64_000)}`) };
+  expect(await answersTo(relay, endless)).toEqual(expectedFor(endless, 413));
+  const headers = { "headers over 16 KiB": post(`X-A: ${"a".repeat(17_000)}\r\nContent-Length: 2`, "{}") };
+  expect(await answersTo(relay, headers)).toEqual(expectedFor(headers, 431));
+  expect(await titlesStored(relay)).toEqual(["afterwards"]);
+});
+
+it("takes nothing that came behind an answer that ends the connection", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const behind = goodPost("behind");
+  const found = await answersTo(relay, {
+    "an unknown secret": `POST /hooks/unknown HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}${behind}`,
+    "another method": `PUT ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}${behind}`,
+    "a compressed body": post("Content-Encoding: gzip\r\nContent-Length: 2", `{}${behind}`),
+    "a body far over the limit": post(`Content-Length: ${100 * maxBodyBytes}`, behind),
+    "what called itself the last": goodPost("the last") + behind,
+  });
+  expect(found).toEqual({
+    "an unknown secret": [404],
+    "another method": [405],
+    "a compressed body": [415],
+    "a body far over the limit": [413],
+    "what called itself the last": [202],
+  });
+  expect(await titlesStored(relay)).toEqual(["the last", "afterwards"]);
+});
+
+it("answers an alert that is whole, whatever follows it on the connection", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const large = "x".repeat(maxBodyBytes + 1);
+  const found = await answersTo(relay, {
+    "a length in characters instead of bytes": post("Content-Length: 13", `{"title":"a"}{"title":"b"}`),
+    "another protocol": post("Content-Length: 13", `{"title":"c"}\x16\x03\x01\x02\x00`),
+    "an alert behind one that is too large": post(`Content-Length: ${large.length}`, large) + goodPost("d"),
+  });
+  expect(found).toEqual({
+    "a length in characters instead of bytes": [202],
+    "another protocol": [202],
+    "an alert behind one that is too large": [413, 202],
+  });
+  expect(await titlesStored(relay)).toEqual(["a", "c", "d", "afterwards"]);
+});
+
+it("stores nothing of a body that goes on for ever, or ends before its length", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const endless = await openRaw(relay.url);
+  await endless.write(post("Transfer-Encoding: chunked"));
+  const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
+  while (!endless.socket.closed) await endless.write(chunk);
+  // The reset that ends such a sender may overtake the answer.
+  const answers = await endless.readToEnd();
+  expect(answers.map(({ status }) => status)).toEqual(expect.toBeOneOf([[413], []]));
+
+  const short = await openRaw(relay.url);
+  await short.write(post("Content-Length: 100", `{"title":"half`));
+  short.socket.end();
+  expect((await short.readToEnd()).map(({ status }) => status)).toEqual([400]);
+  expect(await titlesStored(relay)).toEqual(["afterwards"]);
+});
+
+it("refuses every compressed body, and only those", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const chunks = "2\r\n{}\r\n0\r\n\r\n";
+  const coded = (coding: string) =>
+    post(`Connection: close\r\nTransfer-Encoding: chunked\r\nContent-Encoding: ${coding}`, chunks);
+  const compressed = {
+    gzip: coded("gzip"),
+    "one of two": coded("identity, br"),
+    "unheard of": coded("x-unheard-of"),
+    "in transfer": post("Connection: close\r\nTransfer-Encoding: gzip, chunked", chunks),
+  };
+  expect(await answersTo(relay, compressed)).toEqual(expectedFor(compressed, 415));
+  const plain = {
+    "an empty list": coded(""),
+    identity: coded("Identity"),
+    twice: coded("identity, identity"),
+  };
+  expect(await answersTo(relay, plain)).toEqual(expectedFor(plain, 202));
+});
+
+it("serves a sender with manners of its own", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const many = Array.from({ length: 1_000 }, (_, index) => `a${index}: b\r\n`).join("");
+  const unusual = {
+    "expects what nobody knows": post("Connection: close\r\nExpect: tea\r\nContent-Length: 2", "{}"),
+    "offers to upgrade": post("Connection: close, upgrade\r\nUpgrade: h2c\r\nContent-Length: 2", "{}"),
+    "speaks HTTP/1.0": `POST ${path} HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}`,
+    "names the whole address": goodPost("whole").replace("/hooks", "http://tocsin.example/hooks"),
+    "sends trailers": post(
+      "Connection: close\r\nTransfer-Encoding: chunked",
+      "2\r\n{}\r\n0\r\nX-Y: z\r\n\r\n",
+    ),
+    "sends bytes beyond ASCII in a header": post(
+      "Connection: close\r\nX-A: \xff\xfe\r\nContent-Length: 2",
+      "{}",
+    ),
+    "sends a thousand headers": post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
+  };
+  expect(await answersTo(relay, unusual)).toEqual(expectedFor(unusual, 202));
+
+  const polite = await openRaw(relay.url);
+  await polite.write(post("Connection: close\r\nExpect: 100-continue\r\nContent-Length: 16"));
+  expect((await polite.readAnswers(1)).map(({ status }) => status)).toEqual([100]);
+  await polite.write(`{"title":"asks"}`);
+  expect((await polite.readToEnd()).map(({ status }) => status)).toEqual([100, 202]);
+});
