@@ -15,7 +15,10 @@ export interface LogOptions {
  * field stays within its line; U+2028 and U+2029 are escaped as well.
  */
 export function createLog({ level, secrets, stream = destination({ fd: 2, sync: true }) }: LogOptions): Log {
-  const hidden = secrets.filter((secret) => secret.length >= 6);
+  const hidden = secrets
+    .filter((secret) => secret.length >= 6)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .toSorted((a, b) => b.length - a.length);
   const guarded: DestinationStream = { write: (line) => stream.write(hide(line, hidden)) };
   const logger = pino(
     {

@@ -28,3 +28,10 @@ it("hides secrets wherever they stand, and keeps to its level", () => {
   expect(lines[0]).not.toContain("canary-token");
   expect(lines[0]).toContain("bot***/getMe");
 });
+
+it("hides a secret also where quotes or percent signs have changed its look", () => {
+  const secret = 'canary"pass\\word/+';
+  const { log, lines } = collect("info", ["canary", secret]);
+  log.info("loud", { plain: secret, address: `smtp://u:${encodeURIComponent(secret)}@mail.example` });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ plain: "***", address: "smtp://u:***@mail.example" });
+});
