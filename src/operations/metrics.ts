@@ -12,7 +12,7 @@ export interface MetricsInput {
 
 /**
  * The state of the relay as Prometheus text. Made anew for each scrape from the store and the counters, so that nothing
- * is counted twice; labels are destination names of the configuration, never texts or ids of senders.
+ * is counted twice; labels are destination names of the configuration, never texts of senders or ids of chats.
  */
 export async function formatMetrics(input: MetricsInput): Promise<string> {
   const registry = new Registry();
@@ -47,18 +47,25 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", [
     "destination",
   ]);
+  const labelOf = labelDestinations(input.destinations);
   for (const destination of input.destinations) {
-    const { name } = destination;
-    up.set({ destination: name }, destination.health === "ok" || destination.health === "degraded" ? 1 : 0);
+    const label = labelOf(destination);
+    up.set({ destination: label }, destination.health === "ok" || destination.health === "degraded" ? 1 : 0);
     waiting.set(
-      { destination: name },
+      { destination: label },
       destination.oldestWaitingAt === undefined ? 0 : (input.now - destination.oldestWaitingAt) / 1000,
     );
     for (const [state, count] of Object.entries(destination.counts)) {
-      deliveries.set({ destination: name, state }, count ?? 0);
+      deliveries.set({ destination: label, state }, count ?? 0);
     }
   }
   return registry.metrics();
+}
+
+/** The names of `TELEGRAM_CHAT_IDS` are chat ids: those destinations are told apart by their place in the list, `telegram:1`. */
+function labelDestinations(destinations: DestinationView[]): (destination: DestinationView) => string {
+  const chats = destinations.map(({ name }) => name).filter((name) => /^telegram:-\d+$/.test(name));
+  return ({ name }) => (chats.includes(name) ? `telegram:${chats.indexOf(name) + 1}` : name);
 }
 
 function toSnake(name: string): string {
