@@ -15,6 +15,7 @@ data=$(readlink -m "${DATA_DIR:-/data}")
 case $data in
   /data | /data/*)
     mkdir -p "$data"
+    chmod 0700 "$data"
     find "$data" -xdev ! -user node -exec chown --no-dereference node:node {} +
     ;;
   # Any other folder is yours to prepare: giving it away could take it from whoever needs it.
