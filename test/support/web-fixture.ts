@@ -161,7 +161,7 @@ export async function addAlert(
     contentType: input.contentType ?? "application/json",
     headers: JSON.stringify(input.headers ?? [["content-type", "application/json"]]),
     body,
-    fingerprint: createHash("sha256").update(body).digest().readUIntBE(0, 6),
+    fingerprint: fingerprintOf(body),
     ids: [id],
     origin: "hook",
     dedupeKey: input.dedupeKey,
@@ -191,6 +191,11 @@ export async function addAlert(
   ]);
   await store.indexAlerts(100);
   return alert;
+}
+
+/** As the door makes it. */
+export function fingerprintOf(body: Uint8Array): number {
+  return createHash("sha256").update(body).digest().readUIntBE(0, 6);
 }
 
 function planDelivery(over: Partial<PlannedDelivery>, now: number): PlannedDelivery {

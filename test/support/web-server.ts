@@ -7,7 +7,7 @@ import { createWebFixture, type WebFixture, type WebFixtureOptions } from "./web
 /** The pages on a port of this machine, for clients that need a real connection. */
 export async function serveWebFixture(
   options: WebFixtureOptions = {},
-): Promise<WebFixture & { url: string }> {
+): Promise<WebFixture & { url: string; dropConnections(): void }> {
   let fetch: WebFixture["web"]["fetch"] = () => new Response(null, { status: 503 });
   const server = createServer(getRequestListener((request, env) => fetch(request, env)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -19,5 +19,5 @@ export async function serveWebFixture(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { ...fixture, url };
+  return { ...fixture, url, dropConnections: () => server.closeAllConnections() };
 }

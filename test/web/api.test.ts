@@ -1,14 +1,424 @@
 import { describe, expect, test } from "vitest";
-import { createWebFixture } from "../support/web-fixture.ts";
+import { z } from "zod";
+import { AppError } from "../../src/core/errors.ts";
+import { alertDetailSchema, alertSchema, destinationSchema, muteSchema } from "../../src/web/api/schemas.ts";
+import { attempt, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
+import { fillScene } from "../support/web-scene.ts";
 
-describe("the list of alerts", () => {
-  test("gives an alert with its deliveries", async () => {
-    const { api, addAlert } = await createWebFixture();
-    const alert = await addAlert();
-    const answer = await api("/api/alerts");
+const listSchema = z.object({
+  data: z.array(alertSchema),
+  meta: z.object({ nextCursor: z.string().nullable() }),
+});
+
+async function list({ api }: WebFixture, query = "") {
+  const answer = await api(`/api/alerts${query}`);
+  expect(answer.status).toBe(200);
+  return listSchema.parse(await answer.json());
+}
+
+async function readError(answer: Response) {
+  return z
+    .object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }) })
+    .parse(await answer.json()).error;
+}
+
+function sendJson(body: unknown, method = "POST"): RequestInit {
+  return { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+describe("GET /api/alerts", () => {
+  test("gives the newest first, each with its deliveries", async () => {
+    const fixture = await createWebFixture();
+    const older = await fixture.addAlert();
+    const newer = await fixture.addAlert({ facts: { title: "Second", value: "1.10", occurredAt: 0 } });
+    const { data, meta } = await list(fixture);
+    expect(meta.nextCursor).toBeNull();
+    expect(data.map(({ id }) => id)).toEqual([newer.id, older.id]);
+    expect(data[0]).toMatchObject({
+      title: "Second",
+      severity: "critical",
+      url: `http://tocsin.test/alerts/${newer.id}`,
+      receivedAt: "2026-11-21T12:00:00.000Z",
+      facts: { value: "1.10", occurredAt: "1970-01-01T00:00:00.000Z" },
+      deliveries: [{ destination: "ops", channel: "telegram", state: "queued" }],
+    });
+  });
+
+  test("walks the whole log by its cursor, although more comes in meanwhile", async () => {
+    const fixture = await createWebFixture();
+    const ids: string[] = [];
+    for (let round = 0; round < 7; round += 1) ids.unshift((await fixture.addAlert()).id);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: z.infer<typeof listSchema> = await list(
+        fixture,
+        `?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`,
+      );
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.meta.nextCursor;
+      await fixture.addAlert();
+    } while (cursor !== null);
+    expect(seen).toEqual(ids);
+  });
+
+  test("an alert that is not read yet is there, with nothing made up", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert({ unrouted: true });
+    const { data } = await list(fixture, "?state=unrouted");
+    expect(data[0]).toMatchObject({
+      title: null,
+      severity: null,
+      facts: null,
+      routedAt: null,
+      deliveries: [],
+    });
+  });
+
+  test.each([
+    ["?q=usdt%20peg", []],
+    ["?q=usdt%20exch", ["USDT trades at 0.9931 on three exchanges"]],
+    ["?severity=warning", ["Pool volume of WETH/USDC 0.05 % fell by 41 % within an hour on Arbitrum"]],
+    ["?state=failed", ["TVL of USDC on Ethereum below 25,000,000 USD"]],
+    ["?state=unmatched", ["Daily liquidity report is ready"]],
+    ["?state=muted&destination=ops", ["Gas price above 80 gwei"]],
+    [
+      "?destination=treasury&severity=warning",
+      ["Pool volume of WETH/USDC 0.05 % fell by 41 % within an hour on Arbitrum"],
+    ],
+    ["?from=2026-11-21T12:10:00Z&to=2026-11-21T14:20:00%2B02:00", ["Gas price above 80 gwei"]],
+    ["?to=2026-11-21", []],
+  ])("finds by %s", async (query, titles) => {
+    const fixture = await createWebFixture();
+    await fillScene(fixture);
+    const { data } = await list(fixture, query);
+    expect(data.map(({ title }) => title)).toEqual(titles);
+  });
+
+  test.each([
+    ["?limit=0", "limit must be at least 1"],
+    ["?limit=201", "limit must be at most 200"],
+    ["?limit=ten", "limit must be a whole number"],
+    ["?limit=1.5", "limit must be a whole number"],
+    ["?cursor=abc", "cursor is not a cursor"],
+    ["?cursor=-1", "cursor is not a cursor"],
+    ["?severity=high", "severity must be one of critical, warning, info, unknown"],
+    ["?state=done", "state must be one of"],
+    ["?from=yesterday", "from must be a time in ISO 8601"],
+    ["?from=2026-11-21T14:00:00", "from must be a time in ISO 8601 with its zone"],
+    ["?sate=failed", "sate is not known here"],
+    ["?severity=info&severity=critical", "severity must be one of"],
+  ])("%s is refused and explained", async (query, message) => {
+    const { api } = await createWebFixture();
+    const answer = await api(`/api/alerts${query}`);
+    expect(answer.status).toBe(400);
+    const error = await readError(answer);
+    expect(error.code).toBe("invalid_request");
+    expect(error.message).toContain(message);
+  });
+});
+
+describe("GET /api/alerts/:id", () => {
+  test("tells all that is known: request, decisions, attempts", async () => {
+    const fixture = await createWebFixture();
+    const body = '{"value": 1.10, "big": 123456789012345678901}';
+    const { id } = await fixture.addAlert({ body, headers: [["X-Key", "***"]], dedupeKey: "k1" });
+    await attempt(fixture.store, "ops", fixture.clock.now(), {
+      outcome: "retry",
+      reason: "rate_limited",
+      detail: "Too Many Requests: retry after 5",
+      next: { state: "waiting", reason: "Too Many Requests", dueAt: fixture.clock.now() + 5_000 },
+    });
+    const answer = await fixture.api(`/api/alerts/${id}`);
+    const { data } = z.object({ data: alertDetailSchema }).parse(await answer.json());
+    expect(data.request).toMatchObject({
+      body,
+      bodyEncoding: "utf8",
+      bodyBytes: body.length,
+      headers: [["X-Key", "***"]],
+      item: 1,
+      items: 1,
+      dedupeKey: "k1",
+      conflict: false,
+      duplicates: 0,
+    });
+    expect(data.decisions).toEqual([
+      { route: "everything", destination: "ops", result: "deliver", reason: "the route takes every alert" },
+    ]);
+    expect(data.deliveries[0]).toMatchObject({
+      state: "waiting",
+      dueAt: "2026-11-21T12:00:05.000Z",
+      attempts: [
+        {
+          at: "2026-11-21T12:00:00.000Z",
+          outcome: "retry",
+          reason: "rate_limited",
+          detail: "Too Many Requests: retry after 5",
+          durationMs: 240,
+          part: 1,
+          parts: 1,
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ["text", Buffer.from("Grüße \u0000 \ud83d\udea8"), "utf8"],
+    ["a byte order mark", Buffer.from("\ufeff{}"), "utf8"],
+    ["bytes", Buffer.from([0xff, 0xfe, 0x00, 0x80]), "base64"],
+    ["nothing", Buffer.alloc(0), "utf8"],
+  ])("a body of %s comes back byte for byte", async (_what, body, encoding) => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({ body });
+    const { data } = z
+      .object({ data: alertDetailSchema })
+      .parse(await (await fixture.api(`/api/alerts/${id}`)).json());
+    expect(data.request?.bodyEncoding).toBe(encoding);
+    expect(Buffer.from(data.request?.body ?? "", encoding as BufferEncoding)).toEqual(body);
+  });
+
+  test("an instant that no date can hold costs no answer", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({ facts: { occurredAt: 9e15 } });
+    expect((await fixture.api(`/api/alerts/${id}`)).status).toBe(200);
+    expect((await (await fixture.logIn()).get(`/alerts/${id}`)).status).toBe(200);
+  });
+
+  test("an id that does not exist is 404 with a hint", async () => {
+    const { api } = await createWebFixture();
+    for (const id of ["0190-nothing", "%00", "..%2f..%2fetc"]) {
+      const answer = await api(`/api/alerts/${id}`);
+      expect(answer.status).toBe(404);
+      expect((await readError(answer)).code).toBe("not_found");
+    }
+  });
+});
+
+describe("POST /api/alerts/:id/resend", () => {
+  async function prepare() {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({ deliveries: [{}, { destination: "treasury" }] });
+    const states = async () =>
+      (await fixture.store.getAlert(id))?.deliveries.map(({ destination, purpose }) => [
+        destination,
+        purpose,
+      ]);
+    return { ...fixture, id, states };
+  }
+
+  test("without a body goes to every destination that it had", async () => {
+    const { api, id, states } = await prepare();
+    const answer = await api(`/api/alerts/${id}/resend`, { method: "POST" });
     expect(answer.status).toBe(200);
-    const { data, meta } = (await answer.json()) as { data: unknown[]; meta: unknown };
-    expect(meta).toEqual({ nextCursor: null });
-    expect(data[0]).toMatchObject({ id: alert.id, title: "TVL of USDC dropped", severity: "critical" });
+    const { data } = (await answer.json()) as { data: { purpose: string }[] };
+    expect(data.map(({ purpose }) => purpose)).toEqual(["resend", "resend"]);
+    expect(await states()).toHaveLength(4);
+  });
+
+  test("names one destination", async () => {
+    const { api, id, states } = await prepare();
+    await api(`/api/alerts/${id}/resend`, sendJson({ destination: "treasury" }));
+    expect((await states())?.slice(2)).toEqual([["treasury", "resend"]]);
+  });
+
+  test.each<[string, RequestInit, number]>([
+    ["an unknown destination", sendJson({ destination: "nowhere" }), 404],
+    ["a misspelt field", sendJson({ destinaton: "treasury" }), 400],
+    ["a body that is no JSON", { ...sendJson(""), body: "{" }, 400],
+    ["a body without its type", { method: "POST", body: '{"destination":"treasury"}' }, 400],
+    ["a form", { method: "POST", body: new URLSearchParams({ destination: "treasury" }) }, 400],
+  ])("%s resends nothing", async (_what, init, status) => {
+    const { api, id, states } = await prepare();
+    const answer = await api(`/api/alerts/${id}/resend`, init);
+    expect(answer.status).toBe(status);
+    expect((await readError(answer)).message).not.toBe("");
+    expect(await states()).toHaveLength(2);
+  });
+
+  test("of an alert that is not routed yet is a conflict", async () => {
+    const { api, addAlert } = await createWebFixture();
+    const { id } = await addAlert({ unrouted: true });
+    const answer = await api(`/api/alerts/${id}/resend`, { method: "POST" });
+    expect(answer.status).toBe(409);
+    expect((await readError(answer)).code).toBe("conflict");
+  });
+});
+
+describe("mutes", () => {
+  const maintenance = { for: "2h", reason: "maintenance" };
+
+  test.each<[string, unknown, unknown]>([
+    ["a text", "severity=info", [{ field: "severity", condition: { equals: ["info"] } }]],
+    [
+      "several texts",
+      ["token=USDC,DAI", "value<5"],
+      [
+        { field: "token", condition: { equals: ["USDC", "DAI"] } },
+        { field: "value", condition: { lt: 5 } },
+      ],
+    ],
+    [
+      "a map",
+      { severity: "info", value: { gte: 5 } },
+      [
+        { field: "severity", condition: { equals: ["info"] } },
+        { field: "value", condition: { gte: 5 } },
+      ],
+    ],
+  ])("are made from %s", async (_what, match, matchers) => {
+    const { api } = await createWebFixture();
+    const answer = await api("/api/mutes", sendJson({ match, ...maintenance }));
+    expect(answer.status).toBe(201);
+    const { data } = z.object({ data: muteSchema }).parse(await answer.json());
+    expect(data).toMatchObject({
+      matchers,
+      state: "active",
+      reason: "maintenance",
+      startsAt: "2026-11-21T12:00:00.000Z",
+      endsAt: "2026-11-21T14:00:00.000Z",
+      createdBy: "api",
+    });
+  });
+
+  test("may start later and end at an instant", async () => {
+    const { api, clock } = await createWebFixture();
+    const written = {
+      match: "severity=info",
+      from: "2026-11-22T09:00:00+01:00",
+      until: "2026-11-22T10:00:00Z",
+      reason: "upgrade",
+    };
+    const answer = await api("/api/mutes", sendJson(written));
+    const { data } = z.object({ data: muteSchema }).parse(await answer.json());
+    expect(data).toMatchObject({ state: "coming", startsAt: "2026-11-22T08:00:00.000Z" });
+    await clock.advance(23 * 3_600_000);
+    const listed = z
+      .object({ data: z.array(muteSchema) })
+      .parse(await (await api("/api/mutes?ended=true")).json());
+    expect(listed.data.map(({ state }) => state)).toEqual(["ended"]);
+    expect(await (await api("/api/mutes")).json()).toEqual({ data: [] });
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no matcher", { ...maintenance }, "match must be"],
+    ["an empty map", { match: {}, ...maintenance }, "write at least one field"],
+    ["an empty list", { match: [], ...maintenance }, "match must name at least one condition"],
+    ["an unknown field", { match: { severty: "info" }, ...maintenance }, "severity"],
+    ["no operator", { match: "info", ...maintenance }, "is not a matcher"],
+    ["no end", { match: "severity=info", reason: "x" }, "either a duration or an end"],
+    [
+      "two ends",
+      { match: "severity=info", until: "2026-11-22T10:00:00Z", ...maintenance },
+      "either a duration or an end",
+    ],
+    ["a number without a unit", { match: "severity=info", for: "2", reason: "x" }, "is not a duration"],
+    ["no time at all", { match: "severity=info", for: "0s", reason: "x" }, "is not a duration"],
+    [
+      "an end without its zone",
+      { match: "severity=info", until: "2026-11-22T10:00:00", reason: "x" },
+      "is not a time",
+    ],
+    [
+      "an end that is past",
+      { match: "severity=info", until: "2026-11-20T10:00:00Z", reason: "x" },
+      "must end after",
+    ],
+    ["no reason", { match: "severity=info", for: "2h" }, "reason must say"],
+    ["an empty reason", { match: "severity=info", for: "2h", reason: " " }, "reason must say"],
+    ["an unknown key", { match: "severity=info", duration: "2h", reason: "x" }, "duration is not known here"],
+  ])("with %s are refused and explained", async (_what, body, message) => {
+    const { api, operations } = await createWebFixture();
+    const answer = await api("/api/mutes", sendJson(body));
+    expect(answer.status).toBe(400);
+    const { message: told, hint = "" } = await readError(answer);
+    expect(`${told} ${hint}`).toContain(message);
+    expect(await operations.listMutes()).toEqual([]);
+  });
+
+  test("end when they are told to, once", async () => {
+    const { api } = await createWebFixture();
+    const made = (await (
+      await api("/api/mutes", sendJson({ match: "severity=info", ...maintenance }))
+    ).json()) as {
+      data: { id: string };
+    };
+    const end = () => api(`/api/mutes/${made.data.id}`, { method: "DELETE" });
+    expect((await end()).status).toBe(204);
+    const again = await end();
+    expect(again.status).toBe(404);
+    expect((await readError(again)).hint).toContain("List them");
+  });
+});
+
+describe("the rest", () => {
+  test("destinations come with their health and counts", async () => {
+    const fixture = await createWebFixture();
+    await fillScene(fixture);
+    const answer = await fixture.api("/api/destinations");
+    const { data } = z.object({ data: z.array(destinationSchema) }).parse(await answer.json());
+    expect(data[1]).toMatchObject({ name: "treasury", health: "dead", counts: { sent: 1, failed: 1 } });
+  });
+
+  test("metrics are text for Prometheus", async () => {
+    const answer = await (await createWebFixture()).api("/metrics");
+    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(await answer.text()).toBe("tocsin_disk_full 0\n");
+  });
+
+  test("the document holds every route of the API, with answers that are named", async () => {
+    const { api, web } = await createWebFixture();
+    const document = z
+      .object({
+        openapi: z.literal("3.1.0"),
+        paths: z.record(z.string(), z.record(z.string(), z.object({ summary: z.string() }))),
+        components: z.object({
+          schemas: z.record(z.string(), z.unknown()),
+          securitySchemes: z.object({ adminToken: z.object({ scheme: z.literal("bearer") }) }),
+        }),
+      })
+      .parse(await (await api("/api/openapi.json")).json());
+    const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
+    );
+    const answering = web.routes.filter((route) => / \/api\/(?!openapi)/.test(route));
+    expect(documented.sort()).toEqual(answering.sort());
+    expect(Object.keys(document.components.schemas)).toContain("AlertDetail");
+  });
+
+  test("an address that does not exist is told as JSON", async () => {
+    const answer = await (await createWebFixture()).api("/api/nothing");
+    expect(answer.status).toBe(404);
+    expect((await readError(answer)).code).toBe("not_found");
+  });
+
+  test("a failure inside is logged in full and told in few words", async () => {
+    const logged: unknown[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (...event: unknown[]) => logged.push(event) };
+    const { api, operations } = await createWebFixture({ log });
+    operations.destinations = async () => {
+      throw new Error("row 7 of table x");
+    };
+    const answer = await api("/api/destinations");
+    expect(answer.status).toBe(500);
+    const error = await readError(answer);
+    expect(error.code).toBe("internal");
+    expect(JSON.stringify(error)).not.toContain("row 7");
+    expect(JSON.stringify(logged)).toContain("row 7");
+  });
+
+  test("a store that cannot answer is 503 with the time to wait", async () => {
+    const { api, operations } = await createWebFixture();
+    operations.destinations = async () => {
+      throw new AppError("store_unavailable", "The disk is full.", { retryAfterMs: 30_000 });
+    };
+    const answer = await api("/api/destinations");
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("30");
+  });
+
+  test("a body beyond reason is refused", async () => {
+    const { api } = await createWebFixture();
+    const answer = await api("/api/mutes", sendJson({ reason: "x".repeat(70_000) }));
+    expect(answer.status).toBe(413);
   });
 });

@@ -147,9 +147,16 @@ export const addMuteRoute = createRoute({
         z
           .strictObject({
             match: z
-              .union([z.string(), z.array(z.string()).min(1), z.record(z.string(), z.unknown())], {
-                error: 'must be "field=value", a list of such, or a map of field to value or conditions',
-              })
+              .union(
+                [
+                  z.string(),
+                  z.array(z.string()).min(1, "must name at least one condition"),
+                  z.record(z.string(), z.unknown()),
+                ],
+                {
+                  error: 'must be "field=value", a list of such, or a map of field to value or conditions',
+                },
+              )
               .openapi({ description: "All must hold.", example: { severity: "info", value: { lt: 5 } } }),
             for: z
               .string()

@@ -60,7 +60,8 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
       )}
       <details>
         <summary>
-          {request.headers.length} headers, received <Instant at={request.receivedAt} now={now} />
+          {request.headers.length} {request.headers.length === 1 ? "header" : "headers"}, received{" "}
+          <Instant at={request.receivedAt} now={now} />
         </summary>
         <dl class="facts headers">
           {request.headers.map(([name, value]) => (

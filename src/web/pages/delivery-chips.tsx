@@ -51,25 +51,41 @@ export interface DestinationState {
   reasons: string[];
 }
 
-/** Where one alert stands at each destination: of each recipient the newest delivery counts, so that a resend mends a failure. */
+/** Where one alert stands at each destination. */
 export function summariseDeliveries(deliveries: DeliverySummary[]): DestinationState[] {
-  const byDestination = new Map<string, Map<string, DeliverySummary>>();
+  const byDestination = new Map<string, DeliverySummary[]>();
   for (const delivery of deliveries) {
-    const newest = byDestination.get(delivery.destination) ?? new Map<string, DeliverySummary>();
-    newest.set(delivery.recipient, delivery);
-    byDestination.set(delivery.destination, newest);
+    const others = byDestination.get(delivery.destination) ?? [];
+    byDestination.set(delivery.destination, [...others, delivery]);
   }
-  return [...byDestination].map(([destination, newest]) => {
-    const current = [...newest.values()];
-    const present = byUrgency.filter((state) => current.some((delivery) => delivery.state === state));
-    const count = (state: DeliveryState) => current.filter((delivery) => delivery.state === state).length;
-    const words =
-      current.length === 1
-        ? wordOf(present[0] ?? "queued")
-        : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
-    const reasons = current.filter(({ state }) => state !== "sent").map(({ reason }) => reason);
-    return { destination, state: present[0] ?? "queued", words, reasons };
-  });
+  return [...byDestination].map(([destination, all]) => summariseDestination(destination, currentOf(all)));
+}
+
+/**
+ * The deliveries that count at one destination: a resend goes to all of its recipients, perhaps under new ids, and so stands
+ * for whatever came before; of each recipient the newest.
+ */
+function currentOf(deliveries: DeliverySummary[]): DeliverySummary[] {
+  const resentAt = Math.max(
+    ...deliveries.map(({ purpose, createdAt }) => (purpose === "resend" ? createdAt : -1)),
+  );
+  const since = deliveries.findIndex(
+    ({ purpose, createdAt }) => purpose === "resend" && createdAt === resentAt,
+  );
+  const counting = since < 0 ? deliveries : deliveries.slice(since);
+  return [...new Map(counting.map((delivery) => [delivery.recipient, delivery])).values()];
+}
+
+function summariseDestination(destination: string, current: DeliverySummary[]): DestinationState {
+  const present = byUrgency.filter((state) => current.some((delivery) => delivery.state === state));
+  const worst = present[0] ?? "queued";
+  const count = (state: DeliveryState) => current.filter((delivery) => delivery.state === state).length;
+  const words =
+    current.length === 1
+      ? wordOf(worst)
+      : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
+  const reasons = current.filter(({ state }) => state !== "sent").map(({ reason }) => reason);
+  return { destination, state: worst, words, reasons };
 }
 
 export function StateChip({ state }: { state: DeliveryState }) {

@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { showBody } from "../../src/web/body-text.ts";
+import { printJson } from "../../src/web/print-json.ts";
+
+describe("JSON laid out for reading", () => {
+  test("keeps every digit, every escape and every double key", () => {
+    const text = '{"a":1.10,"b":123456789012345678901,"c":-0.0e+07,"a":"\\u0041\\n","d":[],"e":{},"f":[{}]}';
+    expect(printJson(text)).toBe(
+      [
+        "{",
+        '  "a": 1.10,',
+        '  "b": 123456789012345678901,',
+        '  "c": -0.0e+07,',
+        '  "a": "\\u0041\\n",',
+        '  "d": [],',
+        '  "e": {},',
+        '  "f": [',
+        "    {}",
+        "  ]",
+        "}",
+      ].join("\n"),
+    );
+  });
+
+  test("is what JSON.stringify lays out, wherever that loses nothing", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const compact = JSON.stringify(value);
+        expect(printJson(compact)).toBe(JSON.stringify(JSON.parse(compact), null, 2));
+        expect(printJson(JSON.stringify(value, null, 7))).toBe(printJson(compact));
+      }),
+    );
+  });
+
+  test.each(["", "{", '{"a":}', "hello", "{'a':1}", "[1,]", "NaN"])("%j is none", (text) => {
+    expect(printJson(text)).toBeUndefined();
+  });
+
+  test("a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
+    const long = JSON.stringify({ text: `\\"x`.repeat(250_000) });
+    expect(printJson(long)?.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
+    const depth = 500_000;
+    const printed = printJson("[".repeat(depth) + "]".repeat(depth));
+    expect(printed?.length).toBeLessThan(80 * depth * 2);
+  });
+});
+
+describe("a body on the page", () => {
+  test.each<[string, Uint8Array, string, string]>([
+    ["JSON", Buffer.from('{"a":1.0}'), "json", '{\n  "a": 1.0\n}'],
+    ["text", Buffer.from("price: 5\r\n\tdown"), "text", "price: 5\r\n\tdown"],
+    ["nothing", Buffer.alloc(0), "empty", ""],
+    [
+      "bytes",
+      Buffer.from([0x1f, 0x8b, 0x41, 0xff]),
+      "bytes",
+      "00000000  1f 8b 41 ff                                      ..A.",
+    ],
+    [
+      "text with a NUL in it",
+      Buffer.from("a\u0000b"),
+      "bytes",
+      "00000000  61 00 62                                         a.b",
+    ],
+  ])("%s", (_what, body, form, text) => {
+    expect(showBody(body)).toEqual({ form, text, isCut: false });
+  });
+
+  test("is cut where it would be too long to read, and says so", () => {
+    expect(showBody(Buffer.from("x".repeat(200_000)))).toMatchObject({ form: "text", isCut: true });
+    const bytes = showBody(Buffer.alloc(5_000, 0xff));
+    expect(bytes).toMatchObject({ form: "bytes", isCut: true });
+    expect(bytes.text.split("\n")).toHaveLength(256);
+  });
+});

@@ -1,0 +1,135 @@
+import { expect, test } from "vitest";
+import type { AlertFacts } from "../../../src/core/alert.ts";
+import { openBrowser, type Page } from "../../support/browser.ts";
+import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
+import { serveWebFixture } from "../../support/web-server.ts";
+
+const naughty = [
+  `"><script>document.title="owned"</script>`,
+  `'><img src=x onerror=document.title="owned">`,
+  `</title></textarea></pre></style><svg onload=document.title="owned">`,
+  `{{7*7}} \${7*7} <%= 7*7 %> javascript:document.title="owned"`,
+  `\u202egnp.exe\u2066 \u0000 \u2028 \u001b[31m`,
+  `" autofocus onfocus="document.title='owned'" x="`,
+  `--><!--[if]><!DOCTYPE x [<!ENTITY e "x">]>&lt;b&gt;&amp;&#0;`,
+];
+
+/** One alert with the same text in every field that a sender, a vendor, a person or the configuration fills. */
+async function addEverywhere({ addAlert, store, clock, operations, destinations }: WebFixture, text: string) {
+  const facts: AlertFacts = {
+    title: text || "x",
+    severity: "critical",
+    status: "firing",
+    format: "broken-json",
+    text,
+    metric: text,
+    token: text,
+    chain: text,
+    value: text,
+    previousValue: text,
+    threshold: text,
+    unit: text,
+    link: `https://example.com/${text}`,
+    externalId: text,
+    source: text,
+    alertKey: text || "x",
+    fields: [{ name: text, value: text }],
+    notes: [text],
+  };
+  const { id } = await addAlert({
+    facts,
+    // A NUL would have the body shown as bytes, in other elements.
+    body: text.replaceAll("\u0000", ""),
+    contentType: text,
+    dedupeKey: text,
+    headers: [[text, text]],
+    deliveries: [{ destination: text, recipient: text, route: text, reason: text }],
+    decisions: [{ route: text, destination: text, result: "deliver", reason: text }],
+  });
+  const [due] = await store.listDue(text, clock.now(), 1);
+  await store.claimDeliveries(
+    { token: "t", deliverySeqs: [due?.seq ?? 0], now: clock.now(), leaseUntil: clock.now() + 1 },
+    [],
+  );
+  await store.recordAttempt(
+    {
+      token: "t",
+      deliverySeqs: [due?.seq ?? 0],
+      at: clock.now(),
+      durationMs: 1,
+      action: "send",
+      part: 1,
+      parts: 2,
+      outcome: "retry",
+      reason: "rate_limited",
+      detail: text,
+      countsAsAttempt: true,
+      progress: { refs: [] },
+      next: { state: "waiting", reason: text, dueAt: clock.now() + 1_000 },
+    },
+    [],
+  );
+  await operations.addMute({
+    matchers: [{ field: text, condition: { equals: [text], matches: text } }],
+    reason: text,
+    endsAt: clock.now() + 1_000_000,
+    createdBy: "page",
+  });
+  destinations.splice(0, destinations.length, {
+    name: text,
+    channel: "telegram",
+    recipients: [text],
+    health: "dead",
+    reason: text,
+    movedTo: text,
+    definedAt: text,
+    counts: { sent: 1 },
+  });
+  return id;
+}
+
+/** Every element with the names of its attributes: what text must never change. */
+async function skeletonOf(page: Page, url: string): Promise<string[]> {
+  await page.goto(url);
+  return (await page.evaluate(
+    // The mark of the live connection comes and goes by itself.
+    `[...document.querySelectorAll("*:not(#live)")].map((element) =>
+       [element.tagName, ...[...element.attributes].map(({ name }) => name)].join(" "))`,
+  )) as string[];
+}
+
+async function skeletons(text: string): Promise<{ skeletons: string[][]; titles: string[] }> {
+  const fixture = await serveWebFixture();
+  const id = await addEverywhere(fixture, text);
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await page.goto(`${fixture.url}/login`);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  const filter = encodeURIComponent(text);
+  const paths = [
+    "/",
+    `/?q=zzzz&severity=${filter}&destination=${filter}`,
+    `/alerts/${id}`,
+    "/destinations",
+    "/mutes",
+  ];
+  const found: string[][] = [];
+  const titles: string[] = [];
+  for (const path of paths) {
+    found.push(await skeletonOf(page, fixture.url + path));
+    titles.push(await page.title());
+  }
+  return { skeletons: found, titles };
+}
+
+test("no text of a sender becomes an element, an attribute or a script, in any field of any page", async () => {
+  const harmless = await skeletons("harmless");
+  for (const text of naughty) {
+    const hostile = await skeletons(text);
+    hostile.skeletons.forEach((skeleton, index) => {
+      expect(skeleton).toEqual(harmless.skeletons[index]);
+    });
+    expect(hostile.titles).not.toContain("owned");
+  }
+}, 120_000);

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { Secret } from "../../../src/core/secret.ts";
+import { loginLink } from "../../../src/web/login-link.ts";
+import { openBrowser, type Page } from "../../support/browser.ts";
+import { adminToken, attempt } from "../../support/web-fixture.ts";
+import { serveWebFixture } from "../../support/web-server.ts";
+
+async function logIn(page: Page, url: string, path = "/"): Promise<void> {
+  await page.goto(url + path);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  await page.waitForURL(url + path);
+}
+
+const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
+
+describe("in a browser", () => {
+  test("new alerts are announced and shown when asked for; states change in place", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert({ facts: { title: "First" } });
+    await logIn(page, url);
+    await live(page);
+
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
+    await page.waitForSelector("tr:has-text('First') .chip.good:has-text('sent')");
+
+    await addAlert({ facts: { title: "Second" } });
+    await addAlert({ facts: { title: "Third" } });
+    await page.waitForSelector("#news:has-text('2 new alerts')");
+    expect(await page.title()).toBe("(2) Alerts · Tocsin");
+    const titles = () => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
+    expect(await titles()).toEqual(["First"]);
+    await page.click("#news");
+    expect(await titles()).toEqual(["Third", "Second", "First"]);
+    expect(await page.isHidden("#news")).toBe(true);
+    expect(await page.title()).toBe("Alerts · Tocsin");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Third");
+  });
+
+  test("the first alert appears by itself", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await logIn(page, url);
+    await live(page);
+    await addAlert({ facts: { title: "The very first" } });
+    await page.waitForSelector("#rows:has-text('The very first')");
+  });
+
+  test("an alert that the filters leave out is not announced", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url, "/?severity=critical");
+    await live(page);
+    await addAlert({ facts: { severity: "info", title: "Not asked for" } });
+    await addAlert({ facts: { title: "Asked for" } });
+    await page.waitForSelector("#news:has-text('1 new alert')");
+  });
+
+  test("a lost connection is shown, and what was missed comes when it is back", async () => {
+    const { url, addAlert, dropConnections } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url);
+    await live(page);
+    dropConnections();
+    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+    await addAlert({ facts: { title: "Came meanwhile" } });
+    await page.waitForSelector("#news:has-text('1 new alert')");
+    await page.waitForSelector("#live:not(.lost):has-text('Live')");
+  });
+
+  test("a relay that stops for good is shown, too", async () => {
+    const { url, addAlert, web } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url);
+    await live(page);
+    web.close();
+    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+  });
+
+  test("a session that has ended elsewhere is told with a way back", async () => {
+    const { url, addAlert, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url);
+    await live(page);
+    await clock.advance(12 * 3_600_000);
+    await page.waitForSelector("#live.lost a[href='/login?next=%2F']");
+  });
+
+  test("an alert's page follows its deliveries, and a resend shows up", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    const { id } = await addAlert();
+    await logIn(page, url, `/alerts/${id}`);
+    await live(page);
+    await attempt(store, "ops", clock.now(), {
+      outcome: "rejected",
+      reason: "kicked",
+      detail: "bot was kicked",
+      next: { state: "failed", reason: "bot was kicked" },
+    });
+    await page.waitForSelector("[data-live=deliveries] .chip.bad:has-text('failed')");
+    await page.click("button[aria-label='Resend to ops']");
+    await page.waitForSelector(".notice.done:has-text('1 delivery is on the way')");
+    expect((await store.getAlert(id))?.deliveries.map(({ purpose }) => purpose)).toEqual(["alert", "resend"]);
+    await live(page);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
+    await page.waitForSelector(".headline .chip.good:has-text('sent')");
+  });
+
+  test("mutes alerts like one, by keyboard alone", async () => {
+    const { url, addAlert, operations } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage({ width: 360 });
+    const { id } = await addAlert();
+    await logIn(page, url, `/alerts/${id}`);
+    await page.focus("summary:has-text('Mute alerts like this')");
+    await page.keyboard.press("Enter");
+    await page.focus("input[name=reason]");
+    await page.keyboard.type("known, the airdrop");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".notice.done:has-text('Muted')");
+    expect(await operations.listMutes()).toMatchObject([{ reason: "known, the airdrop" }]);
+  });
+
+  test("a login link asks for one press, and leaves no code behind", async () => {
+    const { url, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await page.goto(loginLink(url, new Secret(adminToken), clock.now()));
+    await page.click("button.primary");
+    await page.waitForURL(`${url}/`);
+    await page.click("text=Log out");
+    await page.waitForURL(/\/login/);
+    await page.goBack();
+    await page.goto(`${url}/`);
+    expect(page.url()).toContain("/login?next=%2F");
+  });
+
+  test("without a script every page and every form works", async () => {
+    const { url, addAlert, store, operations } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage({ javaScript: false });
+    const { id } = await addAlert();
+    await logIn(page, url);
+    await page.click("text=TVL of USDC dropped");
+    await page.click("button:has-text('Resend to all')");
+    await page.waitForSelector(".notice.done");
+    expect((await store.getAlert(id))?.deliveries).toHaveLength(2);
+    await page.click("nav >> text=Mutes");
+    await page.fill("textarea", "severity=info");
+    await page.fill("input[name=reason]", "quiet");
+    await page.click("button.primary");
+    await page.waitForSelector(".notice.done");
+    expect(await operations.listMutes()).toHaveLength(1);
+  });
+});

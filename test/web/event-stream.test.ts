@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { createEventStreams } from "../../src/web/api/event-stream.ts";
+import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
+import { serveWebFixture } from "../support/web-server.ts";
+
+interface ServerEvent {
+  event?: string;
+  id?: string;
+  data?: string;
+  comment?: string;
+}
+
+/** Reads a stream event by event; `next` waits for one that is no comment, `nextAny` for any. */
+function readEvents(body: ReadableStream<Uint8Array> | null) {
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  let buffered = "";
+
+  async function nextAny(): Promise<ServerEvent | undefined> {
+    for (;;) {
+      const end = buffered.indexOf("\n\n");
+      if (end >= 0) {
+        const text = buffered.slice(0, end);
+        buffered = buffered.slice(end + 2);
+        return parseEvent(text);
+      }
+      const { value, done } = await reader.read();
+      if (done) return undefined;
+      buffered += decoder.decode(value, { stream: true });
+    }
+  }
+
+  return {
+    nextAny,
+    async next() {
+      for (;;) {
+        const event = await nextAny();
+        if (event === undefined || event.event !== undefined) return event;
+      }
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+function parseEvent(text: string): ServerEvent {
+  const event: ServerEvent = {};
+  for (const line of text.split("\n")) {
+    const [name = "", ...rest] = line.split(": ");
+    if (name === "") event.comment = rest.join(": ");
+    else if (name === "event" || name === "id" || name === "data") event[name] = rest.join(": ");
+  }
+  return event;
+}
+
+async function open(fixture: WebFixture, headers: Record<string, string> = {}, query = "") {
+  const answer = await fixture.api(`/api/stream${query}`, { headers });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  const events = readEvents(answer.body);
+  await events.nextAny();
+  await events.nextAny();
+  return events;
+}
+
+describe("the event stream", () => {
+  test("tells an alert as the list does, with its version", async () => {
+    const fixture = await createWebFixture();
+    const events = await open(fixture);
+    const { id } = await fixture.addAlert();
+    const event = await events.next();
+    const { data } = (await (await fixture.api("/api/alerts")).json()) as { data: { version: number }[] };
+    expect(event?.event).toBe("alert");
+    expect(JSON.parse(event?.data ?? "")).toEqual(data[0]);
+    expect(event?.id).toBe(String(data[0]?.version));
+    expect(JSON.parse(event?.data ?? "").id).toBe(id);
+  });
+
+  test("begins now, unless it is told where the reader was", async () => {
+    const fixture = await createWebFixture();
+    const first = await fixture.addAlert();
+    const [{ version } = { version: 0 }] = await fixture.store.listChanges(0, 1);
+    const second = await fixture.addAlert();
+    const idOf = async (events: Awaited<ReturnType<typeof open>>) =>
+      JSON.parse((await events.next())?.data ?? "{}").id;
+    expect(await idOf(await open(fixture, { "last-event-id": "0" }))).toBe(first.id);
+    expect(await idOf(await open(fixture, { "last-event-id": String(version) }))).toBe(second.id);
+    expect(await idOf(await open(fixture, {}, `?after=${version}`))).toBe(second.id);
+    const fresh = await open(fixture);
+    const third = await fixture.addAlert();
+    expect(await idOf(fresh)).toBe(third.id);
+  });
+
+  test("resumes over many batches without losing one", async () => {
+    const fixture = await createWebFixture();
+    const ids: string[] = [];
+    for (let round = 0; round < 180; round += 1) ids.push((await fixture.addAlert()).id);
+    const events = await open(fixture, { "last-event-id": "0" });
+    const seen: string[] = [];
+    while (seen.length < ids.length) seen.push(JSON.parse((await events.next())?.data ?? "{}").id);
+    expect(seen).toEqual(ids);
+  });
+
+  test("says that the log has been put back when the reader knows more than the store", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert();
+    const answer = await fixture.api("/api/stream", { headers: { "last-event-id": "900" } });
+    const events = readEvents(answer.body);
+    expect(await events.next()).toMatchObject({ event: "reset", id: "1" });
+  });
+
+  test("keeps a silent connection alive", async () => {
+    const fixture = await createWebFixture();
+    const events = await open(fixture);
+    const beat = events.nextAny();
+    await fixture.clock.advance(15_000);
+    expect(await beat).toEqual({ comment: "still here" });
+  });
+
+  test("ends when the relay closes", async () => {
+    const fixture = await createWebFixture();
+    const events = await open(fixture);
+    fixture.web.close();
+    expect(await events.next()).toBeUndefined();
+    expect((await fixture.api("/api/stream")).status).toBe(503);
+  });
+
+  test("ends with the session that opened it", async () => {
+    const { logIn, clock } = await createWebFixture();
+    const browser = await logIn();
+    const events = readEvents((await browser.get("/api/stream")).body);
+    await events.nextAny();
+    await events.nextAny();
+    await browser.post("/logout");
+    const next = events.nextAny();
+    await clock.advance(15_000);
+    expect(await next).toBeUndefined();
+  });
+
+  test("reads nothing for a reader that takes nothing", async () => {
+    const fixture = await createWebFixture();
+    let asked = 0;
+    const streams = createEventStreams({
+      store: {
+        ...fixture.store,
+        listChanges: (version, limit) => {
+          asked += 1;
+          return fixture.store.listChanges(version, limit);
+        },
+      },
+      publicUrl: "http://tocsin.test",
+      clock: fixture.clock,
+    });
+    const reader = streams.open({ afterVersion: 0, isAllowed: () => true }).getReader();
+    for (let round = 0; round < 120; round += 1) await fixture.addAlert();
+    await fixture.clock.settle();
+    expect(asked).toBe(0);
+    await reader.read();
+    await reader.read();
+    await fixture.clock.settle();
+    expect(asked).toBe(1);
+    await reader.cancel();
+    streams.close();
+  });
+
+  test("gives its place back when the reader goes", async () => {
+    const fixture = await createWebFixture();
+    const streams = createEventStreams(
+      { store: fixture.store, publicUrl: "http://tocsin.test", clock: fixture.clock },
+      { maxStreams: 1 },
+    );
+    const allowed = { isAllowed: () => true };
+    const first = streams.open(allowed);
+    expect(() => streams.open(allowed)).toThrowError("No further event stream");
+    await first.cancel();
+    await streams.open(allowed).cancel();
+    streams.close();
+  });
+
+  test("comes through over a real connection, and lets the server close", async () => {
+    const fixture = await serveWebFixture();
+    const answer = await fetch(`${fixture.url}/api/stream`, {
+      headers: { authorization: `Bearer ${adminToken}` },
+    });
+    const events = readEvents(answer.body);
+    await events.nextAny();
+    const { id } = await fixture.addAlert();
+    expect(JSON.parse((await events.next())?.data ?? "{}").id).toBe(id);
+    fixture.web.close();
+    expect(await events.next()).toBeUndefined();
+  });
+});

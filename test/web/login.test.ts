@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { loginLink } from "../../src/web/login-link.ts";
+import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+async function post(
+  { web }: WebFixture,
+  path: string,
+  fields: Record<string, string>,
+  options: { address?: string; headers?: Record<string, string>; origin?: string } = {},
+) {
+  const origin = options.origin ?? "http://tocsin.test";
+  return web.fetch(
+    new Request(`${origin}${path}`, {
+      method: "POST",
+      headers: { origin, ...options.headers },
+      body: new URLSearchParams(fields),
+    }),
+    { incoming: { socket: { remoteAddress: options.address ?? "192.0.2.1" } } },
+  );
+}
+
+function codeOf(link: string): string {
+  return new URL(link).searchParams.get("code") ?? "";
+}
+
+describe("the admin token", () => {
+  test("logs in, and the cookie is for this host and no script", async () => {
+    const fixture = await createWebFixture();
+    const answer = await post(fixture, "/login", { token: adminToken, next: "/alerts/x?y=1" });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get("location")).toBe("/alerts/x?y=1");
+    const cookie = answer.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^tocsin_session=/);
+    expect(cookie).toContain("Max-Age=43200");
+    expect(cookie).toContain("HttpOnly");
+    expect(cookie).toContain("SameSite=Lax");
+    expect(cookie).not.toContain("Secure");
+    expect(cookie).not.toContain(adminToken);
+  });
+
+  test("is sent by https alone where the page is reached by https", async () => {
+    const fixture = await createWebFixture({ publicUrl: "https://tocsin.test" });
+    const answer = await post(fixture, "/login", { token: adminToken }, { origin: "https://tocsin.test" });
+    const cookie = answer.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^__Host-tocsin_session=/);
+    expect(cookie).toContain("Secure");
+    expect(cookie).toContain("Path=/");
+    expect(cookie).not.toContain("Domain");
+  });
+
+  test("that is wrong is told so, and gives no cookie", async () => {
+    const answer = await post(await createWebFixture(), "/login", { token: `${adminToken}x` });
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get("set-cookie")).toBeNull();
+    expect(await answer.text()).toContain("This is not the admin token.");
+  });
+
+  test("guessed from one address is refused there for a while, and nowhere else", async () => {
+    const fixture = await createWebFixture();
+    for (let round = 0; round < 10; round += 1) {
+      expect((await post(fixture, "/login", { token: "wrong" })).status).toBe(403);
+    }
+    const refused = await post(fixture, "/login", { token: adminToken });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("retry-after")).toBe("6");
+    expect((await post(fixture, "/login", { token: adminToken }, { address: "192.0.2.2" })).status).toBe(303);
+    const code = codeOf(loginLink("http://tocsin.test", new Secret(adminToken), fixture.clock.now()));
+    expect((await post(fixture, "/login", { code })).status).toBe(303);
+    await fixture.clock.advance(6_000);
+    expect((await post(fixture, "/login", { token: adminToken })).status).toBe(303);
+  });
+
+  test("a named client address counts only behind Fly's proxy", async () => {
+    const direct = await createWebFixture();
+    const behind = await createWebFixture({ behindFly: true });
+    for (let round = 0; round < 10; round += 1) {
+      const headers = { "fly-client-ip": `198.51.100.${round}` };
+      await post(direct, "/login", { token: "wrong" }, { headers });
+      await post(behind, "/login", { token: "wrong" }, { headers });
+    }
+    expect((await post(direct, "/login", { token: adminToken })).status).toBe(429);
+    expect((await post(behind, "/login", { token: adminToken })).status).toBe(303);
+  });
+
+  test("one IPv6 subscriber is one address", async () => {
+    const fixture = await createWebFixture();
+    for (let round = 0; round < 10; round += 1) {
+      await post(fixture, "/login", { token: "wrong" }, { address: `2001:db8:1:2::${round + 1}` });
+    }
+    const again = (address: string) => post(fixture, "/login", { token: adminToken }, { address });
+    expect((await again("2001:db8:1:2:ffff::9")).status).toBe(429);
+    expect((await again("2001:db8:1:3::1")).status).toBe(303);
+  });
+
+  test("as a bearer: many wrong ones get 429, and a right one from the same address passes", async () => {
+    const { web } = await createWebFixture();
+    const ask = (token: string) =>
+      web.fetch(
+        new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${token}` } }),
+      );
+    for (let round = 0; round < 10; round += 1) expect((await ask("wrong")).status).toBe(401);
+    expect((await ask("wrong")).status).toBe(429);
+    expect((await ask(adminToken)).status).toBe(200);
+  });
+});
+
+describe("a login link", () => {
+  const secret = new Secret(adminToken);
+
+  test("changes nothing when it is opened or previewed, and logs in once by its button", async () => {
+    const fixture = await createWebFixture();
+    const link = loginLink("http://tocsin.test/", secret, fixture.clock.now());
+    expect(link).not.toContain(adminToken);
+    for (const method of ["GET", "HEAD", "GET"]) {
+      const shown = await fixture.web.fetch(new Request(link, { method }));
+      expect(shown.status).toBe(200);
+      expect(shown.headers.get("set-cookie")).toBeNull();
+    }
+    const page = await (await fixture.web.fetch(new Request(link))).text();
+    const code = /name="code" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    const first = await post(fixture, "/login", { code });
+    expect(first.status).toBe(303);
+    expect(first.headers.get("set-cookie")).toContain("tocsin_session=");
+    const second = await post(fixture, "/login", { code });
+    expect(second.status).toBe(403);
+    expect(second.headers.get("set-cookie")).toBeNull();
+    expect((await fixture.web.fetch(new Request(link))).status).toBe(403);
+  });
+
+  test("runs out after a quarter of an hour", async () => {
+    const fixture = await createWebFixture();
+    const code = codeOf(loginLink("http://tocsin.test", secret, fixture.clock.now()));
+    await fixture.clock.advance(15 * minute);
+    expect((await post(fixture, "/login", { code })).status).toBe(403);
+  });
+
+  test("of another token, of a changed expiry, or of nothing is refused", async () => {
+    const fixture = await createWebFixture();
+    const now = fixture.clock.now();
+    const [, nonce, signature] = codeOf(loginLink("http://tocsin.test", secret, now)).split(".");
+    const codes = [
+      codeOf(loginLink("http://tocsin.test", new Secret("another-token"), now)),
+      `${(now + 1e12).toString(36)}.${nonce}.${signature}`,
+      "",
+      "..",
+      "zzzzzzzz.x.y",
+    ];
+    for (const code of codes) expect((await post(fixture, "/login", { code })).status).toBe(403);
+  });
+
+  test("two links of one instant are two logins", () => {
+    expect(loginLink("http://x", secret, 5)).not.toBe(loginLink("http://x", secret, 5));
+  });
+});
+
+describe("after the login", () => {
+  test.each([
+    ["/alerts/1?x=2", "/alerts/1?x=2"],
+    ["//evil.example/", "/"],
+    ["/\\evil.example", "/"],
+    ["/\t/evil.example", "/"],
+    ["https://evil.example/", "/"],
+    ["javascript:alert(1)", "/"],
+    ["/..//evil.example", "/"],
+    ["/login?next=/", "/"],
+    ["/logout", "/"],
+    ["", "/"],
+  ])("%j leads to %s", async (next, location) => {
+    const answer = await post(await createWebFixture(), "/login", { token: adminToken, next });
+    expect(answer.headers.get("location")).toBe(location);
+  });
+});
+
+describe("a session", () => {
+  test("ends after twelve hours without a request", async () => {
+    const { clock, logIn } = await createWebFixture();
+    const browser = await logIn();
+    await clock.advance(12 * hour - 1);
+    expect((await browser.get("/")).status).toBe(200);
+    await clock.advance(1);
+    expect((await browser.get("/")).status).toBe(303);
+  });
+
+  test("lives on while it is used, for a week and no longer", async () => {
+    const { clock, logIn, web } = await createWebFixture();
+    let { cookie } = await logIn();
+    const ask = () => web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+    for (let passed = 11; passed < 7 * 24; passed += 11) {
+      await clock.advance(11 * hour);
+      const answer = await ask();
+      expect(answer.status).toBe(200);
+      cookie = answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    }
+    await clock.advance(3 * hour);
+    expect((await ask()).status).toBe(303);
+  });
+
+  test("survives a restart, and ends with the admin token that it came from", async () => {
+    const { logIn, clock } = await createWebFixture();
+    const { cookie } = await logIn();
+    const restarted = await createWebFixture({ clock });
+    const rotated = await createWebFixture({ clock, adminToken: new Secret("another-admin-token-0001") });
+    const ask = ({ web }: WebFixture) =>
+      web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+    expect((await ask(restarted)).status).toBe(200);
+    expect((await ask(rotated)).status).toBe(303);
+  });
+
+  test("is over for good after logging out", async () => {
+    const { logIn } = await createWebFixture();
+    const browser = await logIn();
+    const answer = await browser.post("/logout");
+    expect(answer.headers.get("set-cookie")).toContain("Max-Age=0");
+    expect((await browser.get("/")).status).toBe(303);
+  });
+
+  test.each([
+    ["another id", (parts: string[]) => ["x", ...parts.slice(1)]],
+    ["a later start", (parts: string[]) => [parts[0], "zzzzzzzz", ...parts.slice(2)]],
+    ["another signature", (parts: string[]) => [...parts.slice(0, 3), "AAAA"]],
+    ["nothing signed", (parts: string[]) => parts.slice(0, 3)],
+  ])("with %s is none", async (_what, change) => {
+    const { logIn, web } = await createWebFixture();
+    const [name, value = ""] = (await logIn()).cookie.split("=", 2);
+    const cookie = `${name}=${change(value.split(".")).join(".")}`;
+    expect((await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }))).status).toBe(303);
+  });
+
+  test("sends a browser back to the page that a form was on", async () => {
+    const fixture = await createWebFixture();
+    const answer = await post(fixture, "/alerts/0190/resend", {});
+    expect(answer.headers.get("location")).toBe("/login?next=%2Falerts%2F0190");
+  });
+});

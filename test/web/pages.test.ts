@@ -1,0 +1,231 @@
+import { describe, expect, test } from "vitest";
+import { createWebFixture, fingerprintOf } from "../support/web-fixture.ts";
+import { fillScene } from "../support/web-scene.ts";
+
+describe("the log", () => {
+  test("says what to do before the first alert has come", async () => {
+    const { logIn } = await createWebFixture();
+    const page = await (await (await logIn()).get("/")).text();
+    expect(page).toMatch(/^<!doctype html><html/i);
+    expect(page).toContain("No alert has come yet");
+    expect(page).toContain("tocsin setup");
+  });
+
+  test("says so when the filters leave nothing", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert();
+    const page = await (await (await logIn()).get("/?severity=info")).text();
+    expect(page).toContain("No alert matches");
+    expect(page).toContain("show all 1");
+  });
+
+  test("a filter that cannot be read is told, and costs only itself", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert();
+    await addAlert({ facts: { title: "Info only", severity: "info" } });
+    const answer = await (await logIn()).get("/?severity=info&from=yesterday&utm_source=mail");
+    expect(answer.status).toBe(200);
+    const page = await answer.text();
+    expect(page).toContain("from must be a time");
+    expect(page).toContain("Info only");
+    expect(page).not.toContain("TVL of USDC dropped");
+  });
+
+  test("reads the browser's date fields as UTC and keeps them", async () => {
+    const fixture = await createWebFixture();
+    await fillScene(fixture);
+    const query = "/?from=2026-11-21T12:10&to=2026-11-21T12:20";
+    const page = await (await (await fixture.logIn()).get(query)).text();
+    expect(page).toContain("Gas price above 80 gwei");
+    expect(page).not.toContain("Daily liquidity report");
+    expect(page).toContain('value="2026-11-21T12:10"');
+  });
+
+  test("goes on to older ones with the same filters", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const ids: string[] = [];
+    for (let round = 0; round < 52; round += 1) ids.push((await addAlert()).id);
+    const browser = await logIn();
+    const first = await (await browser.get("/?severity=critical")).text();
+    expect(first.match(/<tr id="alert-/g)).toHaveLength(50);
+    const older = /href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    expect(older).toMatch(/^\/\?severity=critical&cursor=\d+$/);
+    const second = await (await browser.get(older)).text();
+    expect([...second.matchAll(/<tr id="alert-([^"]+)"/g)].map(([, id]) => id)).toEqual([ids[1], ids[0]]);
+    expect(second).not.toContain('rel="next"');
+    expect(second).not.toContain("data-newest");
+  });
+});
+
+describe("an alert's page", () => {
+  test("tells facts, decisions, attempts and the request", async () => {
+    const fixture = await createWebFixture();
+    const { failedId } = await fillScene(fixture);
+    const page = await (await (await fixture.logIn()).get(`/alerts/${failedId}`)).text();
+    for (const text of [
+      "25110403.550000000000000001 USD (≈ 25.11 million)",
+      "Forbidden: bot was kicked from the supergroup chat",
+      "ambiguous: it may have arrived",
+      "token is USDC; route critical already delivers it there",
+      "&quot;previousValue&quot;: 25110403.550000000000000001",
+      "1.2 s",
+    ]) {
+      expect(page).toContain(text);
+    }
+    expect(page.match(/← Newer|Older →/g)).toEqual(["← Newer", "Older →"]);
+  });
+
+  test("resends to one destination and says so, in our words only", async () => {
+    const { logIn, addAlert, store } = await createWebFixture();
+    const { id } = await addAlert({ deliveries: [{}, { destination: "treasury" }] });
+    const browser = await logIn();
+    const answer = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
+    expect(await (await browser.get(`/alerts/${id}?done=resent&n=1`)).text()).toContain(
+      "1 delivery is on the way",
+    );
+    expect((await store.getAlert(id))?.deliveries.map(({ destination }) => destination)).toEqual([
+      "ops",
+      "treasury",
+      "treasury",
+    ]);
+    const forged = await (await browser.get(`/alerts/${id}?done=Call+us&n=now`)).text();
+    expect(forged).not.toContain("Call us");
+  });
+
+  test("a resend that cannot be made leaves the page there, with why", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const { id } = await addAlert({ unrouted: true });
+    const answer = await (await logIn()).post(`/alerts/${id}/resend`);
+    expect(answer.status).toBe(409);
+    const page = await answer.text();
+    expect(page).toContain("has not been routed yet");
+    expect(page).toContain("The request as it came");
+  });
+
+  test("mutes what is alike in the chosen facts, whatever characters they hold", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    const alertKey = 'a,b=~^"x"\n<y>';
+    const { id } = await addAlert({ facts: { alertKey, token: "USDC" } });
+    const browser = await logIn();
+    const answer = await browser.post(`/alerts/${id}/mute`, { like: "alertKey", for: "4h", reason: "known" });
+    expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
+    expect(await operations.listMutes()).toMatchObject([
+      {
+        matchers: [{ field: "alertKey", condition: { equals: [alertKey] } }],
+        reason: "known",
+        createdBy: "page",
+      },
+    ]);
+  });
+
+  test("mutes nothing when nothing is chosen", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    const { id } = await addAlert();
+    const answer = await (await logIn()).post(`/alerts/${id}/mute`, { for: "4h", reason: "known" });
+    expect(answer.status).toBe(400);
+    expect(await operations.listMutes()).toEqual([]);
+  });
+
+  test("gives the body for download as it came, and to no browser as a page", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const body = Buffer.from("<script>alert(1)</script>");
+    const { id } = await addAlert({ body, contentType: "text/html" });
+    const answer = await (await logIn()).get(`/alerts/${id}/body`);
+    expect(answer.headers.get("content-type")).toBe("application/octet-stream");
+    expect(answer.headers.get("content-disposition")).toBe(`attachment; filename="${id}.txt"`);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(body);
+  });
+
+  test("tells duplicates and conflicts", async () => {
+    const { logIn, addAlert, store, clock } = await createWebFixture();
+    const { id } = await addAlert({ body: "{}", dedupeKey: "event-7" });
+    const request = {
+      receivedAt: clock.now(),
+      headers: "[]",
+      body: Buffer.from("{}"),
+      fingerprint: fingerprintOf(Buffer.from("{}")),
+      ids: ["unused"],
+      origin: "hook" as const,
+      dedupeKey: "event-7",
+      identical: "store" as const,
+      dedupeWindowMs: 3_600_000,
+    };
+    await store.acceptRequest(request);
+    const other = await addAlert({ body: '{"a":1}', dedupeKey: "event-7" });
+    const browser = await logIn();
+    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain("Sent once more by the sender");
+    expect(await (await browser.get(`/alerts/${other.id}`)).text()).toContain("for another body before");
+  });
+
+  test("that is not there says so", async () => {
+    const { logIn } = await createWebFixture();
+    const answer = await (await logIn()).get("/alerts/0190");
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain("There is no such alert.");
+  });
+});
+
+describe("destinations", () => {
+  test("tell why one is not well, and what to do", async () => {
+    const fixture = await createWebFixture();
+    await fillScene(fixture);
+    const page = await (await (await fixture.logIn()).get("/destinations")).text();
+    expect(page).toContain("bot was kicked from the supergroup chat");
+    expect(page).toContain("change the destination in tocsin.yaml:9");
+    expect(page).toContain("-1001999888777");
+    expect(page).toContain('href="/?destination=treasury&amp;state=failed"');
+  });
+
+  test("say how to get one when there is none", async () => {
+    const { logIn, operations } = await createWebFixture();
+    operations.destinations = async () => [];
+    const page = await (await (await logIn()).get("/destinations")).text();
+    expect(page).toContain("No destination is configured");
+    expect(page).toContain("TELEGRAM_CHAT_IDS");
+  });
+});
+
+describe("mutes", () => {
+  test("are added line by line and ended by a button", async () => {
+    const { logIn, operations } = await createWebFixture();
+    const browser = await logIn();
+    const added = await browser.post("/mutes", {
+      match: "severity=info\r\n\r\ntoken=USDC,DAI",
+      for: "24h",
+      reason: "quiet day",
+    });
+    expect(added.headers.get("location")).toBe("/mutes?done=added");
+    const [mute] = await operations.listMutes();
+    expect(mute?.matchers).toHaveLength(2);
+    expect(await (await browser.get("/mutes")).text()).toContain("token=USDC,DAI");
+    await browser.post(`/mutes/${mute?.id}/end`);
+    expect(await operations.listMutes()).toEqual([]);
+    const again = await browser.post(`/mutes/${mute?.id}/end`);
+    expect(again.status).toBe(404);
+  });
+
+  test("that cannot be read keep what was typed", async () => {
+    const { logIn } = await createWebFixture();
+    const answer = await (await logIn()).post("/mutes", {
+      match: "severty=info",
+      for: "1h",
+      reason: "why not",
+    });
+    expect(answer.status).toBe(400);
+    const page = await answer.text();
+    expect(page).toContain("did you mean severity?");
+    expect(page).toContain("severty=info");
+    expect(page).toContain('value="why not"');
+  });
+});
+
+test("the API's page documents every route and every shape", async () => {
+  const { logIn, web } = await createWebFixture();
+  const page = await (await (await logIn()).get("/api")).text();
+  for (const route of web.routes.filter((candidate) => / \/api\/(?!openapi)/.test(candidate))) {
+    expect(page).toContain(route.split(" ")[1]?.replace(/:(\w+)/g, "{$1}"));
+  }
+  expect(page).toContain('id="shape-AlertDetail"');
+});
