@@ -7,7 +7,7 @@ import type { CliContext } from "../../src/cli/context.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { AlertDetail } from "../../src/core/store.ts";
+import type { AlertDetail, Store } from "../../src/core/store.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
@@ -99,18 +99,7 @@ export async function createRelayWorld(
       const { data } = (await response.json()) as { data: { id?: string; ids?: string[] } };
       return data.ids ?? [data.id ?? ""];
     },
-    async ended(id) {
-      for (;;) {
-        const alert = await relay.store.getAlert(id);
-        if (
-          alert?.routedAt !== undefined &&
-          alert.deliveries.every(({ finishedAt }) => finishedAt !== undefined)
-        ) {
-          return alert;
-        }
-        await delay(10);
-      }
-    },
+    ended: (id) => untilEnded(relay.store, id),
     run: (argv, overrides = {}) =>
       runTocsin(argv, {
         env,
@@ -120,4 +109,20 @@ export async function createRelayWorld(
         ...overrides,
       }),
   };
+}
+
+/** Looks after every commit; nothing is asked while nothing happens. */
+async function untilEnded(store: Store, id: string): Promise<AlertDetail> {
+  for (;;) {
+    const changed = new Promise<void>((resolve) => {
+      const forget = store.onChange(() => {
+        forget();
+        resolve();
+      });
+    });
+    const alert = await store.getAlert(id);
+    const isOpen = alert?.deliveries.some(({ finishedAt }) => finishedAt === undefined) ?? true;
+    if (alert?.routedAt !== undefined && !isOpen) return alert;
+    await changed;
+  }
 }

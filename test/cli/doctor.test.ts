@@ -1,0 +1,108 @@
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
+
+interface Told {
+  check: string;
+  verdict: string;
+  detail: string;
+  mend?: string;
+}
+
+async function examine(world: RelayWorld, env: Record<string, string> = {}) {
+  const run = await world.run(["doctor", "--json"], { env: { ...world.env, ...env } });
+  const findings: Told[] = run.json().data.findings;
+  return { run, of: (check: string) => findings.filter((finding) => finding.check === check) };
+}
+
+async function startService() {
+  const service = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500 });
+  onTestFinished(() => service.close());
+  return { ALERTING_URL: service.alertingUrl, ALERTING_API_KEY: service.apiKey };
+}
+
+it("finds nothing where all is well, and sends nothing to anybody", async () => {
+  const world = await createRelayWorld();
+  const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
+  expect((await world.run(["setup", "--yes"], { env: { ...world.env, ...env } })).status).toBe(0);
+  const { run, of } = await examine(world, env);
+  expect(run.json().data).toMatchObject({ ok: true, problems: 0 });
+  expect(run.status).toBe(0);
+  for (const check of [
+    "relay",
+    "public URL",
+    "registration",
+    "clock",
+    "permissions",
+    "destination desk",
+    "destination mail",
+  ]) {
+    expect(of(check)).toMatchObject([{ verdict: "ok" }]);
+  }
+  expect(world.chat.messages(deskChat)).toEqual([]);
+  expect(world.mailbox.mails(mailAddress)).toEqual([]);
+  const people = await world.run(["doctor"], { env: { ...world.env, ...env } });
+  expect(people.stdout).toMatch(/^✓ Node: /);
+});
+
+it("says what is wrong and how to mend it, all at once", async () => {
+  const world = await createRelayWorld({ yaml: yaml.replace(opsChat, "-1009") });
+  chmodSync(join(world.dataDir, "secrets/admin-token"), 0o644);
+  const env = { ...(await startService()), PUBLIC_URL: "http://127.0.0.1:9", SMTP_URL: "smtp://127.0.0.1:9" };
+  const { run, of } = await examine(world, env);
+  expect(run.status).toBe(1);
+  expect(of("permissions")).toMatchObject([
+    { verdict: "problem", detail: expect.stringContaining("admin-token") },
+  ]);
+  expect(of("public URL")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("proxy") }]);
+  expect(of("registration")).toMatchObject([
+    { verdict: "problem", mend: "register this relay with: tocsin setup" },
+  ]);
+  expect(of("destination ops")).toMatchObject([
+    { verdict: "problem", mend: expect.stringContaining("add the bot") },
+  ]);
+  expect(of("destination mail")).toMatchObject([
+    { verdict: "problem", mend: expect.stringContaining("network") },
+  ]);
+  expect(of("destination desk")).toMatchObject([{ verdict: "ok" }]);
+  expect(run.stdout + run.stderr).not.toContain("canary");
+});
+
+it("knows an account that sends to this relay with an old secret", async () => {
+  const world = await createRelayWorld();
+  const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
+  await world.run(["setup", "--yes"], { env: { ...world.env, ...env } });
+  const { of } = await examine(world, { ...env, WEBHOOK_SECRET: "another-webhook-secret-0123456789abcdef" });
+  expect(of("registration")).toMatchObject([
+    { verdict: "problem", detail: expect.stringContaining("another secret") },
+  ]);
+  expect(of("public URL")).toMatchObject([
+    { verdict: "problem", detail: expect.stringContaining("does not know this secret") },
+  ]);
+});
+
+it("notices a clock that is off", async () => {
+  const world = await createRelayWorld();
+  const env = { ...world.env, ...(await startService()) };
+  const run = await world.run(["doctor", "--json"], { env, now: () => Date.now() + 300_000 });
+  const findings: Told[] = run.json().data.findings;
+  expect(findings.find(({ check }) => check === "clock")).toMatchObject({
+    verdict: "problem",
+    detail: expect.stringMatching(/^this machine is (299|300|301) s ahead of the service$/),
+  });
+});
+
+it("tells the mistakes of a configuration, and that nothing runs", async () => {
+  const folder = makeTempFolder();
+  const env = { DATA_DIR: folder, PORT: "9", TELEGRAM_CHAT_IDS: "-1" };
+  const broken = await runTocsin(["doctor"], { env, cwd: folder });
+  expect(broken.status).toBe(1);
+  expect(broken.stdout).toMatch(/✗ configuration: TELEGRAM_CHAT_IDS: .*\n {4}→ set TELEGRAM_BOT_TOKEN/);
+  const idle = await runTocsin(["doctor"], { env: { DATA_DIR: folder, PORT: "9" }, cwd: folder });
+  expect(idle.status).toBe(1);
+  expect(idle.stdout).toMatch(/✗ relay: no relay answers at .*\n {4}→ start it with: tocsin serve/);
+});

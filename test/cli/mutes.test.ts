@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { createRelayWorld, opsChat } from "./relay-world.ts";
+
+it("silences what matches until it is removed, and keeps a record of it", async () => {
+  const world = await createRelayWorld();
+  expect((await world.run(["mutes", "list"])).stdout).toBe("Nothing is muted.\n");
+  const argv = [
+    "mutes",
+    "add",
+    "--match",
+    "severity=warning",
+    "--match",
+    "chain=eth,base",
+    "--for",
+    "2h",
+    "--reason",
+    "pool migration",
+  ];
+  const added = (await world.run([...argv, "--json"])).json().data;
+  expect(added).toMatchObject({ state: "active", reason: "pool migration" });
+  expect(Date.parse(added.endsAt) - Date.parse(added.startsAt)).toBe(7_200_000);
+
+  const [muted = ""] = await world.post({ title: "In the pool", severity: "warning", chain: "eth" });
+  expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
+  const list = await world.run(["mutes", "list"]);
+  expect(list.stdout).toMatch(
+    /active +severity=warning and chain=eth,base +20\S+Z \(in 119 min\) +pool migration/,
+  );
+
+  expect((await world.run(["mutes", "remove", added.id])).status).toBe(0);
+  const [loud = ""] = await world.post({ title: "After the mute", severity: "warning", chain: "eth" });
+  expect((await world.ended(loud)).deliveries).toMatchObject([{ state: "sent" }]);
+  expect(
+    world.chat
+      .messages(opsChat)
+      .map(({ text }) => text)
+      .join(),
+  ).not.toContain("In the pool");
+  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
+  expect((await world.run(["mutes", "list", "--all"])).stdout).toMatch(/ended +severity=warning/);
+});
+
+it("takes an end in UTC, and refuses one that has passed", async () => {
+  const world = await createRelayWorld();
+  const argv = ["mutes", "add", "--match", "value<5", "--reason", "dust", "--json", "--until"];
+  expect((await world.run([...argv, "2199-01-01T08:00"])).json().data.endsAt).toBe(
+    "2199-01-01T08:00:00.000Z",
+  );
+  expect((await world.run([...argv, "2020-01-01"])).status).toBe(2);
+});
+
+it("tells wrong usage before it asks the relay anything", async () => {
+  const world = await createRelayWorld();
+  await world.stopRelay();
+  const add = (...rest: string[]) => world.run(["mutes", "add", "--reason", "why", ...rest]);
+  expect((await add("--match", "severity=info")).stderr).toContain("either --for or --until");
+  expect((await add("--match", "sevrity=info", "--for", "2h")).stderr).toContain("did you mean severity?");
+  expect((await add("--match", "severity=info", "--for", "soon")).status).toBe(2);
+  expect((await world.run(["mutes", "add", "--match", "severity=info", "--for", "2h"])).status).toBe(2);
+  const run = await add("--match", "severity=info", "--for", "2h");
+  expect(run.status).toBe(1);
+  expect(run.stderr).toContain("tocsin serve");
+});
+
+it("lists those of the configuration, which are ended there", async () => {
+  const world = await createRelayWorld({
+    yaml: "mutes: [{ match: { chain: bsc }, reason: chain halted, until: 2199-01-01T00:00:00Z }]\n",
+  });
+  const [mute] = (await world.run(["mutes", "list", "--json"])).json().data;
+  expect(mute).toMatchObject({ createdBy: "configuration", reason: "chain halted" });
+  const run = await world.run(["mutes", "remove", mute.id]);
+  expect(run.status).toBe(1);
+  expect(run.stderr).toContain("stands in the configuration");
+  await world.stopRelay();
+  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([mute]);
+});
