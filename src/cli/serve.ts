@@ -15,7 +15,6 @@ export function registerServe(program: Command, context: CliContext): void {
 async function serve(context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { loadOrCreateSecrets } = await import("../config/generated-secrets.ts");
-  const { formatProblem } = await import("../config/config-error.ts");
   const { secretTextsOf } = await import("../config/secret-texts.ts");
   const { createLog } = await import("../log.ts");
   const { startRelay } = await import("../app.ts");
@@ -24,7 +23,7 @@ async function serve(context: CliContext, output: Output): Promise<void> {
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const secrets = await loadOrCreateSecrets(config.dataDir, config);
   const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
-  for (const warning of config.warnings) log.warn("config.warning", { warning: formatProblem(warning) });
+  for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
   const relay = await startRelay({ config, secrets, log });
   const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());

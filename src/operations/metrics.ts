@@ -1,4 +1,4 @@
-import { Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import type { DestinationView } from "../core/operations.ts";
 import type { StoreHealth } from "../core/store.ts";
 
@@ -19,12 +19,20 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
-  const requests = gauge(
-    "tocsin_hook_requests",
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
+
+  const { alerts = 0, ...requestCounts } = input.door;
+  const requests = counter(
+    "tocsin_hook_requests_total",
     "Requests at the hook since the start, by what became of them.",
     ["result"],
   );
-  for (const [result, count] of Object.entries(input.door)) requests.set({ result: toSnake(result) }, count);
+  for (const [result, count] of Object.entries(requestCounts))
+    requests.inc({ result: toSnake(result) }, count);
+  counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(
+    alerts,
+  );
 
   gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
     input.store.unrouted,

@@ -96,11 +96,19 @@ export function createRouter(rules: Rules): Router {
         decisions.push(decideFallback(verdict.route, verdict.route.fallback, owners, muted));
       }
     }
+    if (decisions.length === 0) decisions.push(nowhere);
     return { decisions, deliveries };
   }
 
   return { route, checkMute: (mute) => void compileMatchers(mute.matchers) };
 }
+
+/** What the page says of an alert when nothing at all is configured that could take it. */
+const nowhere: Decision = {
+  route: "(none)",
+  result: "skipped",
+  reason: "no route and no destination is configured",
+};
 
 function toTarget(destination: Destination): Target {
   if (destination.quietHours === undefined) return { destination };

@@ -204,7 +204,7 @@ describe("what is shown of destinations", () => {
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({
-      door: { accepted: 4, tooLarge: 1 },
+      door: { accepted: 4, tooLarge: 1, alerts: 6 },
       store: {
         writable: true,
         diskFull: false,
@@ -216,8 +216,9 @@ describe("what is shown of destinations", () => {
       now,
     });
     expect(text).toContain('tocsin_deliveries{destination="hook",state="sent"} 3');
-    expect(text).toContain('tocsin_hook_requests{result="too_large"} 1');
+    expect(text).toContain('tocsin_hook_requests_total{result="too_large"} 1');
     expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
     expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
+    expect(text).toContain("tocsin_alerts_accepted_total 6");
   });
 });
