@@ -33,6 +33,11 @@ export type Block =
 export interface Document {
   /** One line of plain text: the subject of a mail, the text of a push notification. No line breaks, at most 200 characters. */
   subject: string;
+  /**
+   * The subject of a mail, where that differs: what changes from one mail of a thread to the next stands in brackets before
+   * the rest, since mail programs ignore it there when they compare subjects. Default: `subject`.
+   */
+  mailSubject?: string;
   /** For channels that colour or prioritise. */
   severity: import("./alert.ts").Severity;
   status: import("./alert.ts").AlertStatus;

@@ -35,6 +35,7 @@ export function composeAlert(alert: Alert, telling: Telling, publicUrl: string |
   ];
   return {
     subject: headline.subject,
+    mailSubject: headline.mailSubject,
     severity: alert.facts.severity,
     status,
     blocks: blocks.filter((block) => !isEmpty(block)),

@@ -15,7 +15,7 @@ const maxPlainUnits = 4000;
 
 /** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
 export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): Message {
-  const subject = clipWithEllipsis(cleanLine(document.subject), maxSubjectUnits);
+  const subject = clipWithEllipsis(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
   const fitting = fitDocument(document, (candidate) => {
     const blocks = layOut(candidate, times);
     return form === "plain"

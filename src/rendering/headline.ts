@@ -12,6 +12,8 @@ export interface Headline {
   inlines: Inline[];
   /** At most 200 UTF-16 units on one line, without the symbol. */
   subject: string;
+  /** The same with all that we say of the title in brackets before it; see `Document.mailSubject`. */
+  mailSubject: string;
 }
 
 /**
@@ -28,6 +30,8 @@ export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatu
   ].filter((word) => word !== undefined);
   const before = words.length === 0 ? "" : `${words.join(" · ")}: `;
   const after = telling.possibleRepeat ? " (possible repeat)" : "";
+  const marks = [...words, ...(telling.possibleRepeat ? ["possible repeat"] : [])];
+  const inBrackets = marks.length === 0 ? "" : `[${marks.join(" · ")}] `;
   return {
     inlines: [
       bold(`${stateSymbol(alert.facts.severity, status)} ${before}`),
@@ -35,6 +39,7 @@ export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatu
       bold(after),
     ],
     subject: writeSubject(before, title, after),
+    mailSubject: writeSubject(inBrackets, title, ""),
   };
 }
 

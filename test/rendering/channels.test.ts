@@ -222,7 +222,7 @@ describe("e-mail", () => {
       makeTelling({ possibleRepeat: true }),
     );
     const { subject } = render("email", document);
-    expect(subject).toMatch(/^Critical: Long Bcc: x@example\.com word .*… \(possible repeat\)$/);
+    expect(subject).toMatch(/^\[Critical · possible repeat\] Long Bcc: x@example\.com word .*…$/);
     expect(subject.length).toBeLessThanOrEqual(200);
   });
 
