@@ -9,8 +9,11 @@ const silenceMs = 45_000;
 const longestPauseMs = 10_000;
 
 export interface FollowOptions {
-  /** The stream is open: whatever changes from now on will be told. */
-  onOpen(): Promise<void>;
+  /**
+   * The stream is open for the first time: whatever changes from now on will be told. Returns the version of the log to resume
+   * by, should the connection break before the first event.
+   */
+  onOpen(): Promise<string>;
   onEvent(event: StreamEvent): Promise<void>;
   /** It broke; it is opened again after `pauseMs`, and goes on where it was. */
   onBreak(why: string, pauseMs: number): Promise<void>;
@@ -33,7 +36,7 @@ export async function followChanges(
     try {
       const stream = await client.openStream(lastEventId, watch.signal);
       watch.rearm();
-      if (!wasOpen) await onOpen();
+      if (!wasOpen) lastEventId = await onOpen();
       wasOpen = true;
       for await (const event of readEvents(stream, watch.rearm)) {
         lastEventId = event.lastEventId ?? lastEventId;

@@ -35,13 +35,16 @@ export async function tailAlerts(
   await followChanges(context, client, {
     // The stream is open before the log is read, so that nothing falls between the two.
     async onOpen() {
-      if (lines === 0) return;
+      const [newest] = (await client.listAlerts({}, { limit: 1 })).alerts;
+      const version = String(newest?.version ?? 0);
+      if (lines === 0) return version;
       const { alerts } = await client.listAlerts({ severity, destination }, { limit: lines });
       for (const alert of alerts.reverse()) {
         listed.set(alert.id, alert.version);
         await tell(alert);
       }
-      if (alerts.length === 0) await output.note("no alerts yet; waiting for the first");
+      if (alerts.length === 0) await output.note("no such alerts yet; waiting for the first");
+      return version;
     },
     async onEvent(event) {
       if (event.type === "reset") {

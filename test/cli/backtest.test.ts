@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createRelayWorld, deskChat, opsChat } from "./relay-world.ts";
+
+const next = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  ops: { type: telegram, chatId: "${opsChat}" }
+routes:
+  - { name: pools, match: { payload.pool.tvl: { lt: 10 } }, to: [desk] }
+  - { name: critical, match: { severity: critical }, to: [ops] }
+`;
+
+async function createHistory() {
+  const world = await createRelayWorld();
+  writeFileSync(join(world.dataDir, "next.yaml"), next);
+  const ids = [
+    ...(await world.post({ title: "Critical", severity: "critical" })),
+    ...(await world.post([
+      { title: "Small pool", severity: "info", pool: { tvl: 3 } },
+      { title: "Large pool", severity: "warning", pool: { tvl: 30 } },
+    ])),
+  ];
+  for (const id of ids) await world.ended(id);
+  await world.run(["test", "--severity", "warning"]);
+  return { world, ids };
+}
+
+it("tells alert by alert what another configuration would have sent elsewhere, and why", async () => {
+  const { world, ids } = await createHistory();
+  const run = await world.run(["backtest", "--config", "next.yaml", "--json"]);
+  expect(run.status).toBe(0);
+  expect(run.json().data).toMatchObject({
+    alerts: 3,
+    changed: 3,
+    unmatched: { before: 1, after: 1 },
+    destinations: [
+      { destination: "desk", before: 1, after: 1, newlySent: 1, noLongerSent: 1 },
+      { destination: "mail", before: 1, after: 0, newlySent: 0, noLongerSent: 1 },
+      { destination: "ops", before: 2, after: 1, newlySent: 0, noLongerSent: 1 },
+    ],
+    newlySent: [
+      {
+        id: ids[1],
+        title: "Small pool",
+        destination: "desk",
+        reason: expect.stringMatching(/^pools: .*3.*10/),
+      },
+    ],
+    noLongerSent: [
+      { id: ids[2], destination: "ops", reason: expect.stringContaining("critical: severity is warning") },
+      { id: ids[0], destination: "desk", reason: expect.stringContaining("pools: ") },
+      { id: ids[0], destination: "mail", reason: "no route names this destination" },
+    ],
+  });
+  const people = await world.run(["backtest", "--config", "next.yaml"]);
+  expect(people.stdout).toMatch(/3 alerts from .*; 3 would have gone elsewhere by next\.yaml/);
+  expect(people.stdout).toMatch(/ops +2 +1 +0 +1/);
+});
+
+it("finds no difference to the configuration that was at work, whatever was muted meanwhile", async () => {
+  const { world } = await createHistory();
+  const mute = (
+    await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "x", "--json"])
+  ).json();
+  const [id = ""] = await world.post({ title: "Muted", severity: "critical", chain: "bsc" });
+  await world.ended(id);
+  await world.run(["mutes", "remove", mute.data.id]);
+  const { data } = (await world.run(["backtest", "--config", "tocsin.yaml", "--json"])).json();
+  expect(data).toMatchObject({
+    alerts: 4,
+    changed: 0,
+    muted: { before: 1, after: 1 },
+    newlySent: [],
+    noLongerSent: [],
+  });
+});
+
+it("keeps to the time and the number asked for, and changes nothing", async () => {
+  const { world, ids } = await createHistory();
+  await world.stopRelay();
+  const database = readFileSync(join(world.dataDir, "tocsin.db"));
+  const one = (await world.run(["backtest", "--config", "next.yaml", "--limit", "1", "--json"])).json();
+  expect(one.data).toMatchObject({ alerts: 1, noLongerSent: [{ id: ids[2] }] });
+  const later = await world.run(["backtest", "--config", "next.yaml", "--last", "1h"], {
+    now: () => Date.now() + 7_200_000,
+  });
+  expect(later.stdout).toContain("No alerts of senders were stored");
+  expect(readFileSync(join(world.dataDir, "tocsin.db")).equals(database)).toBe(true);
+});
+
+it("refuses a configuration with mistakes, with their lines", async () => {
+  const world = await createRelayWorld();
+  writeFileSync(join(world.dataDir, "next.yaml"), "routes: [{ to: [nobody] }]\n");
+  const run = await world.run(["backtest", "--config", "next.yaml"]);
+  expect(run.status).toBe(2);
+  expect(run.stderr).toContain("next.yaml:1:");
+});

@@ -1,0 +1,115 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { createRelayWorld, deskChat, mailAddress } from "./relay-world.ts";
+
+const alert = {
+  title: "USDC TVL fell",
+  severity: "critical",
+  value: "4912345.60",
+  text: "below\nthe line",
+  pool: { tvl: 7 },
+};
+
+function stdinWith(text: string): PassThrough {
+  const stdin = new PassThrough();
+  stdin.end(text);
+  return stdin;
+}
+
+it("tells of a stored alert the very text that people have read, and sends nothing", async () => {
+  const world = await createRelayWorld();
+  const [id = ""] = await world.post(alert);
+  const stored = await world.ended(id);
+  const run = await world.run(["explain", id, "--json"]);
+  expect(run.status).toBe(0);
+  const [explained, ...more] = run.json().data;
+  expect(more).toEqual([]);
+  expect(explained.decisions).toEqual(stored.decisions);
+  const textOf = (name: string) =>
+    explained.deliveries.find(({ destination }: { destination: string }) => destination === name).texts[0];
+  expect(textOf("desk")).toBe(world.chat.messages(deskChat)[0]?.text);
+  const [mail] = world.mailbox.mails(mailAddress);
+  expect(textOf("mail").replaceAll(/\s+/g, " ").trim()).toBe(
+    `${mail?.subject} ${mail?.text}`.replaceAll(/\s+/g, " ").trim(),
+  );
+  expect(world.chat.messages(deskChat)).toHaveLength(1);
+  expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
+});
+
+it("explains a body that nobody has sent, by another configuration, with no relay running", async () => {
+  const world = await createRelayWorld();
+  await world.stopRelay();
+  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(alert));
+  writeFileSync(
+    join(world.dataDir, "next.yaml"),
+    `destinations: { pools: { type: ntfy, topic: pools } }\nroutes: [{ name: small, match: { payload.pool.tvl: { lt: 10 } }, to: [pools] }]\n`,
+  );
+  const run = await world.run(["explain", "body.json", "--config", "next.yaml"]);
+  expect(run.status).toBe(0);
+  expect(run.stdout).toMatch(/small +deliver +pools +payload\.pool\.tvl/);
+  expect(run.stdout).toMatch(/pools \(ntfy\): sent at once\n {2}│ .*USDC TVL fell/);
+  expect(run.stdout).toContain("4912345.60");
+});
+
+it("explains each alert of a batch from stdin, and what no route wants", async () => {
+  const world = await createRelayWorld();
+  const stdin = stdinWith('[{"title":"One","severity":"critical"},{"title":"Two","severity":"info"}]');
+  const run = await world.run(["explain", "-"], { stdin });
+  expect(run.stdout).toMatch(
+    /Alert 1 of 2: One[\s\S]*desk \(telegram[\s\S]*Alert 2 of 2: Two[\s\S]*no route wants it/,
+  );
+  const document = (
+    await world.run(["explain", "-", "--content-type", "application/json", "--json"], {
+      stdin: stdinWith("{broken"),
+    })
+  ).json();
+  expect(document.data).toMatchObject([{ item: 1, items: 1, facts: { format: "broken-json" } }]);
+});
+
+it("explains only the alert asked for of a stored batch", async () => {
+  const world = await createRelayWorld();
+  const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);
+  await world.ended(second);
+  expect((await world.run(["explain", second, "--json"])).json().data).toMatchObject([
+    { item: 2, items: 2, facts: { title: "Two" } },
+  ]);
+});
+
+it("heeds the mutes made at run time and the quiet hours of the time asked for", async () => {
+  const world = await createRelayWorld({
+    yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", quietHours: { from: "22:00", to: "07:00" } }
+`,
+  });
+  await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "halted"]);
+  const explain = (body: string, ...rest: string[]) =>
+    world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
+  const muted = await explain('{"title":"x","chain":"bsc"}');
+  expect(muted.stdout).toMatch(/desk \(telegram .*\): not sent; .*muted until .*: halted/);
+  const held = await explain('{"title":"x","severity":"warning"}', "--at", "2026-11-21T23:00Z");
+  expect(held.stdout).toMatch(/desk \(telegram .*\): held until 2026-11-22T07:00:00Z/);
+  const urgent = await explain('{"title":"x","severity":"critical"}', "--at", "2026-11-21T23:00Z");
+  expect(urgent.stdout).toContain("sent at once");
+});
+
+it("passes no escape code of a body on to the terminal", async () => {
+  const world = await createRelayWorld();
+  const body = JSON.stringify({
+    title: "\u001b]0;owned\u0007",
+    severity: "critical",
+    text: "\u001b[2J\u202eevil",
+  });
+  const { stdout } = await world.run(["explain", "-"], { stdin: stdinWith(body) });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+});
+
+it("says what it can explain when it is given something else", async () => {
+  const world = await createRelayWorld();
+  const run = await world.run(["explain", "nothing.json"]);
+  expect(run.status).toBe(2);
+  expect(run.stderr).toContain("nothing.json is no id of an alert, and no file that can be read (ENOENT)");
+});

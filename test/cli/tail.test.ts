@@ -1,0 +1,162 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { runCli } from "../../src/cli/program.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { createTestContext } from "../support/cli.ts";
+import { createRelayWorld } from "./relay-world.ts";
+
+/** Runs until it is interrupted; `until` resolves when stdout (or stderr) holds what is waited for. */
+function start(argv: string[], env: Record<string, string>) {
+  const interrupt = new AbortController();
+  const waiting: { text: string | RegExp; done: () => void }[] = [];
+  let all = "";
+  const sink = {
+    write: (text: string | Uint8Array, callback: () => void) => {
+      all += text;
+      for (const { text: wanted, done } of waiting) if (all.match(wanted)) done();
+      callback();
+    },
+  };
+  const { context } = createTestContext({
+    env,
+    stdout: sink,
+    stderr: sink,
+    signal: interrupt.signal,
+    now: Date.now,
+  });
+  const ended = runCli(argv, context);
+  return {
+    until: (text: string | RegExp) =>
+      new Promise<void>((done) => {
+        if (all.match(text)) done();
+        else waiting.push({ text, done });
+      }),
+    output: () => all,
+    interrupt: () => {
+      interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
+      return ended;
+    },
+  };
+}
+
+it("begins with the last ones, tells what comes and what becomes of it, and ends well on Ctrl-C", async () => {
+  const world = await createRelayWorld();
+  for (const title of ["Oldest", "Older", "Newest"]) {
+    const [id = ""] = await world.post({ title, severity: "info" });
+    await world.ended(id);
+  }
+  const tail = start(["alerts", "tail", "-n", "2"], world.env);
+  await tail.until(/Older +\[no route wanted it\].*\n.*Newest +\[no route/);
+  await world.post({ title: "Just now", severity: "critical" });
+  await tail.until(/Just now +\[3 sent\]/);
+  expect(await tail.interrupt()).toBe(0);
+  expect(tail.output()).not.toContain("Oldest");
+});
+
+it("shows only the severity asked for, and writes one JSON document", async () => {
+  const world = await createRelayWorld();
+  const [id = ""] = await world.post({ title: "Before", severity: "critical" });
+  await world.ended(id);
+  const tail = start(["alerts", "tail", "-n", "1", "--severity", "critical", "--json"], world.env);
+  await tail.until("Before");
+  await world.post({ title: "Unwanted", severity: "warning" });
+  await world.post({ title: "Wanted", severity: "critical" });
+  await tail.until("Wanted");
+  expect(await tail.interrupt()).toBe(0);
+  const { data } = JSON.parse(tail.output());
+  expect(new Set(data.map(({ title }: { title: string }) => title))).toEqual(new Set(["Before", "Wanted"]));
+});
+
+it("takes up the stream where a broken connection left it", async () => {
+  const relay = await startFakeRelay();
+  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
+  const first = await relay.nextStream();
+  await tail.until("waiting for the first");
+  // Before the first event: it resumes by the version of the log that it has read.
+  first.response.destroy();
+  const second = await relay.nextStream();
+  second.send(20);
+  await tail.until("Alert 20");
+  second.response.destroy();
+  const starting = await relay.nextStream({ status: 503 });
+  const last = await relay.nextStream();
+  last.send(40);
+  await tail.until("Alert 40");
+  expect([first, second, starting, last].map(({ resumedBy }) => resumedBy)).toEqual([
+    undefined,
+    "7",
+    "20",
+    "20",
+  ]);
+  expect(tail.output()).toContain("trying again in 1 s");
+  expect(await tail.interrupt()).toBe(0);
+});
+
+it("fails at once when nothing answers", async () => {
+  const tail = start(["alerts", "tail", "--url", "http://127.0.0.1:9"], { ADMIN_TOKEN: "x".repeat(40) });
+  await tail.until("tocsin serve");
+  expect(await tail.interrupt()).toBe(1);
+});
+
+function alertOf(version: number) {
+  return {
+    id: `019aa5a0-7c3e-7d2a-9b1c-0242ac1200${version}`,
+    version,
+    url: "http://127.0.0.1/alerts/1",
+    origin: "hook",
+    receivedAt: "2026-11-21T12:00:00.000Z",
+    routedAt: "2026-11-21T12:00:00.001Z",
+    unmatched: true,
+    title: `Alert ${version}`,
+    severity: "critical",
+    status: "firing",
+    facts: null,
+    deliveries: [],
+  };
+}
+
+interface FakeStream {
+  resumedBy: string | undefined;
+  response: ServerResponse;
+  send(version: number): void;
+}
+
+/** A relay whose log holds one resolved alert of version 7, and whose streams a test opens and breaks. */
+async function startFakeRelay() {
+  const expected: { status: number; take(stream: FakeStream): void }[] = [];
+  const arrived: FakeStream[] = [];
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith("/api/alerts")) {
+      const isUnfiltered = request.url.endsWith("?limit=1");
+      response.end(JSON.stringify({ data: isUnfiltered ? [alertOf(7)] : [], meta: { nextCursor: null } }));
+      return;
+    }
+    const stream: FakeStream = {
+      resumedBy: request.headers["last-event-id"] as string | undefined,
+      response,
+      send: (version) =>
+        void response.write(`event: alert\nid: ${version}\ndata: ${JSON.stringify(alertOf(version))}\n\n`),
+    };
+    const next = expected.shift();
+    response.writeHead(next?.status ?? 200, { "content-type": "text/event-stream" });
+    if (next?.status === 503) response.end("Starting.\n");
+    else response.write(": ready\n\n");
+    if (next === undefined) arrived.push(stream);
+    else next.take(stream);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    nextStream: ({ status = 200 } = {}) =>
+      new Promise<FakeStream>((take) => {
+        const waiting = arrived.shift();
+        if (waiting !== undefined) take(waiting);
+        else expected.push({ status, take });
+      }),
+  };
+}
