@@ -2,6 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { AppError } from "../core/errors.ts";
 import { clientAddressOf } from "./client-address.ts";
+import { readField, readForm } from "./form.ts";
 import { judgeOrigin } from "./form-origin.ts";
 import { isSameText } from "./keyed-hash.ts";
 import type { LoginLimit } from "./login-limit.ts";
@@ -14,7 +15,8 @@ import type { Identity, WebContext, WebEnv } from "./web-env.ts";
 export interface GuardDeps extends Pick<WebDeps, "adminToken" | "publicUrl" | "behindFly"> {
   sessions: Sessions;
   cookie: SessionCookie;
-  limit: LoginLimit;
+  /** Of wrong bearer tokens; apart from that of the login form, so that a script with an old token locks nobody out of it. */
+  tokenLimit: LoginLimit;
 }
 
 /** The name of the form field that holds the session's form token. */
@@ -81,7 +83,7 @@ function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, 
   if (renewed !== undefined) deps.cookie.write(c, renewed);
 }
 
-function requireToken(c: WebContext, { adminToken, behindFly, limit }: GuardDeps): void {
+function requireToken(c: WebContext, { adminToken, behindFly, tokenLimit }: GuardDeps): void {
   const given = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given !== undefined && isSameText(given, adminToken.reveal())) {
     c.set("identity", { kind: "token" });
@@ -93,9 +95,9 @@ function requireToken(c: WebContext, { adminToken, behindFly, limit }: GuardDeps
     });
   }
   const address = clientAddressOf(c, behindFly);
-  const waitMs = limit.waitMs(address);
-  limit.recordFailure(address);
+  const waitMs = tokenLimit.waitMs(address);
   if (waitMs > 0) throw tooManyTries(waitMs);
+  tokenLimit.recordFailure(address);
   throw new AppError("unauthorized", "This is not the admin token.", {
     hint: "Compare it with ADMIN_TOKEN or the file secrets/admin-token in DATA_DIR.",
   });
@@ -103,9 +105,8 @@ function requireToken(c: WebContext, { adminToken, behindFly, limit }: GuardDeps
 
 /** The field, since a browser may send a form without saying where it comes from. */
 async function requireFormToken(c: WebContext, wanted: string): Promise<void> {
-  const form = await c.req.parseBody();
-  const given = form[formTokenField];
-  if (typeof given === "string" && isSameText(given, wanted)) return;
+  const given = readField(await readForm(c), formTokenField);
+  if (isSameText(given, wanted)) return;
   throw new AppError("forbidden", "This form belongs to another login.", {
     hint: "Open the page again and repeat it there.",
   });

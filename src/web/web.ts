@@ -45,7 +45,7 @@ export function createWeb(deps: WebDeps): Web {
   const app = new OpenAPIHono<WebEnv>();
   app.use(securityHeaders(isHttps));
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
-  app.use(createGuard({ ...deps, sessions, cookie, limit }));
+  app.use(createGuard({ ...deps, sessions, cookie, tokenLimit: createLoginLimit(clock.now) }));
 
   const api = createApi({ ...deps, sessions, streams });
   const document = createDocument(api, publicUrl);

@@ -176,6 +176,22 @@ describe("the event stream", () => {
     streams.close();
   });
 
+  test("gives its place back when the store fails", async () => {
+    const fixture = await createWebFixture();
+    const streams = createEventStreams(
+      {
+        store: { ...fixture.store, latestVersion: async () => Promise.reject(new Error("no disk")) },
+        publicUrl: "http://tocsin.test",
+        clock: fixture.clock,
+      },
+      { maxStreams: 1 },
+    );
+    const allowed = { isAllowed: () => true };
+    await expect(streams.open(allowed).getReader().read()).rejects.toThrow("no disk");
+    await streams.open(allowed).cancel();
+    streams.close();
+  });
+
   test("comes through over a real connection, and lets the server close", async () => {
     const fixture = await serveWebFixture();
     const answer = await fetch(`${fixture.url}/api/stream`, {

@@ -59,6 +59,21 @@ describe("the admin token", () => {
     expect(await answer.text()).toContain("This is not the admin token.");
   });
 
+  test("in a form that is none is refused without a word to the log", async () => {
+    const logged: unknown[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (...event: unknown[]) => logged.push(event) };
+    const { web } = await createWebFixture({ log });
+    const answer = await web.fetch(
+      new Request("http://tocsin.test/login", {
+        method: "POST",
+        headers: { "content-type": "multipart/form-data" },
+        body: "x",
+      }),
+    );
+    expect(answer.status).toBe(400);
+    expect(logged).toEqual([]);
+  });
+
   test("guessed from one address is refused there for a while, and nowhere else", async () => {
     const fixture = await createWebFixture();
     for (let round = 0; round < 10; round += 1) {
@@ -97,14 +112,19 @@ describe("the admin token", () => {
   });
 
   test("as a bearer: many wrong ones get 429, and a right one from the same address passes", async () => {
-    const { web } = await createWebFixture();
+    const fixture = await createWebFixture();
     const ask = (token: string) =>
-      web.fetch(
+      fixture.web.fetch(
         new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${token}` } }),
       );
     for (let round = 0; round < 10; round += 1) expect((await ask("wrong")).status).toBe(401);
-    expect((await ask("wrong")).status).toBe(429);
+    for (let round = 0; round < 5; round += 1) {
+      const refused = await ask("wrong");
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get("retry-after")).toBe("6");
+    }
     expect((await ask(adminToken)).status).toBe(200);
+    expect((await post(fixture, "/login", { token: adminToken })).status).toBe(303);
   });
 });
 

@@ -31,7 +31,7 @@ test("a route that is missing from the table is refused, whoever asks", async ()
       behindFly: false,
       sessions,
       cookie: createSessionCookie(sessions, false),
-      limit: createLoginLimit(Date.now),
+      tokenLimit: createLoginLimit(Date.now),
     }),
   );
   app.get("/forgotten", (c) => c.text("secret"));

@@ -92,7 +92,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     return async function next(): Promise<string | null> {
       if (!greeted) return greet();
       for (;;) {
-        if (ended.aborted) return null;
+        if (ended.aborted || !isAllowed()) return null;
         if (changed) {
           changed = false;
           const text = await readChanges();
@@ -100,8 +100,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
           continue;
         }
         await waitForChange();
-        if (ended.aborted || !isAllowed()) return null;
-        if (!changed) return ": still here\n\n";
+        if (!changed && !ended.aborted && isAllowed()) return ": still here\n\n";
       }
     };
   }
@@ -124,12 +123,18 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       return new ReadableStream<Uint8Array>(
         {
           async pull(controller) {
-            const text = await next();
-            if (text !== null) controller.enqueue(encoder.encode(text));
-            else {
+            try {
+              const text = await next();
+              if (text !== null) {
+                controller.enqueue(encoder.encode(text));
+                return;
+              }
+            } catch (error) {
               cancelling.abort();
-              controller.close();
+              throw error;
             }
+            cancelling.abort();
+            controller.close();
           },
           cancel: () => cancelling.abort(),
         },

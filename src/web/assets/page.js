@@ -184,10 +184,24 @@ function applyRows(rows, freshRows) {
     if (row && row.dataset.version !== next.dataset.version)
       keepingFocus(row, () => row.replaceWith(next), next);
   }
+  markGone(rows, freshRows);
   if (!rows.parentElement.hasAttribute("data-newest")) return;
   const newest = Number(rows.firstElementChild?.dataset.seq ?? 0);
   newRows = freshRows.filter((row) => !known.has(row.id) && Number(row.dataset.seq) > newest);
   tellNews(newRows.length, newRows.length === freshRows.length);
+}
+
+/** Rows that the filters no longer let through stay where they are, and say so. */
+function markGone(rows, freshRows) {
+  const present = new Set(freshRows.map((row) => row.id));
+  const oldest = Number(freshRows.at(-1)?.dataset.seq ?? 0);
+  for (const row of rows.children) {
+    if (present.has(row.id) || Number(row.dataset.seq) < oldest || row.querySelector(".gone")) continue;
+    const mark = document.createElement("span");
+    mark.className = "origin gone";
+    mark.textContent = "no longer matches the filters";
+    row.querySelector(".what").append(mark);
+  }
 }
 
 function tellNews(count, isMore) {

@@ -2,6 +2,7 @@ import type { Context, Hono } from "hono";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { Decision } from "../../core/rules.ts";
 import type { AlertDetail, AlertSummary } from "../../core/store.ts";
+import { readField, readFields, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { DeliveryList } from "./alert-deliveries.tsx";
@@ -9,7 +10,6 @@ import { FactList } from "./alert-facts.tsx";
 import { RawRequest } from "./alert-request.tsx";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
-import { readField, readFields } from "./form-field.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
@@ -59,7 +59,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.post("/alerts/:id/resend", async (c) => {
     const id = c.req.param("id");
-    const destination = readField(await c.req.parseBody(), "destination");
+    const destination = readField(await readForm(c), "destination");
     try {
       const made = await operations.resend(id, destination === "" ? undefined : destination);
       return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
@@ -71,7 +71,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.post("/alerts/:id/mute", async (c) => {
     const id = c.req.param("id");
-    const form = await c.req.parseBody({ all: true });
+    const form = await readForm(c);
     const { facts } = await findAlert(id);
     try {
       if (facts === undefined) throw new AppError("conflict", "The alert has not been read yet.");

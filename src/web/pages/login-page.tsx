@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
 import { clientAddressOf } from "../client-address.ts";
 import { setRetryAfter } from "../error-answer.ts";
+import { readField, readForm } from "../form.ts";
 import { tooManyTries } from "../guard.ts";
 import { isSameText } from "../keyed-hash.ts";
 import { safeNext } from "../safe-next.ts";
@@ -30,12 +31,13 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 
   app.post("/login", async (c) => {
-    const form = await c.req.parseBody();
-    const next = safeNext(typeof form.next === "string" ? form.next : undefined);
+    const form = await readForm(c);
+    const next = safeNext(readField(form, "next"));
+    const code = readField(form, "code");
     const address = clientAddressOf(c, deps.behindFly);
     // A code cannot be guessed, so it is always open: whoever shares an address with a guesser gets in with it.
-    if (typeof form.code === "string") {
-      if (codes.use(form.code)) return enter(c, next);
+    if (code !== "") {
+      if (codes.use(code)) return enter(c, next);
       return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
     }
     const waitMs = limit.waitMs(address);
@@ -44,8 +46,7 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
       setRetryAfter(c, refusal);
       return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
     }
-    const token = typeof form.token === "string" ? form.token.trim() : "";
-    if (isSameText(token, deps.adminToken.reveal())) return enter(c, next);
+    if (isSameText(readField(form, "token"), deps.adminToken.reveal())) return enter(c, next);
     limit.recordFailure(address);
     deps.log.warn("login.refused", { address });
     return c.html(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);

@@ -1,11 +1,11 @@
 import type { Context, Hono } from "hono";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { Mute } from "../../core/rules.ts";
+import { readField, readForm } from "../form.ts";
 import { describeMatcher, type MuteState, muteStateOf } from "../mute-state.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone } from "./delivery-chips.tsx";
-import { readField } from "./form-field.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
@@ -35,7 +35,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/mutes", (c) => render(c));
 
   app.post("/mutes", async (c) => {
-    const form = await c.req.parseBody();
+    const form = await readForm(c);
     const match = readField(form, "match");
     const reason = readField(form, "reason");
     try {

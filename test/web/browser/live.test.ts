@@ -61,6 +61,17 @@ describe("in a browser", () => {
     await page.waitForSelector("#news:has-text('1 new alert')");
   });
 
+  test("a row that the filters no longer let through stays, and says so", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url, "/?state=queued");
+    await live(page);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
+    await page.waitForSelector("#rows tr:has-text('no longer matches the filters')");
+  });
+
   test("a lost connection is shown, and what was missed comes when it is back", async () => {
     const { url, addAlert, dropConnections } = await serveWebFixture();
     const { openPage } = await openBrowser();

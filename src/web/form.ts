@@ -1,0 +1,29 @@
+import { AppError } from "../core/errors.ts";
+import type { WebContext } from "./web-env.ts";
+
+/** The fields of a form as they were sent; each may come several times. */
+export type SentForm = Record<string, string | File | (string | File)[]>;
+
+/** @throws AppError `invalid_request` for a body that claims to be a form and is none. */
+export async function readForm(c: WebContext): Promise<SentForm> {
+  try {
+    return await c.req.parseBody({ all: true });
+  } catch (error) {
+    throw new AppError("invalid_request", "The form cannot be read.", {
+      hint: "Open the page again and send it from there.",
+      cause: error,
+    });
+  }
+}
+
+/** One text field, trimmed; empty when it is missing. */
+export function readField(form: SentForm, name: string): string {
+  return readFields(form, name)[0] ?? "";
+}
+
+/** All texts of a field that may be given several times. */
+export function readFields(form: SentForm, name: string): string[] {
+  const given = form[name];
+  const values = Array.isArray(given) ? given : [given];
+  return values.filter((value) => typeof value === "string").map((value) => value.trim());
+}
