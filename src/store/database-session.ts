@@ -11,7 +11,7 @@ import { createGuardedCommit } from "./guarded-commit.ts";
 import { emptyLog, maintainDatabase } from "./maintain-database.ts";
 import { openDatabase } from "./open-database.ts";
 import { createHealthReading } from "./read-health.ts";
-import { toStoreError } from "./store-error.ts";
+import { isDiskFull, toStoreError } from "./store-error.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
 
 export interface SessionOptions {
@@ -41,7 +41,11 @@ export function openSession(options: SessionOptions): DatabaseSession {
   const transactions = createTransactions({ db, newId: createIdSource(now), changed });
   const { commit } = readOnly
     ? createReading(db, transactions)
-    : createGuardedCommit(createGroupCommit(db, transactions, changed), ballast);
+    : createGuardedCommit({
+        group: createGroupCommit(db, transactions, changed),
+        ballast,
+        emptyLog: () => tryToEmptyLog(db, 0),
+      });
   const readHealth = createHealthReading(db, path);
   return {
     commit,
@@ -58,15 +62,19 @@ export function openSession(options: SessionOptions): DatabaseSession {
     },
     backup: (to) => copyDatabase(path, to),
     close() {
-      try {
-        if (!readOnly) emptyLog(db, 1000);
-      } catch {
-        // A full disk. What is in the log is on disk all the same, and the next start reads it from there.
-      } finally {
-        db.close();
-      }
+      if (!readOnly) tryToEmptyLog(db, 1000);
+      db.close();
     },
   };
+}
+
+/** On a full disk it may fail. What is in the log is on disk all the same, and is read from there. */
+function tryToEmptyLog(db: Database, waitMs: number): void {
+  try {
+    emptyLog(db, waitMs);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+  }
 }
 
 /** A restart on a full disk has to work too: the log and its index need room before the first alert can be delivered. */

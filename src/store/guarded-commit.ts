@@ -3,12 +3,19 @@ import type { Ballast } from "./ballast.ts";
 import type { Call, CallResult, GroupCommit } from "./group-commit.ts";
 import { diskFullError, isDiskFull } from "./store-error.ts";
 
+export interface GuardedCommitDeps {
+  group: GroupCommit;
+  ballast: Ballast;
+  /** Empties the write-ahead log into the database: what it took is room for the next commits. */
+  emptyLog: () => void;
+}
+
 /**
- * Group commit on a disk that may be full. The first commit that finds it full spends the ballast and is made again in the
- * room that this gives, without its new alerts. From then on, until there is room to lay the ballast by again, new alerts
+ * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is made
+ * again in the room that this gives, without its new alerts. From then on, until there is room to lay the ballast by again, new alerts
  * are refused at once and the search index stands still, so that what room there is belongs to the deliveries.
  */
-export function createGuardedCommit(group: GroupCommit, ballast: Ballast): GroupCommit {
+export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
     commit(calls) {
       const hasRoom = !ballast.isSpent() || ballast.restore();
@@ -27,10 +34,16 @@ export function createGuardedCommit(group: GroupCommit, ballast: Ballast): Group
       };
 
       const all = [...calls.keys()];
-      const version = runAll(hasRoom ? all : all.filter(keepUrgent));
+      let version = runAll(hasRoom ? all : all.filter(keepUrgent));
       const full = all.filter((index) => isFullResult(results[index]));
-      if (full.length === 0 || !ballast.spend()) return { results, version };
-      return { results, version: runAll(full.filter(keepUrgent)) };
+      if (full.length > 0) {
+        ballast.spend();
+        emptyLog();
+        version = runAll(full.filter(keepUrgent));
+      }
+      // Each time: once the log has grown into the last free byte, nothing can be moved out of it any more.
+      if (ballast.isSpent()) emptyLog();
+      return { results, version };
     },
   };
 }

@@ -18,6 +18,8 @@ export function lockDataFolder(dataDir: string): { release(): void } {
     closeSync(openSync(path, "a", 0o600));
     db = new Sqlite(path, { timeout: 0 });
     db.pragma("journal_mode = DELETE");
+    // A database with a page is locked without writing; an empty one could not be locked on a full disk.
+    if (db.pragma("user_version", { simple: true }) === 0) db.pragma("user_version = 1");
     db.exec("BEGIN EXCLUSIVE");
     const held = db;
     return { release: () => held.close() };

@@ -41,12 +41,21 @@ export function openDatabase(options: DatabaseOptions): Database {
     db.pragma("foreign_keys = ON");
     db.pragma("cache_size = -32768");
     db.pragma("temp_store = MEMORY");
-    if (!readOnly) migrate(db, migrations);
+    if (!readOnly) {
+      migrate(db, migrations);
+      requireFullSync(db);
+    }
     return db;
   } catch (error) {
     db?.close();
     throw toOpenError(error, `The database ${path}`);
   }
+}
+
+/** Read back, since a 202 means nothing without it. */
+function requireFullSync(db: Database): void {
+  const level = db.pragma("synchronous", { simple: true });
+  if (level !== 2) throw new Error(`the database runs at synchronous = ${level}, not FULL`);
 }
 
 /** Before SQLite opens it, since the write-ahead log gets the permissions that the database has by then. */

@@ -18,10 +18,15 @@ export function isDiskFull(error: unknown): boolean {
   return codesOfFullDisk.has(sqliteCode(error) ?? "");
 }
 
+/** Whether a code of SQLite tells of a mistake in this program. */
+export function isBug(code: string): boolean {
+  return codesOfBugs.test(code);
+}
+
 /** What the port rejects with: `store_unavailable` for what the disk or the database refuses; a bug stays what it is. */
 export function toStoreError(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code === undefined || codesOfBugs.test(code)) return error;
+  if (code === undefined || isBug(code)) return error;
   if (isDiskFull(error)) return diskFullError(error);
   return new AppError("store_unavailable", `The database could not take the change (${code}).`, {
     hint: "Look at the volume that DATA_DIR lies on: is it mounted, writable and healthy?",

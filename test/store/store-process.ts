@@ -11,7 +11,7 @@ export interface StoreProcess {
   ask(line: string): Promise<string>;
   /** The next line that it says; rejects when it ends instead. */
   nextLine(): Promise<string>;
-  /** Everything that it said before it ended. */
+  /** What else it says until it ends; rejects when it fails, not when it is killed. */
   linesUntilEnd(): Promise<string[]>;
   kill(): Promise<void>;
 }
@@ -54,6 +54,8 @@ export function startProcess(
     async linesUntilEnd() {
       const said: string[] = [];
       for (let next = await lines.next(); !next.done; next = await lines.next()) said.push(next.value);
+      await ended;
+      if (child.exitCode) throw new Error(`${script} failed after ${said.at(-1)}: ${complaints}`);
       return said;
     },
     kill,

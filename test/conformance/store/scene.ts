@@ -1,66 +1,14 @@
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import { createIdSource } from "../../../src/core/id.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
-import type {
-  AttemptRecord,
-  ClaimedDelivery,
-  DueDelivery,
-  IncomingRequest,
-  Store,
-} from "../../../src/core/store.ts";
+import type { AttemptRecord, ClaimedDelivery, DueDelivery, Store } from "../../../src/core/store.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+import { factsOf, newId, noon, planned, request } from "./scene-samples.ts";
+
+export { factsOf, hour, noon, planned, request } from "./scene-samples.ts";
 
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
 export type OpenStore = (dataDir: string) => Promise<Store>;
-
-/** Noon on some day: instants of the suite count from here. */
-export const noon = Date.UTC(2026, 10, 21, 12);
-export const hour = 3_600_000;
-
-const newId = createIdSource(() => noon);
-
-export function factsOf(changes: Partial<AlertFacts> = {}): AlertFacts {
-  return {
-    title: "TVL of USDC fell by 12 %",
-    severity: "warning",
-    status: "firing",
-    format: "json",
-    alertKey: "tvl:usdc",
-    fields: [],
-    notes: [],
-    ...changes,
-  };
-}
-
-export function planned(destination: string, changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
-  return {
-    destination,
-    channel: "telegram",
-    recipient: `-100${destination.length}`,
-    route: "everything",
-    state: "queued",
-    reason: "",
-    dueAt: noon,
-    updates: "auto",
-    ...changes,
-  };
-}
-
-export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest {
-  return {
-    receivedAt: noon,
-    contentType: "application/json",
-    headers: '[["content-type","application/json"]]',
-    body: Buffer.from('{"title":"TVL of USDC fell by 12 %"}'),
-    fingerprint: 0xabcdef,
-    ids: [newId()],
-    origin: "hook",
-    identical: "store",
-    dedupeWindowMs: 24 * hour,
-    ...changes,
-  };
-}
 
 export interface Scene {
   store: Store;

@@ -1,0 +1,52 @@
+import type { AlertFacts } from "../../../src/core/alert.ts";
+import { createIdSource } from "../../../src/core/id.ts";
+import type { PlannedDelivery } from "../../../src/core/rules.ts";
+import type { IncomingRequest } from "../../../src/core/store.ts";
+
+/** Noon on some day: instants of the suite count from here. */
+export const noon = Date.UTC(2026, 10, 21, 12);
+export const hour = 3_600_000;
+
+export const newId = createIdSource(() => noon);
+
+export function factsOf(changes: Partial<AlertFacts> = {}): AlertFacts {
+  return {
+    title: "TVL of USDC fell by 12 %",
+    severity: "warning",
+    status: "firing",
+    format: "json",
+    alertKey: "tvl:usdc",
+    fields: [],
+    notes: [],
+    ...changes,
+  };
+}
+
+export function planned(destination: string, changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
+  return {
+    destination,
+    channel: "telegram",
+    recipient: `-100${destination.length}`,
+    route: "everything",
+    state: "queued",
+    reason: "",
+    dueAt: noon,
+    updates: "auto",
+    ...changes,
+  };
+}
+
+export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest {
+  return {
+    receivedAt: noon,
+    contentType: "application/json",
+    headers: '[["content-type","application/json"]]',
+    body: Buffer.from('{"title":"TVL of USDC fell by 12 %"}'),
+    fingerprint: 0xabcdef,
+    ids: [newId()],
+    origin: "hook",
+    identical: "store",
+    dedupeWindowMs: 24 * hour,
+    ...changes,
+  };
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { findDiskMaker, limitFiles } from "./small-disk.ts";
+import { startProcess } from "./store-process.ts";
+
+const makeDisk = findDiskMaker();
+
+async function liveThrough(way: "fill" | "limit"): Promise<[string, unknown][]> {
+  const folder = makeTempFolder();
+  const wrap = way === "fill" && makeDisk ? makeDisk(folder, "10m") : limitFiles(3 * 1024);
+  const process = startProcess("live-through-full-disk.ts", [folder, way], wrap);
+  const lines = await process.linesUntilEnd();
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** The search index stands still meanwhile: 0. */
+const through = (count: number) => ({ sent: count, ended: count, indexed: 0 });
+
+describe("a full disk", () => {
+  it.skipIf(makeDisk === undefined)(
+    "refuses new alerts, goes on delivering, is read, takes alerts again by itself, and can be started on",
+    async () => {
+      expect(await liveThrough("fill")).toEqual([
+        ["refused", "store_unavailable"],
+        ["delivered", through(60)],
+        ["looked", { diskFull: true, writable: true, listed: 5 }],
+        ["resumed", ["store_unavailable"]],
+        ["looked", { diskFull: false, writable: true, listed: 5 }],
+        ["kept", true],
+        ["opened", false],
+        ["refused", "store_unavailable"],
+        ["delivered", through(10)],
+        ["resumed", ["store_unavailable"]],
+      ]);
+    },
+  );
+
+  // Where nobody may mount, and everywhere else too: it fails in another way, with EFBIG for a file instead of ENOSPC.
+  // The disk itself has room, so the ballast is laid by again after a second, and alerts are taken again.
+  it("behaves so when files may not grow", async () => {
+    expect(await liveThrough("limit")).toMatchObject([
+      ["refused", "store_unavailable"],
+      ["delivered", { sent: 60, ended: 60 }],
+      ["looked", { writable: true, listed: 5 }],
+      ["resumed", expect.any(Array)],
+      ["looked", { diskFull: false, writable: true, listed: 5 }],
+      ["kept", true],
+    ]);
+  });
+});

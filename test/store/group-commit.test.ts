@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGroupCommit } from "../../src/store/group-commit.ts";
+import { openDatabase } from "../../src/store/open-database.ts";
+import { isDiskFull, toStoreError } from "../../src/store/store-error.ts";
+import { createTransactions } from "../../src/store/transactions/index.ts";
+import { newId, request } from "../conformance/store/scene-samples.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+function setUp() {
+  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  onTestFinished(() => void db.close());
+  const changed = new Set<number>();
+  const transactions = createTransactions({ db, newId, changed });
+  const group = createGroupCommit(db, transactions, changed);
+  const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
+  const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();
+  return { db, group, accept, count };
+}
+
+/** Frames that end a commit carry the size of the database: sqlite.org/fileformat2.html, 4.1. */
+function commitsInLog(path: string): number {
+  const log = readFileSync(`${path}-wal`);
+  const frameBytes = 24 + log.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes)
+    if (log.readUInt32BE(at + 4) > 0) commits += 1;
+  return commits;
+}
+
+describe("group commit", () => {
+  it("puts a whole batch into one commit", () => {
+    const { db, group, accept, count } = setUp();
+    db.pragma("wal_checkpoint(TRUNCATE)");
+    const { results } = group.commit(Array.from({ length: 100 }, () => accept([newId()])));
+    expect(results.every(({ ok }) => ok)).toBe(true);
+    expect(count()).toBe(100);
+    expect(commitsInLog(db.name)).toBe(1);
+    group.commit([accept([newId()])]);
+    group.commit([{ name: "listUnrouted", arguments: [10, 0] }]);
+    expect(commitsInLog(db.name)).toBe(2);
+    expect(db.inTransaction).toBe(false);
+  });
+
+  it("lets a bad call fail alone, whole, and commits the rest of its batch", () => {
+    const { group, accept, count, db } = setUp();
+    const [taken, half, other] = [newId(), newId(), newId()];
+    group.commit([accept([taken])]);
+    const { results } = group.commit([accept([newId()]), accept([half, taken]), accept([other])]);
+    expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+    expect(count()).toBe(3);
+    expect(db.prepare("SELECT count(*) FROM alerts WHERE id = ?").pluck().get(half)).toBe(0);
+    expect(db.prepare("SELECT count(*) FROM requests").pluck().get()).toBe(3);
+    expect(db.inTransaction).toBe(false);
+  });
+
+  it("gives the changes of a call that was rolled back no version", () => {
+    const { group, db } = setUp();
+    const notice = (id: string) => ({
+      name: "recordNotice" as const,
+      arguments: [{ id, at: 1, facts: { severity: "info", alertKey: "k" }, decisions: [], deliveries: [] }],
+    });
+    const taken = newId();
+    group.commit([notice(taken)]);
+    const { version } = group.commit([notice(newId()), notice(taken), notice(newId())]);
+    const versions = db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all();
+    expect(versions).toEqual([1, 2, 3]);
+    expect(version).toBe(3);
+  });
+
+  it("keeps what is a bug apart from what the disk refuses", () => {
+    const error = (code: string) => Object.assign(new Error("x"), { code });
+    const bug = error("SQLITE_CONSTRAINT_UNIQUE");
+    expect(toStoreError(bug)).toBe(bug);
+    expect(toStoreError(error("SQLITE_IOERR_READ"))).toMatchObject({ code: "store_unavailable" });
+    expect(toStoreError(error("SQLITE_FULL"))).toMatchObject({
+      code: "store_unavailable",
+      message: "The disk that holds the database is full.",
+      retryAfterMs: 30_000,
+    });
+    expect(isDiskFull(error("SQLITE_IOERR_READ"))).toBe(false);
+  });
+});
