@@ -78,7 +78,7 @@ export function createPacer(records: PaceRecord[]): Pacer {
 }
 
 /** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */
-export function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
+function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
   const past = upTo(sentAt, now);
   return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
 }

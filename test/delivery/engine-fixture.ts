@@ -95,6 +95,24 @@ export function webhookTo(name: string, changes: Partial<Destination> = {}): Des
   } as Destination;
 }
 
+export function mailTo(name: string, to: string[]): Destination {
+  return {
+    ...destinationBase(name),
+    type: "email",
+    to,
+    from: "alerts@example.com",
+    account: {
+      id: "alerts@mail.example.com:465",
+      host: "mail.example.com",
+      port: 465,
+      secure: true,
+      password: new Secret("canary"),
+      allowInsecureAuth: false,
+      rejectUnauthorized: true,
+    },
+  };
+}
+
 export interface EngineFixture {
   clock: TestClock;
   store: Store;
@@ -259,4 +277,16 @@ export async function stopEngine(engine: Engine, clock: TestClock, deadlineMs = 
   });
   for (let turn = 0; turn < 20 && !stopped; turn += 1) await clock.advance(1_000);
   await stopping;
+}
+
+export function channelOf(fixture: EngineFixture, name: string): ScriptedChannel {
+  const channel = fixture.channels[name];
+  if (!channel) throw new Error(`no channel ${name}`);
+  return channel;
+}
+
+/** Of all attempts of an alert, in their order. */
+export async function outcomesOf(fixture: EngineFixture, id: string): Promise<string[]> {
+  const { deliveries } = await fixture.detail(id);
+  return deliveries.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome));
 }

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { channelOf, outcomesOf, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { kicked, minute, refused, second } from "./outcomes.ts";
+
+describe("a store that refuses in the middle", () => {
+  it("records a message that was sent once the store takes it, and sends it once", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    fixture.failing.add("recordAttempt");
+    const id = await fixture.accept();
+    await fixture.clock.advance(20 * second);
+    fixture.failing.clear();
+    await fixture.clock.advance(5 * minute);
+    expect(channelOf(fixture, "chat").calls).toHaveLength(1);
+    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+  });
+
+  it("marks the repeat when it never could record what it sent", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    fixture.failing.add("recordAttempt");
+    const id = await fixture.accept();
+    await fixture.clock.advance(3 * minute);
+    fixture.failing.clear();
+    await fixture.clock.advance(3 * minute);
+    const texts = channelOf(fixture, "chat").calls.map((call) => call.text);
+    expect(texts.map((text) => text.includes("possible repeat"))).toEqual([false, true]);
+    expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "sent"]);
+  });
+
+  it("records the outcome although the destination's health cannot be saved, and announces it later", async () => {
+    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    channelOf(fixture, "chat").script.push(kicked);
+    fixture.failing.add("saveStatus").add("recordNotice");
+    const id = await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(10 * second);
+    expect(await fixture.states(id)).toEqual({ chat: "failed" });
+    expect(channelOf(fixture, "hook").calls).toHaveLength(0);
+    fixture.failing.clear();
+    await fixture.clock.advance(2 * second);
+    expect(channelOf(fixture, "hook").calls).toHaveLength(1);
+    await fixture.restart();
+    await fixture.clock.advance(minute);
+    expect(channelOf(fixture, "hook").calls).toHaveLength(1);
+  });
+
+  it("gives a claim back untried, and calls nothing ambiguous that was never sent", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    fixture.failing.add("findThread");
+    const id = await fixture.accept();
+    await fixture.clock.advance(3 * second);
+    fixture.failing.clear();
+    await fixture.clock.advance(10 * second);
+    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+    expect(channelOf(fixture, "chat").calls[0]?.text).not.toContain("possible repeat");
+  });
+
+  it("goes on indexing and calling fallbacks while another duty fails", async () => {
+    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    fixture.failing.add("listAbandoned");
+    channelOf(fixture, "chat").always = () => refused;
+    const fallback = { to: "hook", at: fixture.clock.now() + 10 * second };
+    await fixture.accept({ title: "searchable" }, { to: ["chat"], planned: { fallback } });
+    await fixture.clock.advance(20 * second);
+    expect(channelOf(fixture, "hook").calls).toHaveLength(1);
+    expect(await fixture.store.listAlerts({ limit: 5, q: "searchable" })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { channelOf, startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { flood, hour, lost, minute, second } from "./outcomes.ts";
+
+describe("alerts that are told together", () => {
+  it("are repeated as they were told, while newer ones of the key wait", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = channelOf(fixture, "chat");
+    chat.script.push(lost);
+    const first = await fixture.accept({ alertKey: "k", value: "1" });
+    await fixture.clock.advance(29 * second);
+    await stopEngine(fixture.engine, fixture.clock, 1);
+    const next = await fixture.accept({ alertKey: "k", value: "2" });
+    await fixture.clock.advance(10 * second);
+    await fixture.restart();
+    await fixture.clock.advance(5 * second);
+    expect(chat.calls[1]?.text).toContain("possible repeat");
+    expect(chat.calls[1]?.text).toContain(first);
+    expect(chat.calls[1]?.context.alertId).toBe(first);
+    expect(chat.calls[2]?.text).not.toContain("possible repeat");
+    expect(await fixture.states(next)).toEqual({ chat: "sent" });
+  });
+
+  it("during quiet hours are one digest at their end, and say so; one alone says why it is late", async () => {
+    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const until = fixture.clock.now() + 8 * hour;
+    const held = { planned: { state: "held" as const, dueAt: until } };
+    const ids = [
+      await fixture.accept({}, { ...held, to: ["chat"] }),
+      await fixture.accept({}, { ...held, to: ["chat"] }),
+      await fixture.accept({}, { ...held, to: ["hook"] }),
+    ];
+    await fixture.clock.jump(8 * hour - minute);
+    await fixture.clock.advance(30 * second);
+    expect(channelOf(fixture, "chat").calls).toHaveLength(0);
+    await fixture.clock.advance(minute);
+    expect(channelOf(fixture, "chat").calls.map((call) => call.text)).toEqual([
+      expect.stringMatching(/2 alerts[\s\S]*quiet hours/),
+    ]);
+    expect(channelOf(fixture, "hook").calls.map((call) => call.text)).toEqual([
+      expect.stringMatching(/8 h.* late: quiet hours/),
+    ]);
+    expect(await fixture.states(ids[0] as string)).toEqual({ chat: "digested" });
+  });
+
+  it("ping nobody when all are older than their route allows, and neither does one alone", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = channelOf(fixture, "chat");
+    const freshness = { planned: { freshnessMs: 15 * minute } };
+    chat.script.push(flood(20 * minute));
+    await fixture.accept({}, freshness);
+    await fixture.clock.advance(21 * minute);
+    expect(chat.calls.map((call) => call.context.silent)).toEqual([false, true]);
+    expect(chat.calls[1]?.text).toMatch(/20 min late: asked to wait/);
+    await fixture.accept({}, freshness);
+    await fixture.clock.advance(second);
+    expect(chat.calls[2]?.context.silent).toBe(false);
+  });
+});

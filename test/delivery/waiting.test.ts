@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Outcome } from "../../src/core/delivery.ts";
+import { channelOf, mailTo, startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { hour, minute, refused, second, unauthorized } from "./outcomes.ts";
+
+describe("time", () => {
+  it("asks a mail account that was paused with a mailbox, and goes on when it is accepted", async () => {
+    const fixture = await startFixture([mailTo("mail", ["a@x.io"])]);
+    const mail = channelOf(fixture, "mail");
+    mail.script.push(unauthorized);
+    const asked: string[] = [];
+    mail.probe = async (recipient) => {
+      asked.push(recipient);
+      return { kind: "sent" };
+    };
+    const id = await fixture.accept();
+    await fixture.clock.advance(11 * minute);
+    expect(asked).toEqual(["a@x.io"]);
+    expect(await fixture.states(id)).toEqual({ mail: "sent" });
+  });
+
+  it("lets one mailbox that has to wait hold up no other", async () => {
+    const fixture = await startFixture([mailTo("mail", ["slow@x.io", "b@x.io"])]);
+    const mail = channelOf(fixture, "mail");
+    mail.always = ({ context }) =>
+      context.recipient === "slow@x.io" ? { ...refused, waitMs: 10 * minute } : { kind: "sent" };
+    await fixture.accept();
+    await fixture.clock.advance(second);
+    await fixture.accept();
+    await fixture.clock.advance(second);
+    expect(mail.calls.map((call) => call.context.recipient)).toEqual(["slow@x.io", "b@x.io", "b@x.io"]);
+  });
+
+  it("sends nothing before a Retry-After, also when it looks ahead after an outage", async () => {
+    const fixture = await startFixture([webhookTo("hook")]);
+    const hook = channelOf(fixture, "hook");
+    hook.always = () => ({ kind: "retry", reason: "server_error", detail: "busy", waitMs: 10 * minute });
+    for (let alert = 0; alert < 6; alert += 1) await fixture.accept();
+    await fixture.clock.advance(9 * minute);
+    expect(hook.calls).toHaveLength(1);
+  });
+
+  it("tries what was never tried after a stop of more than a day, and says how late it is", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await stopEngine(fixture.engine, fixture.clock);
+    const id = await fixture.accept();
+    await fixture.clock.jump(30 * hour);
+    await fixture.restart();
+    await fixture.clock.advance(5 * second);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+    expect(channelOf(fixture, "chat").calls[0]?.text).toMatch(/30 h.* late/);
+  });
+
+  it("says why when it gives up", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    channelOf(fixture, "chat").always = () => unauthorized;
+    const id = await fixture.accept();
+    await fixture.clock.jump(25 * hour);
+    await fixture.clock.advance(10 * second);
+    expect((await fixture.detail(id)).deliveries[0]).toMatchObject({
+      state: "expired",
+      reason: "could not be delivered within 24 h: token refused",
+    });
+  });
+
+  it("lets fifty destinations that hang delay no other by a second", async () => {
+    const hanging = Array.from({ length: 49 }, (_, index) => webhookTo(`hangs-${index}`));
+    const fixture = await startFixture([...hanging, webhookTo("hook")]);
+    for (const { name } of hanging) channelOf(fixture, name).always = () => new Promise<Outcome>(() => {});
+    await fixture.accept();
+    await fixture.clock.advance(10 * second);
+    const before = channelOf(fixture, "hook").calls.length;
+    await fixture.accept();
+    await fixture.clock.advance(999);
+    expect(channelOf(fixture, "hook").calls).toHaveLength(before + 1);
+  });
+});
