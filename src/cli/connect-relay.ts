@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../config/config.ts";
 import { AppError } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
 import type { CliContext } from "./context.ts";
+import { type FoundSecret, readKeptSecret, toFoundSecret } from "./kept-secret.ts";
 import type { Output } from "./output.ts";
 import { createRelayClient, type RelayClient } from "./relay-client.ts";
 
@@ -27,6 +27,8 @@ export interface RelayConnection {
   isElsewhere: boolean;
   /** The configuration found here. Throws `ConfigError`. */
   loadConfig(): Promise<Config>;
+  /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
+  findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
 }
 
 export function addRelayOptions(command: Command): Command {
@@ -42,7 +44,7 @@ export function addRelayOptions(command: Command): Command {
     );
 }
 
-/** The relay of `--url` or of the configuration, and the admin token that this machine knows. Asks nothing yet. */
+/** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
 export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
   let loaded: Promise<Config> | undefined;
   const loadConfig = () => {
@@ -52,12 +54,16 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
     return loaded;
   };
   const url = flags.url ?? localUrlOf(await loadConfig());
-  if (sendsTokenInTheClear(url)) {
-    await output.note(`warning: ${url} is not https, so the admin token travels in the clear`);
+  if (isInTheClear(url)) {
+    await output.note(`warning: ${url} is not https, so secrets travel to it in the clear`);
   }
-  const token = await findToken(context, flags, loadConfig);
+  const findKeptSecret: RelayConnection["findKeptSecret"] = async (name) => {
+    const config = await loadConfig();
+    return isOwn(url, config) ? readKeptSecret(config.dataDir, name) : undefined;
+  };
+  const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
   const client = createRelayClient({ url, token, signal: context.signal });
-  return { client, isElsewhere: flags.url !== undefined, loadConfig };
+  return { client, isElsewhere: flags.url !== undefined, loadConfig, findKeptSecret };
 }
 
 /** `http://HOST:PORT` as this machine reaches it. */
@@ -75,47 +81,26 @@ function localHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-async function findToken(
+async function findGivenToken(
   context: CliContext,
   { tokenFile }: RelayFlags,
-  loadConfig: () => Promise<Config>,
-): Promise<{ secret: Secret; from: string } | undefined> {
+): Promise<FoundSecret | undefined> {
   if (tokenFile !== undefined) {
-    const text = await readFile(resolve(context.cwd, tokenFile), "utf8").catch(
-      (error: NodeJS.ErrnoException) => {
-        throw new AppError("usage", `--token-file ${tokenFile} cannot be read (${error.code ?? "unknown"})`);
-      },
-    );
-    return { secret: toToken(text, tokenFile), from: tokenFile };
+    const path = resolve(context.cwd, tokenFile);
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      throw new AppError("usage", `--token-file ${tokenFile} cannot be read (${error.code ?? "unknown"})`);
+    });
+    return toFoundSecret(text, tokenFile);
   }
   const given = context.env.ADMIN_TOKEN?.trim();
-  if (given) return { secret: toToken(given, "ADMIN_TOKEN"), from: "ADMIN_TOKEN" };
-  const { dataDir } = await loadConfig();
-  return readKeptSecret(dataDir, "admin-token");
+  return given ? toFoundSecret(given, "ADMIN_TOKEN") : undefined;
 }
 
-/** A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay that finds one takes it for its own. */
-export async function readKeptSecret(
-  dataDir: string,
-  name: "admin-token" | "webhook-secret",
-): Promise<{ secret: Secret; from: string } | undefined> {
-  const { secretPath } = await import("../config/generated-secrets.ts");
-  const path = secretPath(dataDir, name);
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw new AppError("failed", `${path} cannot be read (${error.code ?? "unknown"})`, {
-      hint: "run this as the user that the relay runs as",
-    });
-  });
-  return text === undefined ? undefined : { secret: toToken(text, path), from: path };
-}
-
-function toToken(text: string, from: string): Secret {
-  const token = text.trim();
-  if (/^[\x21-\x7e]{1,512}$/.test(token)) return new Secret(token);
-  throw new AppError("config_invalid", `${from} holds no token that a header can carry`, {
-    hint: "it must be one line of visible ASCII characters",
-  });
+/** This machine, or the address by which the relay here is known outside. A mistyped host must not be handed its secrets. */
+function isOwn(url: string, { server }: Config): boolean {
+  const { hostname, origin } = new URL(url);
+  if (isLoopback(hostname) || hostname === new URL(`http://${localHost(server.host)}`).hostname) return true;
+  return server.publicUrl !== undefined && new URL(server.publicUrl).origin === origin;
 }
 
 function parseUrl(text: string): string {
@@ -129,7 +114,11 @@ function parseUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-function sendsTokenInTheClear(url: string): boolean {
+function isInTheClear(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "http:" && !isLoopback(hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

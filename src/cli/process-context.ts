@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -59,6 +60,8 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
+  // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
+  setMaxListeners(0, controller.signal);
   let firstAt: number | undefined;
   const onSignal = (name: NodeJS.Signals) => {
     if (firstAt === undefined) {

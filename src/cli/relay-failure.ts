@@ -20,11 +20,19 @@ export function notARelay(url: string, why: string): AppError {
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
 export function readRefusal(url: string, status: number, text: string, tokenFrom?: string): AppError {
   const told = readError(text);
+  if (told === undefined && status === 503) return starting(url);
   if (told === undefined) return notARelay(url, `it answers with ${status}`);
   if (told.code !== "unauthorized") return new AppError(told.code, told.message, { hint: told.hint });
   const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
   return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
     hint: "run this with the ADMIN_TOKEN or the DATA_DIR that the relay runs with, or say --token-file FILE",
+  });
+}
+
+/** What the listener answers before there are pages. */
+function starting(url: string): AppError {
+  return new AppError("store_unavailable", `the relay at ${url} is starting`, {
+    hint: "try again in a moment",
   });
 }
 

@@ -1,9 +1,9 @@
 import type { z } from "@hono/zod-openapi";
 import { AppError } from "../core/errors.ts";
-import type { Secret } from "../core/secret.ts";
 import { readBoundedText } from "../upstream/bounded-body.ts";
 import { describeNetworkFailure } from "../upstream/network-failure.ts";
 import { withTimeLimit } from "../upstream/time-limit.ts";
+import type { FoundSecret } from "./kept-secret.ts";
 import { notARelay, RelayUnreachable, readRefusal } from "./relay-failure.ts";
 
 export interface RelayTransportOptions {

@@ -82,6 +82,21 @@ describe("alerts list", () => {
     });
   });
 
+  it("hands the token kept here to no other host unless it is told to", async () => {
+    const world = await createRelayWorld();
+    const asked: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      asked.push(request.headers.authorization);
+      response.end("{}");
+    });
+    // A name of this machine that is neither loopback by its looks nor the relay's own.
+    const other = url.replace("127.0.0.1", "0.0.0.0");
+    const run = await world.run(["alerts", "list", "--url", other]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain(`no admin token is known for the relay at ${other}`);
+    expect(asked.filter((header) => header !== undefined)).toEqual([]);
+  });
+
   it("tells a server that is no relay from one", async () => {
     const url = await serve((_request, response) => response.end("<h1>It works!</h1>"));
     const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });

@@ -1,4 +1,5 @@
 import type { Severity } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
 import { toSeconds } from "../age.ts";
 import { connectRelay, type RelayRun } from "../connect-relay.ts";
 import type { Output } from "../output.ts";
@@ -32,7 +33,7 @@ export async function tailAlerts(
     if (news.isNew(alert)) await output.print(formatLine(alert, output));
   };
 
-  await followChanges(context, client, {
+  const following = followChanges(context, client, {
     // The stream is open before the log is read, so that nothing falls between the two.
     async onOpen() {
       const [newest] = (await client.listAlerts({}, { limit: 1 })).alerts;
@@ -59,6 +60,12 @@ export async function tailAlerts(
     },
     onBreak: (why, pauseMs) => output.note(`${why}; trying again in ${pauseMs / 1_000} s`),
   });
+  try {
+    await following;
+  } catch (error) {
+    // What was written so far stays one document.
+    throw list !== undefined && error instanceof AppError ? await list.fail(error) : error;
+  }
   await list?.close();
 }
 

@@ -1,56 +1,63 @@
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { connectRelay, type RelayRun, readKeptSecret } from "../connect-relay.ts";
+import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import { readKeptSecret } from "../kept-secret.ts";
+import type { RelayClient } from "../relay-client.ts";
 import { checkHook } from "../setup/check-hook.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import type { DestinationOnWire } from "../wire.ts";
 import type { Finding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
-  const running = await checkRunning(run);
-  const isUp = running.some(({ check, verdict }) => check === "relay" && verdict === "ok");
-  return [...running, ...(isUp ? await checkAccess(run) : []), await checkPublicUrl(run, config)];
+  return [...(await checkClient(run)), await checkPublicUrl(run, config)];
 }
 
-async function checkRunning(run: RelayRun): Promise<Finding[]> {
-  const check = "relay";
+async function checkClient(run: RelayRun): Promise<Finding[]> {
   try {
     const { client } = await connectRelay(run);
-    if (await client.isReady()) return [{ check, verdict: "ok", detail: `running at ${client.url}, ready` }];
-    return [
-      {
-        check,
-        verdict: "problem",
-        detail: `running at ${client.url}, and not ready to take or deliver alerts`,
-        mend: "its log says why; most often the disk is full or cannot be written",
-      },
-    ];
+    const running = await checkRunning(client);
+    return running.verdict === "ok" ? [running, ...(await checkAccess(client))] : [running];
   } catch (error) {
-    return [toFinding(check, error)];
+    return [toFinding("relay", error)];
+  }
+}
+
+async function checkRunning(client: RelayClient): Promise<Finding> {
+  const check = "relay";
+  try {
+    if (await client.isReady()) return { check, verdict: "ok", detail: `running at ${client.url}, ready` };
+    return {
+      check,
+      verdict: "problem",
+      detail: `running at ${client.url}, and not ready to take or deliver alerts`,
+      mend: "its log says why; most often the disk is full or cannot be written",
+    };
+  } catch (error) {
+    return toFinding(check, error);
   }
 }
 
 /** Whether the admin token found here opens it, and what it says of its destinations. */
-async function checkAccess(run: RelayRun): Promise<Finding[]> {
+async function checkAccess(client: RelayClient): Promise<Finding[]> {
   const check = "admin token";
   try {
-    const { client } = await connectRelay(run);
     const destinations = await client.listDestinations();
     const unwell = destinations.filter(({ health }) => health !== "ok");
-    return [
-      { check, verdict: "ok", detail: "the relay takes it" },
-      ...unwell.map(
-        ({ name, health, reason, counts }): Finding => ({
-          check: `relay's view of ${name}`,
-          verdict: health === "degraded" ? "warning" : "problem",
-          detail: `${health}: ${reason}; ${(counts.queued ?? 0) + (counts.waiting ?? 0)} deliveries wait`,
-          mend: "see below what its probe says; the relay tries again by itself",
-        }),
-      ),
-    ];
+    return [{ check, verdict: "ok", detail: "the relay takes it" }, ...unwell.map(tellUnwell)];
   } catch (error) {
     return [toFinding(check, error)];
   }
+}
+
+function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  return {
+    check: `deliveries to ${name}`,
+    verdict: health === "degraded" ? "warning" : "problem",
+    detail: `${health}: ${reason}; ${waiting} wait`,
+    mend: "see below what the destination itself says; the relay tries again by itself",
+  };
 }
 
 /** From this machine, which is not always what the service sees. */

@@ -35,7 +35,7 @@ export async function readSubject(
   name: string,
   { contentType, at }: { contentType?: string; at: number },
 ): Promise<Subject> {
-  if (idPattern.test(name)) return readStored(run, name);
+  if (idPattern.test(name.toLowerCase())) return readStored(run, name.toLowerCase());
   const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at } as const;
   if (name === "-") return { ...fresh, body: await readStdin(run), contentType };
   const path = resolve(run.context.cwd, name);

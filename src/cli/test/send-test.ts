@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { formatOutcomes } from "../alerts/outcome-table.ts";
 import { hasReached, type Settling, waitUntilSettled } from "../alerts/settle.ts";
-import { connectRelay, type RelayConnection, type RelayRun, readKeptSecret } from "../connect-relay.ts";
+import { connectRelay, type RelayConnection, type RelayRun } from "../connect-relay.ts";
 
 export interface TestOptions {
   /** Destinations to wait for; absent: all that it goes to. */
@@ -21,7 +21,7 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   const { client } = connection;
   await requireKnown(connection, options.to);
   const startedAt = context.now();
-  const secret = await findHookSecret(run, connection);
+  const secret = await findHookSecret(connection);
   const id = await client.postToHook(secret, testBody(options.severity, startedAt), { "x-tocsin-test": "1" });
   const settling = await waitUntilSettled(run, client, id, {
     timeoutMs: options.timeout,
@@ -54,12 +54,12 @@ async function requireKnown({ client }: RelayConnection, names: string[] | undef
   });
 }
 
-async function findHookSecret({ context }: RelayRun, { loadConfig }: RelayConnection): Promise<Secret> {
-  const { webhookSecret, dataDir } = await loadConfig();
-  const found = webhookSecret ?? (await readKeptSecret(dataDir, "webhook-secret"))?.secret;
+async function findHookSecret({ loadConfig, findKeptSecret }: RelayConnection): Promise<Secret> {
+  const { webhookSecret } = await loadConfig();
+  const found = webhookSecret ?? (await findKeptSecret("webhook-secret"))?.secret;
   if (found !== undefined) return found;
   throw new AppError("config_invalid", "the hook's secret is not known here", {
-    hint: `set WEBHOOK_SECRET, or run this where the relay's DATA_DIR is (looked in ${dataDir}, from ${context.cwd})`,
+    hint: "set WEBHOOK_SECRET, or run this where the relay's DATA_DIR is",
   });
 }
 
