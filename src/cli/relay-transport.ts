@@ -10,7 +10,7 @@ export interface RelayTransportOptions {
   /** Where the relay listens, without a trailing slash. */
   url: string;
   /** Absent: only what is open can be asked, everything else throws `unauthorized`. */
-  token?: { secret: Secret /** Where it was found, for words. */; from: string };
+  token?: FoundSecret;
   /** Ends every call. */
   signal: AbortSignal;
   /** For one call, except the event stream. Default 10 s. Milliseconds. */
