@@ -57,11 +57,11 @@ export function FilterForm({ filters, destinations }: { filters: LogFilters; des
       <Choice name="severity" label="Severity" values={severities} chosen={written.severity} />
       <Choice name="state" label="State" values={stateFilters} chosen={written.state} />
       <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
-      <label class="more">
+      <label class="more wide-field">
         <span>From (UTC)</span>
         <input type="datetime-local" name="from" value={localPart(filters.read.from)} />
       </label>
-      <label class="more">
+      <label class="more wide-field">
         <span>To (UTC)</span>
         <input type="datetime-local" name="to" value={localPart(filters.read.to)} />
       </label>
