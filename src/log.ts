@@ -1,5 +1,6 @@
 import { type DestinationStream, destination, pino } from "pino";
 import type { Log } from "./core/log.ts";
+import { secretForms } from "./core/secret-forms.ts";
 
 export interface LogOptions {
   /** pino's levels, and `silent`. */
@@ -17,7 +18,7 @@ export interface LogOptions {
 export function createLog({ level, secrets, stream = destination({ fd: 2, sync: true }) }: LogOptions): Log {
   const hidden = secrets
     .filter((secret) => secret.length >= 6)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .flatMap(secretForms)
     .toSorted((a, b) => b.length - a.length);
   const guarded: DestinationStream = { write: (line) => stream.write(hide(line, hidden)) };
   const logger = pino(

@@ -1,3 +1,4 @@
+import { secretForms } from "../core/secret-forms.ts";
 import type { ConfigProblem } from "./config-error.ts";
 
 const secretVariables = [
@@ -12,6 +13,9 @@ const secretVariables = [
 /** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */
 const leastLength = 6;
 
+/** How `showValue` marks that it shows the beginning only. */
+const cut = "…";
+
 /**
  * The last look at what is told: a secret that was put into the wrong option must not be repeated by the complaint about
  * it. Every value that the file took from the environment counts as one.
@@ -21,14 +25,25 @@ export function maskSecrets(
   env: Readonly<Record<string, string | undefined>>,
   referencedValues: string[],
 ): ConfigProblem[] {
-  const secrets = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues]
+  const forms = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues]
     .filter((secret) => secret.length >= leastLength)
+    .flatMap(secretForms)
     .sort((a, b) => b.length - a.length);
-  const mask = (text: string): string =>
-    secrets.reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
+  const mask = (text: string): string => {
+    const masked = forms.reduce((rest, form) => rest.replaceAll(form, "***"), text);
+    return masked.includes(cut) ? forms.reduce(maskBeginning, masked) : masked;
+  };
   return problems.map((problem) => ({
     ...problem,
     message: mask(problem.message),
     ...(problem.instead === undefined ? {} : { instead: mask(problem.instead) }),
   }));
+}
+
+/** What is quoted may have been cut within the secret, which then is not found as a whole. */
+function maskBeginning(text: string, secret: string): string {
+  let masked = text;
+  for (let length = secret.length - 1; length >= leastLength; length -= 1)
+    masked = masked.replaceAll(`${secret.slice(0, length)}${cut}`, `***${cut}`);
+  return masked;
 }
