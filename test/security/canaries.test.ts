@@ -1,0 +1,310 @@
+import { setMaxListeners } from "node:events";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { expect, it, vi } from "vitest";
+import { buildProgram } from "../../src/cli/program.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { routeTable } from "../../src/web/route-table.ts";
+import { findCanaries } from "../support/canaries.ts";
+import { createTestContext, runTocsin } from "../support/cli.ts";
+import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { type CanaryWorld, canaries, createCanaryWorld, sendersCanaries } from "./canary-world.ts";
+
+const names = [...Object.values(canaries), ...Object.values(sendersCanaries)].map(({ name }) => name);
+
+/** Item 12 and P10, over the whole program: every secret option, every kind of success and failure, every place that tells. */
+it("shows no secret anywhere, whatever succeeds or fails, at the loudest log level", async () => {
+  const world = await createCanaryWorld();
+  expectEverySecretIsACanary(world);
+  const places = createPlaces();
+  const relay = await startRelayProcess(world.dataDir, { ...world.env, LOG_LEVEL: "trace" });
+
+  const id = await sendAlert(relay);
+  await waitForAttempts(relay, id, world.destinations.length);
+  await lookAtHttp(relay, id, places);
+  await lookAtCommands(world, relay, id, places);
+  lookAtFiles(world.dataDir, "while it runs", places);
+  expect(await relay.stop()).toBe(0);
+  lookAtFiles(world.dataDir, "after it has ended", places);
+  places.look("standard error of serve", relay.log());
+  expectOneJsonLineAnEvent(relay.log());
+
+  expect(places.found()).toEqual([]);
+  expect(places.count()).toBeGreaterThan(70);
+}, 180_000);
+
+it("repeats no secret of a configuration that is full of mistakes", async () => {
+  const { hook, admin, alertingKey, bot, mailPassword, signing, slack } = canaries;
+  const smtpUrl = `smtp://desk:${mailPassword.value}@mail.example`;
+  const cwd = makeTempFolder();
+  const env = {
+    PORT: admin.value,
+    PUBLIC_URL: "https://alerts.example",
+    WEBHOOK_SECRET: `${hook.value} `.repeat(2),
+    ADMIN_TOKEN: admin.value,
+    ALERTING_URL: alertingKey.value,
+    ALERTING_API_KEY: alertingKey.value,
+    TELEGRAM_BOT_TOKEN: `${bot.value}${bot.value}`,
+    // Long enough to be cut within the secret where it is quoted.
+    TELEGRAM_API_ROOT: `bot-api.desk.example:8081/bot${bot.value}${bot.value}`,
+    TELEGRAM_CHAT_IDS: bot.value,
+    SMTP_URL: smtpUrl,
+    EMAIL_FROM: smtpUrl,
+    EMAIL_TO: smtpUrl,
+    SIGNING: signing.value.replace("whsec_", ""),
+    SLACK: slack.value,
+    LOG_LEVEL: "trace",
+  };
+  writeFileSync(
+    join(cwd, "tocsin.yaml"),
+    `
+destinations:
+  hook: { type: webhook, url: "\${SLACK}", secret: "\${SIGNING}", headers: { "X Y": "\${SLACK}" }, timeZone: "\${SLACK}" }
+  slack: { type: slack, url: "\${SLACK}", allowInternal: ["\${SLACK}"] }
+  chat: { type: telegram, chatId: "\${TELEGRAM_BOT_TOKEN}", botToken: "\${TELEGRAM_BOT_TOKEN}", silent: "\${SLACK}" }
+  mail: { type: email, to: ["\${SMTP_URL}"], smtpUrl: "\${SMTP_URL}", from: "\${SMTP_URL}" }
+routes: [{ name: "\${SLACK}", to: ["\${SLACK}"], match: { severity: { matches: "(\${SLACK}" } } }]
+`,
+  );
+  for (const argv of [
+    ["check"],
+    ["check", "--json"],
+    ["serve"],
+    ["serve", "--json"],
+    ["status"],
+    ["explain", "x"],
+  ]) {
+    const run = await runTocsin(argv, { env, cwd });
+    expect(run.status).toBe(2);
+    expect(run.stderr + run.stdout).toContain("SMTP_URL");
+    expect(findCanaries(run.stderr + run.stdout, names)).toEqual([]);
+  }
+});
+
+it("notices a secret in any of its forms", () => {
+  const { value } = canaries.mailPassword;
+  for (const text of [
+    value,
+    encodeURIComponent(value),
+    JSON.stringify(value),
+    Buffer.from(`\0desk\0${value}`).toString("base64"),
+    Buffer.from(`x${value}`).toString("base64url"),
+    Buffer.from(value).toString("hex"),
+  ]) {
+    expect(findCanaries(`before ${text} after`, names)).toEqual(["mailPassword"]);
+  }
+  expect(findCanaries(canaries.signing.value, names)).toEqual(["signing"]);
+  expect(findCanaries("nothing of the kind", names)).toEqual([]);
+});
+
+/** A new secret option without a canary makes this test fail, so that it is not forgotten. */
+function expectEverySecretIsACanary({ env, dataDir }: CanaryWorld): void {
+  const config = loadConfig({ env, cwd: dataDir });
+  const secrets = {
+    webhookSecret: new Secret(canaries.hook.value),
+    adminToken: new Secret(canaries.admin.value),
+  };
+  const unmarked = secretTextsOf(config, secrets).filter((text) => findCanaries(text, names).length === 0);
+  expect(unmarked).toEqual([]);
+  const shown = Object.values(canaries).flatMap(({ name }) =>
+    Object.values(env).some((value) => findCanaries(value, [name]).length > 0) ? [] : [name],
+  );
+  expect(shown).toEqual([]);
+}
+
+interface Places {
+  look(place: string, content: string | Uint8Array): void;
+  found(): string[];
+  count(): number;
+}
+
+function createPlaces(): Places {
+  const found: string[] = [];
+  let count = 0;
+  return {
+    look(place, content) {
+      count += 1;
+      for (const name of findCanaries(content, names))
+        found.push(`${name} in ${place}: ${excerptOf(content, name)}`);
+    },
+    found: () => found,
+    count: () => count,
+  };
+}
+
+function excerptOf(content: string | Uint8Array, name: string): string {
+  const text = Buffer.from(content).toString("latin1");
+  const at = Math.max(0, text.indexOf(`CANARY${name}`));
+  return text.slice(Math.max(0, at - 100), at + 60);
+}
+
+/** With what a careless sender and its proxies put into headers. */
+async function sendAlert(relay: RelayProcess): Promise<string> {
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "x-original-uri": `/hooks/${canaries.hook.value}?a=b`,
+    referer: `https://alerts.example/hooks/${canaries.hook.value}`,
+  };
+  for (const [header, { value }] of Object.entries(sendersCanaries)) headers[header] = value;
+  const response = await fetch(`${relay.url}/hooks/${canaries.hook.value}`, {
+    method: "POST",
+    body: JSON.stringify({ title: "TVL of GHO fell", severity: "critical", token: "GHO" }),
+    headers,
+  });
+  expect(response.status).toBe(202);
+  return ((await response.json()) as { data: { id: string } }).data.id;
+}
+
+const asAdmin = { authorization: `Bearer ${canaries.admin.value}` };
+
+interface Delivered {
+  data: { deliveries: { destination: string; state: string; attempts: { outcome: string }[] }[] };
+}
+
+/** Until each has had an attempt; what is rejected for its rendering has a second one. */
+async function waitForAttempts(relay: RelayProcess, id: string, count: number): Promise<void> {
+  const { data } = await waitUntil(
+    async () =>
+      (await (await fetch(`${relay.url}/api/alerts/${id}`, { headers: asAdmin })).json()) as Delivered,
+    ({ data }) =>
+      data.deliveries.length === count &&
+      data.deliveries.every(({ attempts, state }) => attempts.length > 0 && state !== "sending"),
+    { what: "an attempt at every destination", limitMs: 60_000 },
+  );
+  const outcomes = new Set(data.deliveries.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome)));
+  expect([...outcomes].sort()).toEqual(["ambiguous", "rejected", "retry", "sent"]);
+}
+
+/** Every route of the table that reads, as an administrator, as a logged-in reader and as a stranger. */
+async function lookAtHttp(relay: RelayProcess, id: string, places: Places): Promise<void> {
+  const login = await fetch(`${relay.url}/login`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { origin: relay.url },
+    body: new URLSearchParams({ token: canaries.admin.value }),
+  });
+  expect(login.status).toBe(303);
+  const cookie = login.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+  places.look("the login's headers", JSON.stringify([...login.headers]));
+  const paths = Object.keys(routeTable)
+    .filter((route) => route.startsWith("GET ") && route !== "GET /api/stream")
+    .map((route) => route.slice("GET ".length).replace("/:id", `/${id}`).replace("/:file", "/none"));
+  const readers: Record<string, Record<string, string>> = {
+    administrator: asAdmin,
+    reader: { cookie },
+    stranger: {},
+  };
+  for (const path of [...paths, "/?q=GHO", "/?state=failed", "/no-such-page", `/api/alerts/none`]) {
+    for (const [who, headers] of Object.entries(readers)) {
+      const response = await fetch(`${relay.url}${path}`, {
+        headers,
+        redirect: "manual",
+      });
+      const shown = `${JSON.stringify([...response.headers])}\n${await response.text()}`;
+      places.look(`GET ${path} as ${who} (${response.status})`, shown);
+    }
+  }
+  const stream = await fetch(`${relay.url}/api/stream`, { headers: { ...asAdmin, "last-event-id": "0" } });
+  const reader = stream.body?.getReader();
+  places.look("the first events of the stream", (await reader?.read())?.value ?? "");
+  await reader?.cancel();
+}
+
+/** One line for each command; those of `notTried` serve, wait for ever, or need no secret. */
+function commandLines(id: string, dataDir: string): string[][] {
+  const mute = ["mutes", "add", "--match", "token=USDC", "--for", "1h", "--reason", "test"];
+  const pool = "0x0000000000000000000000000000000000000001";
+  const lines: string[][] = [
+    ["check"],
+    ["status"],
+    ["doctor"],
+    ["explain", id],
+    ["backtest", "--config", join(dataDir, "tocsin.yaml")],
+    ["alerts", "list"],
+    ["alerts", "show", id],
+    ["alerts", "export", "--format", "ndjson"],
+    ["alerts", "export", "--format", "csv"],
+    ["alerts", "resend", id, "--to", "slack-takes"],
+    ["test", "--timeout", "100ms"],
+    mute,
+    ["mutes", "list"],
+    ["mutes", "remove", "none"],
+    ["backup", join(dataDir, "backup.db")],
+    ["setup", "--yes"],
+    ["setup", "--restore"],
+    ["upstream", "account"],
+    ["upstream", "outputs"],
+    ["upstream", "metrics", "--chain", "eth"],
+    ["upstream", "history", "key"],
+    ["upstream", "tokens", "--chain", "eth"],
+    ["upstream", "users"],
+    ["upstream", "subscriptions"],
+    ["upstream", "pool", pool, "--chain", "eth"],
+    ["upstream", "ticker", "ETH/USD"],
+    ["upstream", "equities", "symbols"],
+    ["upstream", "equities", "price", "AAPL,USD"],
+    ["upstream", "assets", "add", "tether", "--no-wait"],
+  ];
+  expect(lines.map((words) => commandOf(words)).filter((name) => name === undefined)).toEqual([]);
+  const tried = new Set([...lines.map((words) => commandOf(words)), ...notTried]);
+  expect(leafCommands().filter((name) => !tried.has(name))).toEqual([]);
+  return lines;
+}
+
+const notTried = ["serve", "sandbox", "demo", "alerts tail"];
+
+function leafCommands(): string[] {
+  const leaves = (command: Command, path: string[]): string[] =>
+    command.commands.length === 0
+      ? [path.join(" ")]
+      : command.commands.flatMap((child) => leaves(child, [...path, child.name()]));
+  return leaves(buildProgram(createTestContext().context), []);
+}
+
+function commandOf(words: string[]): string | undefined {
+  return leafCommands().find((name) => words.join(" ").startsWith(name));
+}
+
+/** Each once for people and once for machines; what it writes past its own outputs counts as well. */
+async function lookAtCommands(
+  world: CanaryWorld,
+  relay: RelayProcess,
+  id: string,
+  places: Places,
+): Promise<void> {
+  const env = { ...world.env, PORT: new URL(relay.url).port, DATA_DIR: world.dataDir, LOG_LEVEL: "trace" };
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  const strays = [vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
+  const forms = commandLines(id, world.dataDir).flatMap((argv) => [argv, [...argv, "--json"]]);
+  // All at once: one of them waits for servers that do not answer.
+  await Promise.all(
+    forms.map(async (argv) => {
+      const { stdout, stderr } = await runTocsin(argv, { env, cwd: world.dataDir, signal });
+      expect(stdout + stderr).not.toBe("");
+      places.look(`tocsin ${argv.join(" ")}`, `${stdout}\n${stderr}`);
+    }),
+  );
+  const written = strays.flatMap(({ mock }) => mock.calls.map(([chunk]) => String(chunk)));
+  vi.restoreAllMocks();
+  places.look("what commands have written by themselves", written.join("\n"));
+}
+
+function lookAtFiles(folder: string, when: string, places: Places): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const path = join(folder, name);
+    if (statSync(path).isFile()) places.look(`${name} ${when}`, readFileSync(path));
+  }
+}
+
+/** Item 13, under texts of vendors that hold line breaks and control characters. */
+function expectOneJsonLineAnEvent(log: string): void {
+  for (const line of log.trimEnd().split("\n")) {
+    expect(JSON.parse(line)).toMatchObject({ level: expect.any(String), event: expect.any(String) });
+    expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+  }
+}

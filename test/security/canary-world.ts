@@ -1,0 +1,213 @@
+import { writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { type Canary, makeCanary } from "../support/canaries.ts";
+import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import {
+  type Behaviour,
+  createHttpVendor,
+  echo,
+  json,
+  text,
+  type VendorAnswer,
+  type VendorRequest,
+} from "../support/vendors/http-vendor.ts";
+
+/** Every option that holds a secret, each with a canary. What follows the name are characters that change their look. */
+export const canaries = {
+  hook: makeCanary("hook"),
+  admin: makeCanary("admin", `"\\<&%+/=`),
+  alertingKey: makeCanary("alertingKey", `"\\<&+/=`),
+  pricingKey: makeCanary("pricingKey", `"\\<&+/=`),
+  bot: makeCanary("bot", "_-"),
+  mailPassword: makeCanary("mailPassword", `"\\<&@:/?#%+ü €`),
+  signing: { name: "signing", value: `whsec_${Buffer.from("CANARYsigningq7Zk3Vx9!!!").toString("base64")}` },
+  bearer: makeCanary("bearer", `"\\<&%+/=`),
+  apiHeader: makeCanary("apiHeader", `'"<&`),
+  plainHeader: makeCanary("plainHeader"),
+  urlPath: makeCanary("urlPath", "%20%3C"),
+  urlQuery: makeCanary("urlQuery", "&b=%22"),
+  slack: makeCanary("slack"),
+  discord: makeCanary("discord"),
+  ntfyToken: makeCanary("ntfyToken"),
+  appriseUser: makeCanary("appriseUser"),
+  applicationUrl: makeCanary("applicationUrl", "%22"),
+} satisfies Record<string, Canary>;
+
+/** Secrets that the sender of an alert puts into its headers. */
+export const sendersCanaries = {
+  authorization: makeCanary("sendersBearer"),
+  cookie: makeCanary("sendersCookie"),
+  "x-api-key": makeCanary("sendersKey"),
+} satisfies Record<string, Canary>;
+
+type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "telegram";
+const httpKinds: readonly HttpKind[] = ["webhook", "slack", "discord", "ntfy", "apprise", "telegram"];
+
+/** What the other side makes of a message: success, and every failure that may bring a secret back. */
+const behaviours: Record<string, Behaviour> = {
+  takes: { kind: "answer", answer: takeEverything },
+  refuses: { kind: "answer", answer: echo(401) },
+  rejects: { kind: "answer", answer: echo(400) },
+  fails: { kind: "answer", answer: echo(500) },
+  limits: {
+    kind: "answer",
+    answer: (request) => ({ ...echo(429)(request), headers: { "retry-after": "600" } }),
+  },
+  redirects: { kind: "answer", answer: redirectElsewhere },
+  accepts: { kind: "answer", answer: echo(200) },
+  hangs: { kind: "take_then_hang" },
+  resets: { kind: "take_then_reset" },
+  babbles: { kind: "garbage" },
+};
+
+export interface CanaryWorld {
+  dataDir: string;
+  env: Record<string, string>;
+  /** Of the destinations in the configuration. */
+  destinations: string[];
+}
+
+/** A destination of each kind for each behaviour, so that one alert provokes everything at once. */
+export async function createCanaryWorld(): Promise<CanaryWorld> {
+  const dataDir = makeTempFolder();
+  const origins: Record<string, string> = { isAbsent: `http://127.0.0.1:${await findClosedPort()}` };
+  for (const [name, behaviour] of Object.entries(behaviours)) {
+    const vendor = await createHttpVendor(takeEverything);
+    vendor.behave(behaviour);
+    onTestFinished(() => vendor.close());
+    origins[name] = vendor.origin;
+  }
+  // TLS is spoken to a server that speaks none.
+  origins.speaksPlainly = String(origins.takes).replace("http:", "https:");
+
+  const env: Record<string, string> = {
+    WEBHOOK_SECRET: canaries.hook.value,
+    ADMIN_TOKEN: canaries.admin.value,
+    ALERTING_URL: String(origins.rejects),
+    ALERTING_API_KEY: canaries.alertingKey.value,
+    PRICING_URL: String(origins.rejects),
+    PRICING_API_KEY: canaries.pricingKey.value,
+    PUBLIC_URL: "http://127.0.0.1:9",
+    SIGNING: canaries.signing.value,
+    BEARER: canaries.bearer.value,
+    API_HEADER: canaries.apiHeader.value,
+    PLAIN_HEADER: canaries.plainHeader.value,
+    NTFY_TOKEN: canaries.ntfyToken.value,
+    APPRISE_URL: `mailto://${canaries.appriseUser.value}:${canaries.applicationUrl.value}@mail.example`,
+  };
+  const lines: string[] = [];
+  let bots = 7_700_000;
+  for (const [behaviour, origin] of Object.entries(origins)) {
+    for (const kind of httpKinds) {
+      const variable = `${kind}_${behaviour}`.toUpperCase();
+      bots += 1;
+      env[variable] = secretTextFor(kind, origin, bots);
+      lines.push(`  ${kind}-${behaviour}: { ${optionsFor(kind, origin, variable)} }`);
+    }
+  }
+  for (const [behaviour, url] of Object.entries(await createMailServers())) {
+    const variable = `SMTP_${behaviour}`.toUpperCase();
+    env[variable] = url;
+    lines.push(
+      `  email-${behaviour}: { type: email, to: [risk@desk.example], from: alerts@tocsin.example, smtpUrl: "\${${variable}}" }`,
+    );
+  }
+  const configFile = join(dataDir, "tocsin.yaml");
+  writeFileSync(
+    configFile,
+    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\n`,
+  );
+  env.TOCSIN_CONFIG = configFile;
+  const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");
+  return { dataDir, env, destinations };
+}
+
+function secretTextFor(kind: HttpKind, origin: string, botId: number): string {
+  const { host } = new URL(origin);
+  const [scheme] = origin.split("//", 1);
+  switch (kind) {
+    case "webhook":
+      return `${scheme}//${host}/${canaries.urlPath.value}?a=${canaries.urlQuery.value}`;
+    case "slack":
+      return `${origin}/services/T0/B0/${canaries.slack.value}`;
+    case "discord":
+      return `${origin}/api/webhooks/9007199254740993/${canaries.discord.value}`;
+    case "telegram":
+      return `${botId}:${canaries.bot.value}`;
+    case "ntfy":
+    case "apprise":
+      return "unused";
+  }
+}
+
+function optionsFor(kind: HttpKind, origin: string, variable: string): string {
+  const internal = `allowInternal: ["127.0.0.1"]`;
+  const reference = `"\${${variable}}"`;
+  switch (kind) {
+    case "webhook":
+      return `type: webhook, url: ${reference}, secret: "\${SIGNING}", headers: { Authorization: "Bearer \${BEARER}", X-Api-Key: "\${API_HEADER}", X-Desk: "\${PLAIN_HEADER}" }, ${internal}`;
+    case "slack":
+    case "discord":
+      return `type: ${kind}, url: ${reference}, ${internal}`;
+    case "ntfy":
+      return `type: ntfy, server: "${origin}", topic: alerts, token: "\${NTFY_TOKEN}", ${internal}`;
+    case "apprise":
+      return `type: apprise, server: "${origin}", urls: ["\${APPRISE_URL}"], ${internal}`;
+    case "telegram":
+      return `type: telegram, chatId: "-1001700000001", botToken: ${reference}, apiRoot: "${origin}"`;
+  }
+}
+
+/** What each vendor says when it has taken a message. */
+function takeEverything({ path }: VendorRequest): VendorAnswer {
+  if (path.startsWith("/services/")) return text(200, "ok");
+  if (path.startsWith("/bot"))
+    return json(200, { ok: true, result: { message_id: 1, date: 1, chat: { id: -1 } } });
+  return json(200, { id: "700000000000000000" });
+}
+
+function redirectElsewhere({ path }: VendorRequest): VendorAnswer {
+  return { status: 307, headers: { location: `https://elsewhere.example${path}` } };
+}
+
+/** A provider that takes mails, and two that repeat the login in their refusals. */
+async function createMailServers(): Promise<Record<string, string>> {
+  const user = "desk";
+  const password = canaries.mailPassword.value;
+  const login = `${user}:${encodeURIComponent(password)}`;
+  const echoed = `${password} ${base64(`\0${user}\0${password}`)} ${base64(password)}`.replace(/[\r\n]/g, "");
+  const mailbox = await createMailboxStandIn({ now: Date.now, user, password });
+  const deaf = await createScriptedSmtpServer({ script: { auth: `535 5.7.8 not you: ${echoed}` } });
+  const picky = await createScriptedSmtpServer({ script: { dot: `554 5.6.0 not this, ${echoed}` } });
+  const broken = await createScriptedSmtpServer({ script: { mail: `450 4.3.0 later, ${echoed}` } });
+  onTestFinished(async () => {
+    await Promise.all([mailbox.close(), deaf.close(), picky.close(), broken.close()]);
+  });
+  const urlOf = (port: number) => `smtp://${login}@127.0.0.1:${port}?allowInsecureAuth=true`;
+  return {
+    takes: urlOf(mailbox.smtpPort),
+    refuses: urlOf(deaf.port),
+    rejects: urlOf(picky.port),
+    fails: urlOf(broken.port),
+    isAbsent: urlOf(await findClosedPort()),
+    insists: `smtp://${login}@127.0.0.1:${mailbox.smtpPort}`,
+    speaksPlainly: `smtps://${login}@127.0.0.1:${mailbox.smtpPort}`,
+  };
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64");
+}
+
+async function findClosedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

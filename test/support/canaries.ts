@@ -1,0 +1,35 @@
+/**
+ * Secrets that occur nowhere by chance, each with the characters that its place allows and that change their look in JSON,
+ * HTML and addresses. The name is in the value, so that a failing test says whose secret got out.
+ */
+export interface Canary {
+  name: string;
+  /** As the configuration has it. */
+  value: string;
+}
+
+/** `odd` goes behind the part that is looked for. */
+export function makeCanary(name: string, odd = ""): Canary {
+  return { name, value: `${coreOf(name)}${odd}` };
+}
+
+function coreOf(name: string): string {
+  return `CANARY${name}q7Zk3Vx9`;
+}
+
+/** The names of the canaries that show in these bytes: plain, in base64 at any offset, or in hexadecimal. */
+export function findCanaries(bytes: Uint8Array | string, names: readonly string[]): string[] {
+  const text = typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("latin1");
+  return names.filter((name) => formsOf(coreOf(name)).some((form) => text.includes(form)));
+}
+
+function formsOf(core: string): string[] {
+  const bytes = Buffer.from(core);
+  const base64 = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset, "x"), bytes]).toString("base64");
+    // The first and the last group also hold bits of the neighbours.
+    return text.slice(offset === 0 ? 0 : 4, -4);
+  });
+  const hex = bytes.toString("hex");
+  return [core, core.toLowerCase(), core.toUpperCase(), ...base64, hex, hex.toUpperCase()];
+}
