@@ -1,0 +1,126 @@
+import { readdirSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readText, root } from "./documents.ts";
+
+interface Import {
+  /** `store/lock.ts` */
+  file: string;
+  /** `store`, or `app.ts` for a file of `src/` itself. */
+  room: string;
+  /** A path within `src/` or a package's name. */
+  target: string;
+  isOwn: boolean;
+}
+
+const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter((name) =>
+  /\.tsx?$/.test(name),
+);
+
+function importsOf(file: string, source: string): Import[] {
+  const specifiers =
+    /^(?:import(?: type)? [\w*{][^;"]*? from |import |export(?: type)? [*{][^;"]*? from )"([^"]+)"|\bimport\("([^"]+)"\)/gm;
+  return [...source.matchAll(specifiers)].map(([, fixed, lazy]) => {
+    const specifier = fixed ?? lazy ?? "";
+    const isOwn = specifier.startsWith(".");
+    const target = isOwn ? normalize(join(dirname(file), specifier)) : packageOf(specifier);
+    return { file, room: roomOf(file), target, isOwn };
+  });
+}
+
+function roomOf(path: string): string {
+  return path.split("/", 1)[0] ?? path;
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+const imports = files.flatMap((file) => importsOf(file, readText(`src/${file}`)));
+const rooms = [...new Set(files.map(roomOf))].filter((room) => !room.endsWith(".ts"));
+const innerRooms = rooms.filter((room) => room !== "core" && room !== "cli");
+
+test("the search finds imports of each form", () => {
+  const source =
+    'import { a } from "../core/a.ts";\nimport "./b.ts";\nexport type { C } from "zod/v4";\nvoid import("grammy");';
+  expect(importsOf("store/x.ts", source).map(({ target }) => target)).toEqual([
+    "core/a.ts",
+    "store/b.ts",
+    "zod",
+    "grammy",
+  ]);
+  expect(imports.length).toBeGreaterThan(500);
+});
+
+describe("the direction of imports", () => {
+  test.each(innerRooms)("%s imports itself and core", (room) => {
+    const strangers = imports.filter(
+      ({ room: from, target, isOwn }) => from === room && isOwn && ![room, "core"].includes(roomOf(target)),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("core imports nothing but itself and Node", () => {
+    const strangers = imports.filter(
+      ({ room, target, isOwn }) =>
+        room === "core" && (isOwn ? roomOf(target) !== "core" : !target.startsWith("node:")),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("nothing but the commands imports the composition root, and nothing but main the commands", () => {
+    const importersOf = (wanted: (target: string) => boolean) => [
+      ...new Set(imports.filter(({ target, isOwn }) => isOwn && wanted(target)).map(({ room }) => room)),
+    ];
+    expect(importersOf((target) => target === "app.ts")).toEqual(["cli"]);
+    expect(importersOf((target) => roomOf(target) === "cli").sort()).toEqual(["cli", "main.ts"]);
+  });
+
+  test("modules of Node are named with node:", () => {
+    expect(imports.filter(({ target, isOwn }) => !isOwn && builtinModules.includes(target))).toEqual([]);
+  });
+});
+
+describe("one home for each library", () => {
+  test.each([
+    ["better-sqlite3", "store/"],
+    ["grammy", "channels/telegram/"],
+    ["nodemailer", "channels/email/"],
+    ["undici", "channels/"],
+    ["pino", "log.ts"],
+    ["prom-client", "operations/"],
+    ["yaml", "config/"],
+    ["commander", "cli/"],
+  ])("%s is imported in %s alone", (library, home) => {
+    const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
+    expect(importers.length).toBeGreaterThan(0);
+    expect(importers.filter((file) => !file.startsWith(home))).toEqual([]);
+  });
+
+  test("the stand-ins' libraries stay with the stand-ins", () => {
+    const importers = imports.filter(({ target }) => ["smtp-server", "postal-mime"].includes(target));
+    expect(importers.filter(({ room }) => room !== "sandbox")).toEqual([]);
+  });
+});
+
+test("the process's environment is read in one place", () => {
+  const withoutComments = (source: string) => source.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+  const readers = files.filter((file) => /process\.env\b/.test(withoutComments(readText(`src/${file}`))));
+  expect(readers).toEqual(["cli/process-context.ts"]);
+});
+
+test("docs/architecture.md names every room, and only files that exist", () => {
+  const page = readText("docs/architecture.md");
+  const named = [...page.matchAll(/`([\w-]+)\/`/g)].map(([, room = ""]) => room);
+  expect(rooms.filter((room) => !named.includes(room))).toEqual([]);
+  const paths = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path = ""]) => path);
+  const known = (path: string) =>
+    files.includes(path) ||
+    files.includes(`core/${path}`) ||
+    readdirSync(root).includes(path.split("/")[0] ?? "");
+  expect(paths.filter((path) => !known(path))).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { codeBlocks, readText, root, tableRows } from "./documents.ts";
+
+/** What the configuration asks the environment for, whatever it finds there. */
+function askedByConfig(): Set<string> {
+  const asked = new Set<string>();
+  const env = new Proxy<Record<string, string | undefined>>(
+    {},
+    {
+      get: (_target, name) => {
+        asked.add(String(name));
+        return undefined;
+      },
+    },
+  );
+  loadConfig({ env, cwd: root, readFile: () => undefined });
+  return asked;
+}
+
+/** What any other file of the program or its scripts reads by name. */
+function askedBySource(): Set<string> {
+  const names = new Set<string>();
+  for (const folder of ["src", "scripts"]) {
+    for (const file of readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })) {
+      if (!/\.(ts|tsx|mjs)$/.test(file)) continue;
+      const source = readText(`${folder}/${file}`);
+      for (const [, name] of source.matchAll(/\benv\.([A-Z][A-Z0-9_]+)/g)) names.add(name as string);
+      for (const [, list = ""] of source.matchAll(/const \{([^}]*)\} = (?:context|process)\.env/g))
+        for (const [name] of list.matchAll(/[A-Z][A-Z0-9_]+/g)) names.add(name);
+    }
+  }
+  return names;
+}
+
+const asked = new Set([...askedByConfig(), ...askedBySource()]);
+const documented = tableRows(readText("README.md"), "variable").flatMap(([cell = ""]) =>
+  [...cell.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name),
+);
+
+test("the search finds what the program reads", () => {
+  expect([...asked]).toEqual(
+    expect.arrayContaining(["PORT", "TOCSIN_CONFIG", "SANDBOX_BOT_TOKEN", "NO_COLOR"]),
+  );
+});
+
+test("every environment variable that is read stands in the README's table", () => {
+  expect([...asked].filter((name) => !documented.includes(name))).toEqual([]);
+});
+
+test("every environment variable of the README's table is read", () => {
+  expect(documented.filter((name) => !asked.has(name))).toEqual([]);
+});
+
+test("every variable of .env.example is one", () => {
+  const named = [...readText(".env.example").matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(
+    ([, name]) => name,
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => name === undefined || !asked.has(name))).toEqual([]);
+});
+
+test("the README's example of an environment makes two chats and a mailbox", () => {
+  const example =
+    codeBlocks(readText("README.md"), "sh").find((text) => text.startsWith("PUBLIC_URL=")) ?? "";
+  const filled = example.replace("123456:...", "123456:abcdefghijklmnopqrstuvwxyz").replaceAll("...", "key");
+  const env = Object.fromEntries(
+    filled
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/=(.*)/).slice(0, 2)),
+  );
+  const { rules, warnings } = loadConfig({ env, cwd: root, readFile: () => undefined });
+  expect(rules.destinations.map(({ name }) => name)).toEqual([
+    "telegram:-1001234567890",
+    "telegram:-1009876543210",
+    "email",
+  ]);
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { formatMetrics } from "../../src/operations/metrics.ts";
+import { routeTable } from "../../src/web/route-table.ts";
+import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
+
+const shipped = [
+  ...documentPaths,
+  "Dockerfile",
+  "fly.toml",
+  ".env.example",
+  "tocsin.example.yaml",
+  "deploy/container.sh",
+  "deploy/tocsin.service",
+  "deploy/Caddyfile",
+];
+
+/** Heading → anchor, as GitHub makes it. */
+function anchorsOf(markdown: string): string[] {
+  const prose = markdown.replace(/^ *```[\s\S]*?^ *```$/gm, "");
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function brokenLinks(path: string): string[] {
+  const links = [...readText(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  return links.filter((link) => {
+    if (/^https?:/.test(link)) return false;
+    const [file = "", anchor] = link.split("#");
+    const target = file === "" ? path : normalize(join(dirname(path), file));
+    if (!existsSync(`${root}${target}`)) return true;
+    return anchor !== undefined && !anchorsOf(readText(target)).includes(anchor);
+  });
+}
+
+test.each(documentPaths)("every relative link of %s leads somewhere", (path) => {
+  expect(brokenLinks(path)).toEqual([]);
+});
+
+test("the README's pictures are PNG files that load fast", () => {
+  const pictures = [...readText("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(
+    ([, path = ""]) => path,
+  );
+  expect(pictures.length).toBeGreaterThan(0);
+  for (const path of pictures) {
+    expect(readFileSync(`${root}${path}`).subarray(1, 4).toString("latin1")).toBe("PNG");
+    expect(statSync(`${root}${path}`).size).toBeLessThan(100_000);
+  }
+});
+
+test.each(shipped)("%s names no folder of somebody's machine and no package registry", (path) => {
+  expect(readText(path)).not.toMatch(/\/(?:wor[k]|root|Users)\/|registry\.\w+|\.npmjs\./);
+});
+
+describe("what the documents say of HTTP", () => {
+  const documented = tableRows(readText("README.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
+
+  test("is there", () => {
+    const known = [...Object.keys(routeTable), "POST /hooks/<secret>"];
+    expect(documented.filter((request) => !known.includes(request))).toEqual([]);
+  });
+
+  test("leaves out nothing that a script could use", () => {
+    const forScripts = Object.keys(routeTable).filter((route) =>
+      /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route),
+    );
+    expect(forScripts.filter((route) => !documented.includes(route))).toEqual([]);
+  });
+
+  test("names every metric, and no other", async () => {
+    const text = await formatMetrics({
+      door: { accepted: 1 },
+      store: { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 },
+      destinations: [],
+      now: 0,
+    });
+    const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();
+    const named = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) =>
+      codeSpans(cell),
+    );
+    expect(named.sort()).toEqual(exposed);
+  });
+});
