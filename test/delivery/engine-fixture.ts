@@ -135,12 +135,15 @@ export interface EngineFixture {
   newId: NewId;
   /** Methods of the store that the engine finds out of order. */
   failing: Set<keyof Store>;
+  /** How often the engine has called each method of the store. */
+  storeCalls: Map<keyof Store, number>;
 }
 
 /** The store as the engine has it while the disk is full, or worse. */
-function withFaults(store: Store, failing: Set<keyof Store>): Store {
+function withFaults(store: Store, failing: Set<keyof Store>, calls: Map<keyof Store, number>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
+      calls.set(name, (calls.get(name) ?? 0) + 1);
       if (!failing.has(name)) return target[name];
       return async () => {
         throw new AppError("store_unavailable", "The disk that holds the database is full.");
@@ -168,9 +171,10 @@ export async function startFixture(
     channels[destination.name] = createScriptedChannel(destination.type, clock);
 
   const failing = new Set<keyof Store>();
+  const storeCalls = new Map<keyof Store, number>();
   const start = () =>
     startEngine({
-      store: withFaults(store, failing),
+      store: withFaults(store, failing, storeCalls),
       outlets: destinations.map((destination) => ({
         destination,
         channel: channels[destination.name] as ScriptedChannel,
@@ -191,6 +195,7 @@ export async function startFixture(
     channels,
     newId,
     failing,
+    storeCalls,
     engine: await start(),
     async accept(
       facts = {},

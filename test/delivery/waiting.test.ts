@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { channelOf, mailTo, startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
-import { hour, minute, refused, second, unauthorized } from "./outcomes.ts";
+import { flood, hour, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 describe("time", () => {
   it("asks a mail account that was paused with a mailbox, and goes on when it is accepted", async () => {
@@ -73,5 +73,22 @@ describe("time", () => {
     await fixture.accept();
     await fixture.clock.advance(999);
     expect(channelOf(fixture, "hook").calls).toHaveLength(before + 1);
+  });
+
+  it.each([
+    ["a chat that is asked to wait", () => flood(10 * minute)],
+    ["a dead chat", () => kicked],
+    ["a paused bot", () => unauthorized],
+  ])("does not have the queue read again for each alert: %s", async (_name, answer) => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    channelOf(fixture, "chat").script.push(answer());
+    await fixture.accept();
+    await fixture.clock.advance(3 * second);
+    fixture.storeCalls.clear();
+    for (let alert = 0; alert < 50; alert += 1) {
+      await fixture.accept();
+      await fixture.clock.advance(40);
+    }
+    expect(fixture.storeCalls.get("listDue") ?? 0).toBeLessThanOrEqual(3);
   });
 });

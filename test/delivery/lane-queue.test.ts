@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { DueDelivery } from "../../src/core/store.ts";
+import { createLaneQueue } from "../../src/delivery/lane-queue.ts";
+import { dueDelivery, now } from "./due-delivery.ts";
+import { telegramTo } from "./engine-fixture.ts";
+import { hour, minute } from "./outcomes.ts";
+
+const open = { isRecovering: false, isOpen: true };
+
+function queueOf(due: DueDelivery[]) {
+  const ended: { seqs: number[]; state: string; reason: string }[] = [];
+  const asked: { until: number; limit: number }[] = [];
+  const queue = createLaneQueue({
+    store: {
+      async listDue(_destination, until, limit) {
+        asked.push({ until, limit });
+        return due.filter(({ dueAt }) => dueAt <= until).slice(0, limit);
+      },
+      nextDueAt: async () => undefined,
+      async finishDeliveries(seqs, next) {
+        ended.push({ seqs, ...next });
+      },
+    },
+    destination: telegramTo("chat"),
+    fallbacks: { callsFor: () => [], called: () => {} },
+    settings: defaultDeliverySettings(),
+    log: silentLog,
+  });
+  return { queue, ended, asked };
+}
+
+describe("the queue of a destination", () => {
+  it("gives no more than one message can account for, and says from where on some are missing", async () => {
+    const many = Array.from({ length: 500 }, (_, index) =>
+      dueDelivery(index + 1, { dueAt: now - 500 + index }),
+    );
+    const { due, cutAt } = await queueOf(many).queue.list(open, now);
+    expect(due).toHaveLength(400);
+    expect(cutAt).toBe(now - 100);
+    const whole = await queueOf(many.slice(0, 400)).queue.list(open, now);
+    expect(whole.due).toHaveLength(400);
+    expect(whole.cutAt).toBeUndefined();
+  });
+
+  it("looks ahead after an outage, but keeps the time of repeats and of quiet hours", async () => {
+    const later = { state: "waiting" as const, dueAt: now + 10 * minute };
+    const { queue } = queueOf([
+      dueDelivery(1),
+      dueDelivery(2, later),
+      dueDelivery(3, { ...later, ambiguous: 1 }),
+      dueDelivery(4, { ...later, state: "held" }),
+      dueDelivery(5, { ...later, dueAt: now + hour }),
+    ]);
+    const listed = await queue.list({ isRecovering: true, isOpen: true }, now);
+    expect(listed.due.map(({ seq }) => seq)).toEqual([1, 2]);
+    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([1]);
+  });
+
+  it("ends what is too old, says why, and leaves what was held by quiet hours", async () => {
+    const old = { createdAt: now - 25 * hour };
+    const { queue, ended } = queueOf([
+      dueDelivery(1, { ...old, attempts: 9, lastDetail: "nobody listens" }),
+      dueDelivery(2, { ...old, attempts: 9, lastDetail: "nobody listens" }),
+      dueDelivery(3, { ...old, attempts: 1 }),
+      dueDelivery(4, { ...old, state: "held", attempts: 1 }),
+      dueDelivery(5, { attempts: 1 }),
+    ]);
+    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([4, 5]);
+    expect(ended).toEqual([
+      { seqs: [1, 2], state: "expired", reason: "could not be delivered within 24 h: nobody listens" },
+      { seqs: [3], state: "expired", reason: "could not be delivered within 24 h" },
+    ]);
+  });
+
+  it("gives what was never tried one try, unless the destination takes nothing", async () => {
+    const { queue, ended } = queueOf([dueDelivery(1, { createdAt: now - 25 * hour })]);
+    expect((await queue.list(open, now)).due).toHaveLength(1);
+    expect((await queue.list({ ...open, isOpen: false }, now)).due).toHaveLength(0);
+    expect(ended).toHaveLength(1);
+  });
+});
