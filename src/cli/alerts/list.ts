@@ -28,7 +28,7 @@ export async function listAlerts(
 }
 
 /** Below this the ids, which are never cut, leave the titles no room beside them. */
-const leastTableWidth = 120;
+export const leastTableWidth = 120;
 
 function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
   if (alerts.length === 0) {

@@ -6,6 +6,7 @@ import type { Output } from "../output.ts";
 import { fitText, terminalText } from "../terminal-text.ts";
 import type { AlertOnWire } from "../wire.ts";
 import { followChanges } from "./follow-changes.ts";
+import { leastTableWidth } from "./list.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";
 
 export interface TailOptions {
@@ -114,14 +115,17 @@ function summaryOf(alert: AlertOnWire): string {
   return `${words}${open} under way`;
 }
 
+/** One line, or on a narrow terminal two: an id is never cut, since the reader copies it. */
 function formatLine(alert: AlertOnWire, output: Output): string {
-  const severity = alert.severity ?? "unknown";
-  const head = `${toSeconds(alert.receivedAt)}  ${severity.padEnd(8)}  `;
-  const tail = `  [${summaryOf(alert)}]  ${alert.id}`;
+  const severity = (alert.severity ?? "unknown").padEnd(8);
+  const colour = alert.severity === "critical" ? "red" : alert.severity === "warning" ? "yellow" : "dim";
+  const head = `${toSeconds(alert.receivedAt)}  ${output.style(colour, severity)}`;
   const title = terminalText(alert.title ?? "(not read yet)");
-  const room =
-    output.width === undefined ? undefined : Math.max(20, output.width - head.length - tail.length);
-  const colour = severity === "critical" ? "red" : severity === "warning" ? "yellow" : "dim";
-  const shown = room === undefined ? title : fitText(title, room);
-  return `${toSeconds(alert.receivedAt)}  ${output.style(colour, severity.padEnd(8))}  ${shown}${terminalText(tail)}\n`;
+  const outcome = `[${summaryOf(alert)}]`;
+  if (output.width === undefined) return `${head}  ${title}  ${outcome}  ${alert.id}\n`;
+  if (output.width < leastTableWidth) {
+    return `${head}  ${outcome}\n  ${alert.id}  ${fitText(title, output.width - alert.id.length - 4)}\n`;
+  }
+  const taken = toSeconds(alert.receivedAt).length + severity.length + outcome.length + alert.id.length + 8;
+  return `${head}  ${fitText(title, Math.max(20, output.width - taken))}  ${outcome}  ${alert.id}\n`;
 }
