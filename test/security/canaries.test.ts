@@ -40,6 +40,7 @@ it("shows no secret anywhere, whatever succeeds or fails, at the loudest log lev
 it("repeats no secret of a configuration that is full of mistakes", async () => {
   const { hook, admin, alertingKey, bot, mailPassword, signing, slack } = canaries;
   const smtpUrl = `smtp://desk:${mailPassword.value}@mail.example`;
+  const botToken = bot.value.repeat(2);
   const cwd = makeTempFolder();
   const env = {
     PORT: admin.value,
@@ -48,10 +49,10 @@ it("repeats no secret of a configuration that is full of mistakes", async () => 
     ADMIN_TOKEN: admin.value,
     ALERTING_URL: alertingKey.value,
     ALERTING_API_KEY: alertingKey.value,
-    TELEGRAM_BOT_TOKEN: `${bot.value}${bot.value}`,
+    TELEGRAM_BOT_TOKEN: botToken,
     // Long enough to be cut within the secret where it is quoted.
-    TELEGRAM_API_ROOT: `bot-api.desk.example:8081/bot${bot.value}${bot.value}`,
-    TELEGRAM_CHAT_IDS: bot.value,
+    TELEGRAM_API_ROOT: `bot-api.desk.example:8081/bot${botToken}`,
+    TELEGRAM_CHAT_IDS: botToken,
     SMTP_URL: smtpUrl,
     EMAIL_FROM: smtpUrl,
     EMAIL_TO: smtpUrl,
