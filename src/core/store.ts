@@ -52,7 +52,7 @@ export interface IncomingRequest {
   /** `[name, value]` pairs in their order as JSON, credentials masked. */
   headers: string;
   body: Uint8Array;
-  /** First 48 bits of the body's SHA-256, to find byte-identical bodies. */
+  /** Checksum and length of the body, to find candidates for a byte-identical one. */
   fingerprint: number;
   /** UUIDv7, one for each alert of the body, in its order. */
   ids: string[];

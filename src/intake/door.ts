@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
@@ -7,7 +7,7 @@ import type { Now } from "../core/ports.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Acceptance, IncomingRequest, IntakeStore } from "../core/store.ts";
 import { explicitKey } from "./dedupe.ts";
-import { keepHeaders } from "./headers.ts";
+import { createHeaderKeeper } from "./headers.ts";
 import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
 import { readRequestBody } from "./read-request-body.ts";
 import { countAlerts } from "./split-batch.ts";
@@ -71,6 +71,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const paths = options.idempotencyPaths ?? [];
   const secretHashes = [hashOf(options.secret.reveal())];
   const bodies = createIdenticalBodies();
+  const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
     accepted: 0,
     alerts: 0,
@@ -161,16 +162,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   }
 
   /** Compares with every secret, whichever fits, so that the time tells nothing. */
-  function isKnown(hash: Buffer): boolean {
-    return secretHashes.filter((known) => timingSafeEqual(hash, known)).length > 0;
+  function isKnown(given: Buffer): boolean {
+    return secretHashes.filter((known) => timingSafeEqual(given, known)).length > 0;
   }
 
   return {
     counters,
     inFlight: () => waiting,
     addSecret(secret) {
-      const hash = hashOf(secret.reveal());
-      if (!isKnown(hash)) secretHashes.push(hash);
+      const added = hashOf(secret.reveal());
+      if (!isKnown(added)) secretHashes.push(added);
     },
     handle(request, response) {
       const url = originForm(request.url ?? "");
@@ -207,12 +208,13 @@ function originForm(target: string): string {
 
 /** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
 function isCompressed({ headers }: IncomingMessage): boolean {
+  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return false;
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
   return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
 }
 
 function hashOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {
