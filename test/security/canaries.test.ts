@@ -50,9 +50,9 @@ it("repeats no secret of a configuration that is full of mistakes", async () => 
     ALERTING_URL: alertingKey.value,
     ALERTING_API_KEY: alertingKey.value,
     TELEGRAM_BOT_TOKEN: botToken,
+    TELEGRAM_API_ROOT: `bot${botToken}`,
     // Long enough to be cut within the secret where it is quoted.
-    TELEGRAM_API_ROOT: `bot-api.desk.example:8081/bot${botToken}`,
-    TELEGRAM_CHAT_IDS: botToken,
+    TELEGRAM_CHAT_IDS: `${botToken},the-chat-of-the-desk-is-${botToken}`,
     SMTP_URL: smtpUrl,
     EMAIL_FROM: smtpUrl,
     EMAIL_TO: smtpUrl,
