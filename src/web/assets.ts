@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
 interface Asset {
@@ -24,15 +24,24 @@ const types = {
 
 /** Reads them once; they lie beside this file, in `src` and in `dist` alike. */
 export function loadAssets(): Assets {
-  const style = load("page", "css");
-  const script = load("page", "js");
-  const icon = load("icon", "svg");
+  const style = toAsset("page", "css", readStyles());
+  const script = toAsset("page", "js", read("page.js"));
+  const icon = toAsset("icon", "svg", read("icon.svg"));
   const byFile = new Map([style, script, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
   return { style: style.path, script: script.path, icon: icon.path, find: (file) => byFile.get(file) };
 }
 
-function load(name: string, extension: keyof typeof types): Asset {
-  const content = readFileSync(new URL(`./assets/${name}.${extension}`, import.meta.url), "utf8");
+/** One file for the browser, of several for the reader; their numbers are their order. */
+function readStyles(): string {
+  const files = readdirSync(new URL("./assets/style/", import.meta.url)).sort();
+  return files.map((file) => read(`style/${file}`)).join("\n");
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`./assets/${file}`, import.meta.url), "utf8");
+}
+
+function toAsset(name: string, extension: keyof typeof types, content: string): Asset {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
   return { path: `/assets/${name}-${hash}.${extension}`, contentType: types[extension], content };
 }

@@ -56,11 +56,13 @@ function SetupPage({ frame, hookUrl, isRevealed }: { frame: Frame; hookUrl: stri
           <code>tocsin test</code> sends one marked alert the whole real way and waits for each destination.
           From any machine:
         </p>
-        <div class="tools">
-          <button type="button" data-copy="curl" hidden>
-            Copy
-          </button>
-        </div>
+        {isRevealed && (
+          <div class="tools">
+            <button type="button" data-copy="curl" hidden>
+              Copy
+            </button>
+          </div>
+        )}
         <CodeBlock
           id="curl"
           text={`curl -sS '${hookUrl}' \\\n  -H 'content-type: application/json' \\\n  -d '{"title":"Test from curl","severity":"info"}'`}
