@@ -25,15 +25,28 @@ const mostWords = 20;
 const matchesNothing = '"\u{10ffff}"';
 
 /**
- * The text of a search box as an FTS5 expression: all words must occur, each may go on (`liquid` finds `liquidity`). What
- * stands together without spaces must stand together: `0.05`, `pool-tvl`. Nothing of FTS5's own syntax gets through.
+ * The words of a search box. What stands together without spaces stays together: `0.05`, `pool-tvl`. At most 20; signs
+ * alone are no word.
  */
-export function toSearchExpression(query: string): string {
-  const words = query
-    // Accents that are characters of their own would cut a word in two; composed, the index reads over them.
-    .normalize("NFC")
-    .split(/[\s"\0]+/u)
-    .filter((word) => /[\p{L}\p{N}]/u.test(word))
-    .slice(0, mostWords);
-  return words.length === 0 ? matchesNothing : words.map((word) => `"${word}"*`).join(" AND ");
+export function splitSearch(text: string): string[] {
+  return (
+    text
+      // Accents that are characters of their own would cut a word in two; composed, the index reads over them.
+      .normalize("NFC")
+      .split(/[\s"\0]+/u)
+      .filter((word) => /[\p{L}\p{N}]/u.test(word))
+      .slice(0, mostWords)
+  );
+}
+
+/**
+ * Words as an FTS5 expression: all must occur. One that does not occur as it is (`exists` is asked with its expression) may
+ * go on: `liquid` finds `liquidity`. Nothing of FTS5's own syntax gets through.
+ */
+export function toSearchExpression(words: string[], exists: (phrase: string) => boolean): string {
+  if (words.length === 0) return matchesNothing;
+  return words
+    .map((word) => `"${word}"`)
+    .map((phrase) => (exists(phrase) ? phrase : `${phrase}*`))
+    .join(" AND ");
 }

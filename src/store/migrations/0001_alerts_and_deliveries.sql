@@ -41,7 +41,8 @@ CREATE INDEX alerts_by_version ON alerts (version) WHERE version IS NOT NULL;
 CREATE INDEX alerts_by_received_at ON alerts (received_at, seq);
 CREATE INDEX alerts_by_severity ON alerts (severity, seq) WHERE severity IS NOT NULL;
 CREATE INDEX alerts_unmatched ON alerts (seq) WHERE unmatched = 1;
-CREATE INDEX alerts_by_request ON alerts (request_seq);
+CREATE INDEX alerts_unmatched_by_severity ON alerts (severity, seq) WHERE unmatched = 1;
+CREATE INDEX alerts_by_request ON alerts (request_seq, item);
 
 CREATE TABLE deliveries (
   seq         INTEGER PRIMARY KEY,

@@ -69,7 +69,7 @@ export function createDelivering(context: TransactionContext) {
        claim_token = NULL, lease_until = NULL WHERE claim_token = ? RETURNING alert_seq`,
   );
   const abandoned = db.prepare<[number], DeliveryRow>(
-    `SELECT ${deliveryColumns} ${join} WHERE d.claim_token IS NOT NULL AND d.lease_until <= ? ORDER BY d.seq LIMIT 2000`,
+    `SELECT ${deliveryColumns} ${join} WHERE d.claim_token IS NOT NULL AND d.lease_until <= ? ORDER BY d.lease_until LIMIT 2000`,
   );
   const fallbacksDue = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,

@@ -54,21 +54,26 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
   const counts = db.prepare<[], { destination: string; state: string; count: number }>(
     "SELECT destination, state, count(*) AS count FROM deliveries GROUP BY destination, state",
   );
+  // The index is named where SQLite, which has no statistics here, might take one that holds finished deliveries too.
   const oldestWaiting = db
     .prepare<[string], number | null>(
-      "SELECT min(created_at) FROM (SELECT created_at FROM deliveries WHERE destination = ? AND due_at IS NOT NULL ORDER BY seq LIMIT 1)",
+      "SELECT min(created_at) FROM deliveries INDEXED BY deliveries_due WHERE destination = ? AND due_at IS NOT NULL",
     )
     .pluck();
   const destinationsWaiting = db
     .prepare<[], string>(
-      "SELECT DISTINCT destination FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL",
+      `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
+       UNION SELECT destination FROM deliveries INDEXED BY deliveries_claimed WHERE claim_token IS NOT NULL`,
     )
     .pluck();
-  const failWaiting = db.prepare<[string, number, string], { alert_seq: number }>(
-    `UPDATE deliveries SET state = 'failed', reason = ?, due_at = NULL, finished_at = ?, claim_token = NULL,
-       lease_until = NULL, fallback_at = NULL
-     WHERE destination = ? AND (due_at IS NOT NULL OR claim_token IS NOT NULL) RETURNING alert_seq`,
-  );
+  const failUnfinished = (index: string, condition: string) =>
+    db.prepare<[string, number, string], { alert_seq: number }>(
+      `UPDATE deliveries INDEXED BY ${index} SET state = 'failed', reason = ?, due_at = NULL, finished_at = ?,
+         claim_token = NULL, lease_until = NULL, fallback_at = NULL
+       WHERE destination = ? AND ${condition} RETURNING alert_seq`,
+    );
+  const failWaiting = failUnfinished("deliveries_due", "due_at IS NOT NULL");
+  const failClaimed = failUnfinished("deliveries_claimed", "claim_token IS NOT NULL");
 
   function savePace(pace: PaceRecord): void {
     upsertPace.run(pace.key, JSON.stringify(pace.sentAt), pace.parkedUntil, pace.parkedWhy ?? null);
@@ -155,7 +160,8 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
       let failed = 0;
       for (const destination of destinationsWaiting.all()) {
         if (known.includes(destination)) continue;
-        const rows = failWaiting.all("this destination is no longer configured", at, destination);
+        const reason = "this destination is no longer configured";
+        const rows = [failWaiting, failClaimed].flatMap((fail) => fail.all(reason, at, destination));
         for (const row of rows) changed.add(row.alert_seq);
         failed += rows.length;
       }

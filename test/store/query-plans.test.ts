@@ -1,0 +1,146 @@
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertQuery } from "../../src/core/store.ts";
+import { openDatabase } from "../../src/store/open-database.ts";
+import { createTransactions } from "../../src/store/transactions/index.ts";
+import {
+  type Driver,
+  toCountStatements,
+  toListStatement,
+} from "../../src/store/transactions/list-statement.ts";
+import { newId } from "../conformance/store/scene-samples.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+function open(): Database {
+  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+function planOf(db: Database, sql: string): string[] {
+  const parameters = new Array(sql.split("?").length - 1).fill(1);
+  const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters) as { detail: string }[];
+  return rows.map(({ detail }) => detail);
+}
+
+/** Tables that grow for ever; others hold one row a destination, chat or mute. */
+const growing = /^SCAN (alerts|deliveries|attempts|requests|threads|[ad])\b/;
+
+/** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
+const small =
+  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|deliveries_due|deliveries_claimed|deliveries_fallback)\b/;
+
+function offences(plan: string[]): string[] {
+  return plan.filter(
+    (step) => (growing.test(step) && !small.test(step)) || /TEMP B-TREE|AUTOMATIC|CORRELATED/.test(step),
+  );
+}
+
+/** Why these may do what no other statement may. */
+const exempt: [RegExp, string][] = [
+  [
+    /FROM deliveries GROUP BY destination, state/,
+    "counts everything, from an index alone, on the reading thread",
+  ],
+  [/FROM alerts ORDER BY seq DESC LIMIT 1/, "reads one row"],
+  [/FROM mutes/, "sorts a handful"],
+  [/UNION SELECT destination/, "sorts names of destinations"],
+];
+
+describe("the plan of every statement", () => {
+  it("reads no table from end to end and sorts nothing", () => {
+    const db = open();
+    const statements: string[] = [];
+    const spied = new Proxy(db, {
+      get(target, name) {
+        if (name !== "prepare") return Reflect.get(target, name);
+        return (sql: string) => {
+          statements.push(sql);
+          return target.prepare(sql);
+        };
+      },
+    });
+    createTransactions({ db: spied, newId, changed: new Set() });
+    expect(statements.length).toBeGreaterThan(60);
+    for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
+    for (const sql of new Set(statements)) {
+      if (exempt.some(([pattern]) => pattern.test(sql))) continue;
+      expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
+    }
+  });
+});
+
+const values = {
+  q: [undefined, "usdc pool"],
+  severity: [undefined, "critical"],
+  state: [undefined, "sent", "queued", "unmatched", "unrouted"],
+  destination: [undefined, "chat"],
+  fromAt: [undefined, 1],
+  toAt: [undefined, 2],
+  beforeSeq: [undefined, 3],
+} as const;
+
+const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
+  (queries, [name, choices]) =>
+    queries.flatMap((query) => choices.map((choice) => ({ ...query, [name]: choice }))),
+  [{ limit: 50 }],
+);
+
+const matchOf = ({ q }: AlertQuery) => (q === undefined ? undefined : `"${q}"`);
+
+describe("a page of the log", () => {
+  it("is found in order from an index, whatever the filters and whichever of them drives", () => {
+    const db = open();
+    const drivers = new Map<string, number>();
+    for (const query of everyQuery) {
+      const counts = toCountStatements(query, matchOf(query));
+      for (const [, { sql }] of counts) expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
+      const narrowing = counts.length === 0 ? (["log"] as const) : counts.map(([driver]) => driver);
+      for (const driver of narrowing) {
+        const { sql } = toListStatement(query, matchOf(query), driver);
+        // The first page of everything walks the table itself from its end.
+        const bad = offences(planOf(db, sql)).filter(
+          (step) => !(step === "SCAN a" && !sql.includes("WHERE")),
+        );
+        expect.soft(bad, `${driver}: ${JSON.stringify(query)}`).toEqual([]);
+        drivers.set(driver, (drivers.get(driver) ?? 0) + 1);
+      }
+    }
+    expect(Object.fromEntries(drivers)).toEqual({ search: 160, deliveries: 224, log: 232 });
+  });
+
+  it.each<[string, Partial<AlertQuery>, Driver, RegExp]>([
+    [
+      "severity",
+      { severity: "critical" },
+      "log",
+      /^SEARCH a .* alerts_by_severity \(severity=\? AND seq<\?\)/,
+    ],
+    [
+      "destination",
+      { destination: "chat" },
+      "deliveries",
+      /by_destination \(destination=\? AND alert_seq<\?\)/,
+    ],
+    ["state", { state: "sent" }, "deliveries", /deliveries_by_state \(state=\? AND alert_seq<\?\)/],
+    [
+      "state at a destination",
+      { state: "sent", destination: "chat" },
+      "deliveries",
+      /deliveries_by_destination_state \(destination=\? AND state=\? AND alert_seq<\?\)/,
+    ],
+    ["unmatched", { state: "unmatched" }, "log", /alerts_unmatched \(seq<\?\)/],
+    [
+      "unmatched of a severity",
+      { state: "unmatched", severity: "info" },
+      "log",
+      /alerts_unmatched_by_severity \(severity=\? AND seq<\?\)/,
+    ],
+    ["unrouted of a severity", { state: "unrouted", severity: "info" }, "log", /alerts_unrouted \(seq<\?\)/],
+    ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0</],
+  ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, expected) => {
+    const query = { limit: 50, beforeSeq: 1000, ...filters };
+    expect(planOf(open(), toListStatement(query, matchOf(query), driver).sql)[0]).toMatch(expected);
+  });
+});
