@@ -122,10 +122,15 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       onRouted: (destinations) => engine.nudge(destinations),
     });
     routing.nudge = loop.nudge;
+    let { webhookSecret } = secrets;
+    const takeSecret = (secret: Secret) => {
+      webhookSecret = secret;
+      door.addSecret(secret);
+    };
     const background = [
       loop.run(stopping.signal),
       ...(config.webhookSecret === undefined
-        ? [followWebhookSecret(config.dataDir, door.addSecret, { clock, log, stop: stopping.signal })]
+        ? [followWebhookSecret(config.dataDir, takeSecret, { clock, log, stop: stopping.signal })]
         : []),
     ];
 
@@ -149,7 +154,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const web = createWeb({
       store,
       operations,
-      hookUrl: new Secret(`${publicUrl}/hooks/${secrets.webhookSecret.reveal()}`),
+      hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
       parseMatch,
       parseMatchText,
       parseDuration,

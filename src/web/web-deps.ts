@@ -14,7 +14,7 @@ export interface WebDeps {
   /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
-  hookUrl: Secret;
+  hookUrl(): Secret;
   /** Whether proxies in front may be believed about the client's address (`Fly-Client-IP`). Default false. */
   behindFly: boolean;
   /** Reads a map of field → value, list of values, or conditions. Throws AppError `invalid_request`. */

@@ -93,7 +93,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     operations,
     adminToken: new Secret(adminToken),
     publicUrl: "http://tocsin.test",
-    hookUrl: new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
+    hookUrl: () => new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
     behindFly: false,
     parseMatch,
     parseMatchText,

@@ -10,7 +10,7 @@ import { Form, Layout } from "./layout.tsx";
  */
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = (c: Context<WebEnv>, isRevealed: boolean) => {
-    const hookUrl = deps.hookUrl.reveal();
+    const hookUrl = deps.hookUrl().reveal();
     const shown = isRevealed ? hookUrl : hookUrl.replace(/[^/]+$/, "…");
     return c.html(<SetupPage frame={frameOf(c, deps)} hookUrl={shown} isRevealed={isRevealed} />);
   };
