@@ -13,13 +13,21 @@ export function parkAfter(
   deps: { destination: Destination; pacer: Pacer; floods: FloodWatch },
 ): PaceRecord[] {
   const { destination, pacer, floods } = deps;
-  if (outcome.kind !== "retry" || outcome.movedTo !== undefined || !outcome.waitMs) return [];
-  const until = now + outcome.waitMs;
+  const waitMs = askedWait(outcome, destination);
+  if (!waitMs) return [];
+  const until = now + waitMs;
   const account = accountOf(destination);
   const chat = chatKeyOf(destination, recipient);
-  const flooded = outcome.reason === "rate_limited" && floods.note(account ?? chat, chat, now);
-  const parked = [pacer.park(chat, until, outcome.detail)];
-  if (account !== undefined && (outcome.scope === "account" || flooded))
-    parked.push(pacer.park(account, until, outcome.detail));
+  const why = outcome.kind === "sent" ? "" : outcome.detail;
+  const parked = [pacer.park(chat, until, why)];
+  if (account === undefined || outcome.kind !== "retry") return parked;
+  const flooded = outcome.reason === "rate_limited" && floods.note(account, chat, now);
+  if (outcome.scope === "account" || flooded) parked.push(pacer.park(account, until, why));
   return parked;
+}
+
+/** A mail server that says nothing asks for nothing: the wait after its silence is ours, and about that one mail. */
+function askedWait(outcome: Outcome, destination: Destination): number | undefined {
+  if (outcome.kind === "retry") return outcome.movedTo === undefined ? outcome.waitMs : undefined;
+  return outcome.kind === "ambiguous" && destination.type !== "email" ? outcome.waitMs : undefined;
 }
