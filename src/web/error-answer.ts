@@ -10,10 +10,23 @@ export function toAppError(thrown: unknown): AppError {
     const message = thrown.status === 413 ? "The body is too large." : "The body is not valid JSON.";
     return new AppError(code, message, { cause: thrown });
   }
+  if (isBrokenOff(thrown)) {
+    return new AppError("invalid_request", "The request broke off before its end.", { cause: thrown });
+  }
   return new AppError("internal", "This failed inside Tocsin.", {
     hint: "The log of the process says more.",
     cause: thrown,
   });
+}
+
+/** Node's words for a sender that went away within the body: nobody hears the answer, and it is no fault of ours. */
+function isBrokenOff(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error &&
+    thrown.message === "aborted" &&
+    "code" in thrown &&
+    thrown.code === "ECONNRESET"
+  );
 }
 
 /** `{"error":{"code","message","hint"?}}` with the status that belongs to the code. */
