@@ -37,7 +37,7 @@ describe("durability", () => {
     const dataDir = makeTempFolder();
     const acknowledged: string[] = [];
     for (let round = 0; round < 4; round += 1) {
-      const relay = startProcess("accept-for-ever.ts", [dataDir]);
+      const relay = startProcess(new URL("./accept-for-ever.ts", import.meta.url), [dataDir]);
       expect(await relay.nextLine()).toBe("open");
       const wanted = 150 + round * 101;
       for (let count = 0; count < wanted; count += 1) acknowledged.push(await relay.nextLine());
@@ -60,7 +60,7 @@ describe("durability", () => {
 describe("the lock on the data folder", () => {
   it("keeps a second process out, in one clear line, and is gone when the holder is killed", async () => {
     const dataDir = makeTempFolder();
-    const holder = startProcess("accept-for-ever.ts", [dataDir]);
+    const holder = startProcess(new URL("./accept-for-ever.ts", import.meta.url), [dataDir]);
     await holder.nextLine();
     await expect(open(dataDir)).rejects.toMatchObject({
       code: "store_locked",

@@ -8,7 +8,7 @@ const makeDisk = findDiskMaker();
 async function liveThrough(way: "fill" | "limit"): Promise<[string, unknown][]> {
   const folder = makeTempFolder();
   const wrap = way === "fill" && makeDisk ? makeDisk(folder, "10m") : limitFiles(3 * 1024);
-  const process = startProcess("live-through-full-disk.ts", [folder, way], wrap);
+  const process = startProcess(new URL("./live-through-full-disk.ts", import.meta.url), [folder, way], wrap);
   const lines = await process.linesUntilEnd();
   return lines.map((line) => JSON.parse(line));
 }

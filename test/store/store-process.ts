@@ -16,13 +16,13 @@ export interface StoreProcess {
   kill(): Promise<void>;
 }
 
-/** Runs a script beside this file as a process of its own; gone when the test ends. `wrap` is put before the command. */
+/** Runs a script as a process of its own; gone when the test ends. `wrap` makes the command that is run of it. */
 export function startProcess(
-  script: string,
+  script: URL,
   args: string[],
   wrap: (command: string[]) => string[] = (command) => command,
 ): StoreProcess {
-  const path = fileURLToPath(new URL(script, import.meta.url));
+  const path = fileURLToPath(script);
   const [file, ...rest] = wrap([process.execPath, "--import", loader, path, ...args]);
   const child: ChildProcess = spawn(file as string, rest, { stdio: ["pipe", "pipe", "pipe"] });
   let complaints = "";
@@ -40,7 +40,7 @@ export function startProcess(
 
   async function nextLine(): Promise<string> {
     const { value, done } = await lines.next();
-    if (done) throw new Error(`${script} ended: ${complaints}`);
+    if (done) throw new Error(`${path} ended: ${complaints}`);
     return value;
   }
 
@@ -55,7 +55,7 @@ export function startProcess(
       const said: string[] = [];
       for (let next = await lines.next(); !next.done; next = await lines.next()) said.push(next.value);
       await ended;
-      if (child.exitCode) throw new Error(`${script} failed after ${said.at(-1)}: ${complaints}`);
+      if (child.exitCode) throw new Error(`${path} failed after ${said.at(-1)}: ${complaints}`);
       return said;
     },
     kill,

@@ -83,6 +83,23 @@ CREATE INDEX deliveries_urgent ON deliveries (destination, due_at, seq)
 CREATE INDEX deliveries_claimed ON deliveries (lease_until) WHERE claim_token IS NOT NULL;
 CREATE INDEX deliveries_fallback ON deliveries (fallback_at) WHERE fallback_at IS NOT NULL;
 
+-- Counting millions of deliveries anew for every look at the destinations would take seconds.
+CREATE TABLE delivery_counts (
+  destination TEXT    NOT NULL,
+  state       TEXT    NOT NULL,
+  count       INTEGER NOT NULL,
+  PRIMARY KEY (destination, state)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER deliveries_counted_in AFTER INSERT ON deliveries BEGIN
+  INSERT INTO delivery_counts VALUES (NEW.destination, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER deliveries_recounted AFTER UPDATE OF state ON deliveries WHEN NEW.state <> OLD.state BEGIN
+  UPDATE delivery_counts SET count = count - 1 WHERE destination = OLD.destination AND state = OLD.state;
+  INSERT INTO delivery_counts VALUES (NEW.destination, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+
 CREATE TABLE attempts (
   seq          INTEGER PRIMARY KEY,
   delivery_seq INTEGER NOT NULL REFERENCES deliveries (seq),

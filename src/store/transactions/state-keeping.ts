@@ -52,7 +52,7 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
   const statuses = db.prepare<[], string>("SELECT status FROM destination_statuses").pluck();
   const upsertStatus = db.prepare("INSERT OR REPLACE INTO destination_statuses (name, status) VALUES (?, ?)");
   const counts = db.prepare<[], { destination: string; state: string; count: number }>(
-    "SELECT destination, state, count(*) AS count FROM deliveries GROUP BY destination, state",
+    "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
   );
   // The index is named where SQLite, which has no statistics here, might take one that holds finished deliveries too.
   const oldestWaiting = db

@@ -120,6 +120,9 @@ export function describeMemory(open: OpenStore): void {
         { destination: "chat", counts: { sent: 1, queued: 2 }, oldestWaitingAt: noon + 1005 },
         { destination: "mail", counts: { muted: 1 } },
       ]);
+      await store.failOrphans(["mail"], noon);
+      const chat = (await store.countByDestination()).find(({ destination }) => destination === "chat");
+      expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 } });
     });
   });
 }
