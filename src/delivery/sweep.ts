@@ -13,7 +13,7 @@ export interface Sweeper {
 }
 
 export interface SweeperDeps {
-  store: Pick<Store, "listFallbacksDue" | "callFallbacks" | "indexAlerts">;
+  store: Pick<Store, "listFallbacksDue" | "callFallbacks" | "indexAlerts" | "maintain">;
   health: Pick<HealthKeeper, "save">;
   announcer: Pick<Announcer, "announceChanges">;
   fallbacks: Fallbacks;
@@ -26,10 +26,19 @@ const sweepMs = 1_000;
 /** Small, since the index is written by the thread that accepts alerts. */
 const indexBatch = 50;
 const indexBatchesPerSweep = 40;
+/** The write-ahead log is emptied and free pages are given back this often. */
+const maintainEveryMs = 60 * 60 * 1000;
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
   const { store, fallbacks, clock, log } = deps;
   let lastTurnAt = clock.now();
+  let maintainedAt = clock.now();
+
+  async function maintain(): Promise<void> {
+    if (clock.now() - maintainedAt < maintainEveryMs) return;
+    maintainedAt = clock.now();
+    log.info("store.maintained", { ...(await store.maintain()) });
+  }
 
   async function callFallbacks(): Promise<void> {
     const now = clock.now();
@@ -53,6 +62,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       notices: deps.announcer.announceChanges,
       health: deps.health.save,
       index: () => indexAlerts(stop),
+      maintenance: maintain,
     };
     for (const [duty, perform] of Object.entries(duties)) {
       await perform().catch((error: unknown) => {

@@ -111,6 +111,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
       wake.abort("nudged");
     },
     async run(stop) {
+      stop.addEventListener("abort", () => wake.abort("stopped"), { once: true });
       while (!stop.aborted) {
         wake = new AbortController();
         const flooded = deps.isFlooded();
@@ -122,7 +123,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         });
         const tookMs = Math.max(1, clock.now() - startedAt);
         if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
-        else if (count < limit) await clock.sleep(pollMs, AbortSignal.any([wake.signal, stop]));
+        else if (count < limit) await clock.sleep(pollMs, wake.signal);
       }
     },
   };
