@@ -46,7 +46,7 @@ describe("every channel", () => {
       }),
       { numRuns: 60 },
     );
-  });
+  }, 120_000);
 
   it("falls back to UTC for a zone that does not exist", () => {
     const [message] = rendering.renderDocument("apprise", full, { form: "rich", timeZone: "Mars/Olympus" });
