@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+
+interface Ran {
+  status: number | null;
+  output: string;
+  /** The first line of standard output, once there is one. */
+  firstLine?: string;
+}
+
+/** Starts the built program through a shell with `umask 000`, stops it as soon as it says where it listens. */
+async function runLoosely(argv: string[], env: Record<string, string>, cwd: string): Promise<Ran> {
+  const child = spawn("sh", ["-c", 'umask 000; exec "$0" "$@"', process.execPath, bin, ...argv], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let firstLine: string | undefined;
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+    firstLine ??= output.split("\n").find((line) => line.startsWith('{"data"'));
+    if (argv[0] === "serve" && firstLine !== undefined) child.kill("SIGTERM");
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, output, firstLine };
+}
+
+function modesBelow(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return Object.fromEntries(names.map((name) => [name, modeOf(join(folder, name))]));
+}
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+/** Item 16. */
+it("leaves nothing that others may read after a first start, whatever the umask and the folder's own mode", async () => {
+  for (const made of [false, true]) {
+    const cwd = makeTempFolder();
+    const dataDir = join(cwd, "data");
+    if (made) mkdirSync(dataDir, { mode: 0o777 });
+    const env = { DATA_DIR: dataDir, PORT: "0" };
+    const run = await runLoosely(["serve", "--json"], env, cwd);
+    expect(run, run.output).toMatchObject({ status: 0, firstLine: expect.any(String) });
+    const backup = await runLoosely(["backup", join(dataDir, "copy.db")], env, cwd);
+    expect(backup.status, backup.output).toBe(0);
+
+    const modes = modesBelow(dataDir);
+    expect(Object.keys(modes)).toEqual(
+      expect.arrayContaining([
+        "tocsin.db",
+        "tocsin.lock",
+        "copy.db",
+        "secrets/admin-token",
+        "secrets/webhook-secret",
+      ]),
+    );
+    if (!made) expect(modeOf(dataDir)).toBe("700");
+    expect(modes.secrets).toBe("700");
+    const { secrets: _, ...files } = modes;
+    expect(new Set(Object.values(files)), JSON.stringify(files)).toEqual(new Set(["600"]));
+  }
+});
+
+/** Item 17, for each way of being reachable; which tokens are weak is the business of test/config. */
+it.each([
+  ["listens on every address", { HOST: "0.0.0.0" }],
+  ["listens on every IPv6 address", { HOST: "::" }],
+  ["stands behind a public name", { PUBLIC_URL: "https://alerts.example.com" }],
+  ["runs on Fly", { FLY_APP_NAME: "tocsin-desk", HOST: "0.0.0.0" }],
+])("does not start with tokens that can be guessed when it %s", async (_what, where) => {
+  const cwd = makeTempFolder();
+  const weak = { ADMIN_TOKEN: "changeme-changeme-changeme", WEBHOOK_SECRET: "short-1Kx9" };
+  const env = { DATA_DIR: join(cwd, "data"), PORT: "0", ...where, ...weak };
+  const { status, output } = await runLoosely(["serve", "--json"], env, cwd);
+  expect(status, output).toBe(2);
+  for (const [name, token] of Object.entries(weak)) {
+    expect(output).toContain(name);
+    expect(output).not.toContain(token);
+  }
+  expect(readdirSync(cwd)).toEqual([]);
+});

@@ -1,0 +1,117 @@
+import { expect, it } from "vitest";
+import { type ApiAlert, type ApiDelivery, createJourneyWorld, deskChat } from "../support/journey-world.ts";
+import { waitUntil } from "../support/relay-process.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** As much of `unit` as fits between both ends. */
+function fill(unit: string, before = "", after = ""): string {
+  const bytes = Buffer.byteLength(unit);
+  return before + unit.repeat(Math.floor((mebibyte - before.length - after.length) / bytes)) + after;
+}
+
+const json = "application/json";
+const form = "application/x-www-form-urlencoded";
+const hostileBodies: [what: string, contentType: string, body: string][] = [
+  ["lists in lists", json, fill("[")],
+  ["objects in objects", json, fill('{"a":')],
+  ["nesting that is closed", json, `${"[".repeat(mebibyte / 2)}${"]".repeat(mebibyte / 2)}`],
+  ["half a million elements", json, fill("0,", "[", "0]")],
+  ["a batch beyond reason", json, fill("{},", "[", "{}]")],
+  [
+    "a hundred thousand keys",
+    json,
+    `{${Array.from({ length: 80_000 }, (_, key) => `"k${key}":0`).join(",")}}`,
+  ],
+  ["one key, again and again", json, fill('"title":"a",', "{", '"title":"b"}')],
+  ["a number of a million digits", json, fill("9", '{"value":', "}")],
+  ["an exponent beyond reason", json, `{"value":1e${"9".repeat(1_000)},"threshold":-1e-99999999999}`],
+  ["a text of escapes", json, fill("\\u0000", '{"title":"', '"}')],
+  ["a text of quotes", json, fill('\\"', '{"title":"', '"}')],
+  ["a text without its end", json, fill("a", '{"title":"')],
+  ["lone surrogates", json, fill("\\ud800", '{"title":"', '"}')],
+  ["a title of spaces", json, fill(" ", '{"title":"a', 'b"}')],
+  ["a title of combining marks", json, fill("\u0301", '{"title":"a', '"}')],
+  [
+    "prototype keys",
+    json,
+    '{"__proto__":{"title":"polluted"},"constructor":{"prototype":{"severity":"critical"}}}',
+  ],
+  [
+    "header lines",
+    json,
+    '{"title":"a\\r\\nBcc: everybody@example.com\\r\\n\\r\\nb","severity":"warning\\u0000"}',
+  ],
+  ["markup", json, fill("<b>*_[](https://x.example)", '{"title":"', '"}')],
+  ["addresses", json, fill("https://x.example/ ", '{"text":"', '"}')],
+  ["separators of a form", form, fill("&")],
+  ["fields of a form", form, fill("a=b&")],
+  ["percent signs", form, fill("%", "title=")],
+  ["brackets of a form", form, fill("[a]", "title")],
+  ["boundaries", "multipart/form-data; boundary=x", fill("--x\r\n\r\n\r\n")],
+  ["a boundary without parts", `multipart/form-data; boundary=${"x".repeat(5_000)}`, fill("--")],
+  ["lines", "text/plain", fill("\n")],
+  ["lines that look like facts", "text/plain", fill("severity: critical\n")],
+  ["numbers in a text", "text/plain", fill("1,000.00 ")],
+  ["an unknown charset", 'text/plain; charset="\\', fill("\u00ff")],
+  ["half of UTF-16", "application/json; charset=utf-16le", fill("\0{")],
+];
+
+/** Items 5, 6 and 9: work that grows faster than the body would hold up the alerts behind it. */
+it("reads, routes and tells every hostile body, and holds up no alert behind one", async () => {
+  const world = await createJourneyWorld({
+    yaml: `
+defaults: { pace: { perSecond: 1000 } }
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  mail: { type: email, to: [risk@desk.example], from: "Tocsin <alerts@tocsin.example>" }
+routes:
+  - { name: patterns, match: { title: { matches: "^(a+)+$" }, payload.a.b: { exists: true }, value: { gt: 5 } }, to: [desk] }
+  - { name: rest, to: [desk, mail] }
+`,
+    chat: { limits: { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 } },
+  });
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const delays: Record<string, number> = {};
+  for (const [what, contentType, body] of hostileBodies) {
+    const startedAt = performance.now();
+    const { status, ids } = await relay.post(body, { "content-type": contentType });
+    expect(status, what).toBe(202);
+    const page = await relay.api(`/api/alerts/${ids[0]}`);
+    expect(page.status, what).toBe(200);
+    const behind = await relay.post(`{"title":"behind ${what}","severity":"critical"}`);
+    await waitUntil(
+      () => relay.getJson<{ data: { deliveries: unknown[] } }>(`/api/alerts/${behind.ids[0]}`),
+      ({ data }) => data.deliveries.length === 2,
+      { what: `a decision for the alert behind ${what}` },
+    );
+    delays[what] = Math.round(performance.now() - startedAt);
+  }
+  const slow = Object.entries(delays).filter(([, delayMs]) => delayMs > 3_000);
+  expect(slow).toEqual([]);
+
+  // The chat is paced and goes on for a minute; what it has had by then must not have failed.
+  const told = await waitUntil(
+    () => relay.getJson<{ data: ApiAlert[] }>("/api/alerts?limit=200"),
+    ({ data }) => data.every(({ deliveries }) => stateOf(deliveries, "mail") === "sent"),
+    { what: "every alert told by mail", limitMs: 60_000 },
+  );
+  const failed = told.data.filter(({ deliveries }) =>
+    deliveries.some(({ state }) => /^(failed|expired)$/.test(state)),
+  );
+  expect(failed).toEqual([]);
+  // A key like any other: it names the alert that it came with, and no other.
+  expect(told.data.filter(({ title }) => title === "polluted")).toHaveLength(1);
+  const mails = world.mailbox.mails();
+  expect(new Set(mails.map(({ mailbox, to }) => `${mailbox} ${to}`))).toEqual(
+    new Set(["risk@desk.example risk@desk.example"]),
+  );
+  const names = new Set(mails.flatMap(({ headers }) => headers.map(({ name }) => name.toLowerCase())));
+  expect(names).not.toContain("bcc");
+  expect(relay.log().match(/"level":"error".*/g) ?? []).toEqual([]);
+  expect(await relay.stop()).toBe(0);
+}, 240_000);
+
+function stateOf(deliveries: ApiDelivery[], name: string): string | undefined {
+  return deliveries.find(({ destination }) => destination === name)?.state;
+}
