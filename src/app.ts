@@ -34,6 +34,8 @@ export interface RelayOptions {
   log: Log;
   /** Default: the machine's. */
   clock?: Clock;
+  /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
+  onFailed?: (error: Error) => void;
   /** See `ThreadedStoreOptions`. */
   storeThreadEntry?: URL;
 }
@@ -59,7 +61,14 @@ const floodedAbove = 8;
 /** The composition root: builds every room and hands each what it needs. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { config, clock = systemClock } = options;
-  const store = await openThreadedStore({ dataDir: config.dataDir, threadEntry: options.storeThreadEntry });
+  const store = await openThreadedStore({
+    dataDir: config.dataDir,
+    threadEntry: options.storeThreadEntry,
+    onStopped: (error) => {
+      options.log.error("store.stopped", { error: error.message });
+      options.onFailed?.(error);
+    },
+  });
   try {
     return await startParts(options, store, clock);
   } catch (error) {

@@ -25,7 +25,13 @@ async function serve(context: CliContext, output: Output): Promise<void> {
   const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
-  const relay = await startRelay({ config, secrets, log });
+  let failure: Error | undefined;
+  const failed = new AbortController();
+  const onFailed = (error: Error) => {
+    failure ??= error;
+    failed.abort();
+  };
+  const relay = await startRelay({ config, secrets, log, onFailed });
   const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
   await output.result(
     { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
@@ -47,9 +53,19 @@ async function serve(context: CliContext, output: Output): Promise<void> {
       "No destination is configured: alerts are stored and shown, and go nowhere. See the README.",
     );
   }
-  await new Promise<void>((resolve) => {
-    if (context.signal.aborted) resolve();
-    else context.signal.addEventListener("abort", () => resolve(), { once: true });
+  await untilAborted(AbortSignal.any([context.signal, failed.signal]));
+  const stopping = relay.stop();
+  if (failure) {
+    // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+    stopping.catch(() => {});
+    throw failure;
+  }
+  await stopping;
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  await relay.stop();
 }
