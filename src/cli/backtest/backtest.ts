@@ -13,7 +13,11 @@ export function registerBacktest(program: Command, context: CliContext): void {
       "route the stored alerts by another configuration, and compare with what happened; changes nothing",
     )
     .requiredOption("--config <file>", "the configuration to try")
-    .option("--last <duration>", "the alerts of this last time", parseDuration, 7 * 86_400_000)
+    .addOption(
+      new Option("--last <duration>", "the alerts of this last time")
+        .argParser(parseDuration)
+        .default(7 * 86_400_000, "7d"),
+    )
     .option("--limit <n>", "at most so many, the newest", parseCount)
     .action(async (options: BacktestOptions, self: Command) => {
       const { runBacktest } = await import("./run-backtest.ts");

@@ -57,7 +57,7 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
     ],
   });
   const mailbox = await createMailboxStandIn({ now });
-  const service = await createServiceSandbox({ now, random, speed: 20, metricCount: 5_000 });
+  const service = await createServiceSandbox({ now, random, speed: 8, metricCount: 5_000 });
   return {
     service,
     chat,

@@ -24,7 +24,11 @@ export async function checkHook(hookUrl: string, signal: AbortSignal): Promise<H
       why: "something_else",
       detail: `something else answers there with ${response.status}`,
     };
-  } catch {
-    return { reached: false, why: "unreachable", detail: "nothing answers there from this machine" };
+  } catch (error) {
+    const code = String((error as { cause?: { code?: unknown } }).cause?.code ?? "");
+    const detail = /CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code)
+      ? `its TLS certificate is not trusted here (${code})`
+      : "nothing answers there from this machine";
+    return { reached: false, why: "unreachable", detail };
   }
 }

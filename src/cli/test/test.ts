@@ -22,7 +22,11 @@ export function registerTest(program: Command, context: CliContext): void {
         .choices(severities)
         .default("info"),
     )
-    .option("--timeout <duration>", "wait at most so long", parseDuration, 60_000)
+    .addOption(
+      new Option("--timeout <duration>", "wait at most so long")
+        .argParser(parseDuration)
+        .default(60_000, "60s"),
+    )
     .action(async (options: RelayFlags & TestOptions, self: Command) => {
       const { sendTest } = await import("./send-test.ts");
       await sendTest({ context, flags: options, output: openOutput(context, self) }, options);
