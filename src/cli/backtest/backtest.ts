@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { addExamples } from "../examples.ts";
 import { openOutput } from "../output.ts";
