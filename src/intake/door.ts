@@ -22,6 +22,8 @@ export interface DoorOptions {
   idempotencyPaths?: string[];
   /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
   maxWaiting?: number;
+  /** Bytes of all bodies that are being read or stored; what would go beyond is answered 503. Default 64 MiB, or four of the largest. */
+  maxHeldBytes?: number;
 }
 
 export interface DoorDeps {
@@ -68,6 +70,7 @@ const oneDayMs = 24 * 60 * 60 * 1000;
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
   const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
+  const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const secretHashes = [hashOf(options.secret.reveal())];
   const bodies = createIdenticalBodies();
@@ -83,6 +86,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     aborted: 0,
   };
   let waiting = 0;
+  let heldBytes = 0;
 
   async function accept(request: IncomingMessage, body: Buffer): Promise<Acceptance> {
     const contentType = request.headers["content-type"];
@@ -126,8 +130,15 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       return;
     }
     waiting += 1;
+    let ownBytes = 0;
+    const hold = (bytes: number): boolean => {
+      if (heldBytes + bytes > maxHeldBytes) return false;
+      heldBytes += bytes;
+      ownBytes += bytes;
+      return true;
+    };
     try {
-      const reading = await readRequestBody(request, maxBodyBytes);
+      const reading = await readRequestBody(request, maxBodyBytes, hold);
       if (reading.kind === "read") {
         const acceptance = await accept(request, reading.body);
         if (acceptance.kind === "accepted") deps.onAccepted();
@@ -143,6 +154,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           undefined,
           !request.complete,
         );
+      } else if (reading.kind === "no_room") {
+        counters.notStored += 1;
+        const full = "Too many large alerts are being stored at this moment.";
+        answerError(response, 503, "store_unavailable", full, 1);
       } else counters.aborted += 1;
     } catch (error) {
       counters.notStored += 1;
@@ -158,6 +173,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       );
     } finally {
       waiting -= 1;
+      heldBytes -= ownBytes;
     }
   }
 

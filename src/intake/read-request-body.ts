@@ -1,25 +1,41 @@
 import type { IncomingMessage } from "node:http";
 
-export type BodyReading = { kind: "read"; body: Buffer } | { kind: "too_large" } | { kind: "aborted" };
+/** `no_room`: `hold` has refused a part of it. */
+export type BodyReading =
+  | { kind: "read"; body: Buffer }
+  | { kind: "too_large" }
+  | { kind: "no_room" }
+  | { kind: "aborted" };
 
 /** A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it writes may never see the answer. */
 const patience = 8;
 
-/** Reads a body up to `maxBytes`, whatever its headers say of its length. What is over is counted and thrown away. */
-export function readRequestBody(request: IncomingMessage, maxBytes: number): Promise<BodyReading> {
+/**
+ * Reads a body up to `maxBytes`, whatever its headers say of its length. What is over is counted and thrown away.
+ *
+ * @param hold asked before each part is kept: false when the memory for bodies is spent.
+ */
+export function readRequestBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  hold: (bytes: number) => boolean,
+): Promise<BodyReading> {
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > maxBytes * patience) return Promise.resolve({ kind: "too_large" });
   return new Promise((resolve) => {
     let chunks: Buffer[] = [];
     let length = 0;
+    let hasNoRoom = false;
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= maxBytes) chunks.push(chunk);
-      else chunks = [];
+      if (length > maxBytes || hasNoRoom) chunks = [];
+      else if (hold(chunk.length)) chunks.push(chunk);
+      else hasNoRoom = true;
       if (length > maxBytes * patience) resolve({ kind: "too_large" });
     });
     request.once("end", () => {
       if (length > maxBytes) resolve({ kind: "too_large" });
+      else if (hasNoRoom) resolve({ kind: "no_room" });
       else
         resolve({
           kind: "read",

@@ -263,6 +263,35 @@ describe("when it cannot be stored", () => {
   });
 });
 
+it("answers 503 to bodies beyond the memory for them, and takes them again when there is room", async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let read = 0;
+  const { post, door } = await openDoor({
+    maxHeldBytes: 250_000,
+    intake: (store) => ({
+      acceptRequest: async (request) => {
+        read += 1;
+        await gate;
+        return store.acceptRequest(request);
+      },
+    }),
+  });
+  const large = "x".repeat(100_000);
+  const held = [post(`1${large}`), post(`2${large}`)];
+  await expect.poll(() => read).toBe(2);
+  const refused = await post(`3${large}`);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(door.counters.notStored).toBe(1);
+  const small = post("a small one");
+  release();
+  expect((await Promise.all([...held, small])).map(({ status }) => status)).toEqual([202, 202, 202]);
+  expect((await post(`3${large}`)).status).toBe(202);
+});
+
 it("takes a rotated secret besides the old one", async () => {
   const { door, hook, origin } = await openDoor();
   door.addSecret(new Secret("another-hook-Pq72kdLwm2PzQe81"));
