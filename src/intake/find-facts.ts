@@ -33,6 +33,8 @@ export interface FoundFacts
   notes: string[];
   /** Leaves that are told by a fact and need no line in the field list. */
   used: Set<Leaf>;
+  /** The leaf that the value was taken from: its name may say what the number is. */
+  valueLeaf?: Leaf;
 }
 
 const maxShortFact = 200;
@@ -45,26 +47,30 @@ export function findFacts(leaves: Leaf[]): FoundFacts {
   const candidates = findCandidates(leaves);
   const used = new Set<Leaf>();
   const notes: string[] = [];
-  const take = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined): T | undefined => {
+  const choose = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined) => {
     const chosen = firstReadable(candidates[fact], used, read);
     if (chosen !== undefined) used.add(chosen.leaf);
-    return chosen?.value;
+    return chosen;
   };
+  const take = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
 
   const title = take("title", readTitle);
   const text = take("text", (leaf) =>
     leaf.kind === "string" ? cleanText(leaf.text) || undefined : undefined,
   );
+  const threshold = take("threshold", readShort);
+  const previousValue = take("previousValue", readQuantity);
+  const value = choose("value", readQuantity);
   const found = {
     title,
     text,
     metric: take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? ""),
-    threshold: take("threshold", readShort),
-    previousValue: take("previousValue", readQuantity),
-    value: take("value", readQuantity),
+    threshold,
+    previousValue,
+    value: value?.value,
     unit: take("unit", readShort),
     chain: take("chain", readShort),
-    token: take("token", readShort),
+    token: take("token", readShort) ?? take("externalId", readPair),
     link: take("link", (leaf) => readLink(leaf.text)),
     externalId: take("externalId", readShort),
     source: take("source", (leaf) => (leaf.kind === "string" ? readShort(leaf) : undefined)),
@@ -79,6 +85,7 @@ export function findFacts(leaves: Leaf[]): FoundFacts {
     occurredAt: takeTime(candidates.occurredAt, status === "resolved" ? leaves : [], used, notes),
     notes,
     used,
+    valueLeaf: value?.leaf,
   };
 }
 
@@ -104,6 +111,11 @@ function readTitle(leaf: Leaf): string | undefined {
 function readShort(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || leaf.text.length > maxShortFact) return undefined;
   return cleanLine(leaf.text) || undefined;
+}
+
+/** The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is what an alert is about, not which one it is. */
+function readPair(leaf: Leaf): string | undefined {
+  return /^[A-Za-z0-9.]{1,20}\/[A-Za-z]{3,10}$/.test(leaf.text) ? leaf.text : undefined;
 }
 
 /** `name` and `key` are so common that only the shape of a metric key makes them one. */

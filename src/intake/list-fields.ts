@@ -72,6 +72,15 @@ export function namesCredential(names: string[]): boolean {
   );
 }
 
+/**
+ * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then its
+ * line stays in the list, since "91000.5" alone puzzles.
+ */
+export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
+  const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];
+  return quantity !== undefined && !texts.some((one) => one?.toLowerCase().includes(quantity));
+}
+
 /** Go's zero time stands for "not yet". */
 function saysNothing(leaf: Leaf): boolean {
   return machineNames.has(leaf.names.at(-1) ?? "") || leaf.text === "0001-01-01T00:00:00Z";

@@ -2,6 +2,7 @@ import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import type { Leaf } from "./leaves.ts";
 import { namesCredential } from "./list-fields.ts";
+import { readMetricKey } from "./metric-key.ts";
 import { cleanLine, cut } from "./plain-text.ts";
 
 export const maxTitleLength = 300;
@@ -52,9 +53,9 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
   };
 }
 
-/** "eth_token_total_tvl_0x1234…abcd is 3.2, threshold 5"; undefined without a metric or token. */
+/** "Total TVL of USDC on eth is 3.2, threshold 5"; undefined without a metric or token. */
 function titleOfReading(found: FoundFacts): string | undefined {
-  const subject = found.metric ?? found.token;
+  const subject = (found.metric === undefined ? undefined : nameMetric(found.metric, found)) ?? found.token;
   if (subject === undefined) return undefined;
   const value = found.value === undefined ? undefined : `is ${cut(found.value, 60)}${unitOf(found)}`;
   const before = found.previousValue === undefined ? undefined : `was ${cut(found.previousValue, 60)}`;
@@ -62,6 +63,20 @@ function titleOfReading(found: FoundFacts): string | undefined {
   const named = [shortenAddress(subject), value].filter((part) => part !== undefined).join(" ");
   const title = [named, before, threshold].filter((part) => part !== undefined).join(", ");
   return value === undefined && threshold === undefined ? `Alert on ${title}` : title;
+}
+
+/** What a metric key of the market-data service means; any other metric is called as the sender calls it. */
+function nameMetric(metric: string, { token, chain }: FoundFacts): string {
+  const parts = readMetricKey(metric);
+  if (parts === undefined) return metric;
+  const isToken = parts.kind === "token";
+  const measure = parts.measure
+    .split("_")
+    .map((word) => (/^(?:tvl|usd|apy|apr|fdv|lp)$/.test(word) ? word.toUpperCase() : word))
+    .join(" ");
+  const what = measure === "" ? "a metric" : measure;
+  const of = isToken ? (token ?? parts.address) : `pool ${parts.address}`;
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)} of ${of} on ${chain ?? parts.chain}`;
 }
 
 function unitOf(found: FoundFacts): string {

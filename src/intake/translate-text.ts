@@ -21,6 +21,7 @@ export function translateText(sent: string, notes: string[]): AlertFacts {
     weakTitle: _weakTitle,
     text: _text,
     used,
+    valueLeaf: _valueLeaf,
     notes: guesses,
     ...facts
   } = findFacts([

@@ -5,7 +5,7 @@ import { deriveAlertKey } from "./alert-key.ts";
 import { findFacts } from "./find-facts.ts";
 import { inheritEnvelope } from "./inherit-envelope.ts";
 import { type Leaf, listLeaves } from "./leaves.ts";
-import { listFields } from "./list-fields.ts";
+import { listFields, namesQuantity } from "./list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength } from "./make-title.ts";
 import { cleanText, cut, formatBytes } from "./plain-text.ts";
 import type { Reading } from "./read-body.ts";
@@ -74,7 +74,8 @@ function translatePayload(payload: Json, context: PayloadContext): AlertFacts {
   const { leaves, more } = listLeaves(isJsonObject(payload) ? unwrapPayload(payload) : payload);
   const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
   if (bare?.kind === "string") return { ...translateText(bare.text, context.notes), format: context.format };
-  return translateLeaves(leaves, more, context, `Alert (${nameOfEmpty(payload)})`);
+  const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
+  return translateLeaves(leaves, more, context, `Alert (${nothing})`);
 }
 
 function translateLeaves(
@@ -84,10 +85,13 @@ function translateLeaves(
   otherwise: string,
 ): AlertFacts {
   const found = findFacts(leaves);
-  const { title: _title, weakTitle: _weakTitle, text: _text, notes, used, ...facts } = found;
+  const { title: _title, weakTitle: _weakTitle, text: _text, notes, used, valueLeaf, ...facts } = found;
   const headline = makeHeadline(found, leaves, otherwise);
   const text = appendWhole(headline.text, context.whole);
-  const list = listFields(leaves, { used, texts: [headline.title, text] }, more);
+  const texts = [headline.title, text];
+  const named = valueLeaf !== undefined && namesQuantity(valueLeaf, texts) ? valueLeaf : undefined;
+  const told = new Set([...used].filter((leaf) => leaf !== named));
+  const list = listFields(leaves, { used: told, texts }, more);
   const inBatch = context.inBatch ?? false;
   return {
     title: headline.title,

@@ -364,7 +364,8 @@ describe("any body", () => {
           expect(facts.alertKey.length).toBeLessThanOrEqual(200);
           expect(facts.text?.length ?? 0).toBeLessThanOrEqual(20_000);
           expect(facts.fields.length).toBeLessThanOrEqual(40);
-          expect(JSON.stringify(facts)).not.toMatch(/\\u0000|\\ud[89a-f]/);
+          // An escape, and not the sender's own words "\\u0000".
+          expect(JSON.stringify(facts)).not.toMatch(/(?<!\\)(?:\\\\)*\\(?:u0000|ud[89a-f])/);
           expect(translateRequest(raw, contentType)[0]?.facts).toEqual(translations[0]?.facts);
         }
       }),
@@ -393,5 +394,52 @@ describe("any body", () => {
       expect(translation?.facts.text?.length ?? 0).toBeLessThanOrEqual(20_000);
       expect(translation?.facts.fields.length).toBeLessThanOrEqual(40);
     }
+  });
+});
+
+describe("what a woken person would ask", () => {
+  const key = "eth_token_total_tvl_0xdac17f958d2ee523a2206206994597c13d831ec7";
+
+  it("says in words what a metric key means where the sender gives no title", () => {
+    expect(read({ metricKey: key, token: "USDT", value: 3, threshold: 5 }).title).toBe(
+      "Total TVL of USDT on eth is 3, threshold 5",
+    );
+    expect(read({ key, value: 3 }).title).toBe("Total TVL of 0xdac1…1ec7 on eth is 3");
+    const pool = "bsc_pool_h24_volume_0x4c36388be6f416a29c8d8eee81c771ce6be14b18";
+    expect(read({ key: pool, value: 3 }).title).toBe("H24 volume of pool 0x4c36…4b18 on bsc is 3");
+    expect(read({ metric: "error_rate", value: 3 }).title).toBe("error_rate is 3");
+  });
+
+  it("keeps the pair that the ticker calls its id", () => {
+    const facts = read({ id: "WBTC/USD", aggregated: { price: 91000.5 }, message: "deviation above 0.5%" });
+    expect(facts.token).toBe("WBTC/USD");
+    expect(facts.externalId).toBeUndefined();
+    expect(read({ id: "evt/1", token: "ETH", message: "x" })).toMatchObject({
+      token: "ETH",
+      externalId: "evt/1",
+    });
+  });
+
+  it("keeps the name of a number that nothing else in the message calls by its name", () => {
+    expect(read({ title: "Depeg", price: 0.97, threshold: 0.99 }).fields).toEqual([
+      { name: "price", value: "0.97" },
+    ]);
+    expect(read({ title: "Price of USDT fell", price: 0.97 }).fields).toEqual([]);
+    expect(read({ title: "Depeg", value: 0.97 }).fields).toEqual([]);
+  });
+
+  it.each(["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"])(
+    "reads a threshold under %s",
+    (name) => {
+      expect(read({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
+    },
+  );
+
+  it("does not call JSON that is too deep an empty object", () => {
+    const [translation] = translateRequest(
+      Buffer.from(`${'{"a":'.repeat(200)}1${"}".repeat(200)}`),
+      undefined,
+    );
+    expect(translation?.facts.title).toBe("Alert (broken JSON)");
   });
 });
