@@ -33,6 +33,7 @@ describe("a full disk", () => {
         ["resumed", ["store_unavailable"]],
       ]);
     },
+    60_000,
   );
 
   // Where nobody may mount, and everywhere else too: it fails in another way, with EFBIG for a file instead of ENOSPC.
@@ -46,5 +47,5 @@ describe("a full disk", () => {
       ["looked", { diskFull: false, writable: true, listed: 5 }],
       ["kept", true],
     ]);
-  });
+  }, 60_000);
 });

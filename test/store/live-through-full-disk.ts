@@ -12,6 +12,8 @@ import { openThreadedStore } from "../../src/store/threaded-store.ts";
 import { factsOf, planned } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 
+/** Of util-linux. */
+const prlimit = "prlimit";
 const [folder = "", way = "fill"] = process.argv.slice(2);
 const filler = join(folder, "filler");
 const dataDir = join(folder, "data");
@@ -35,7 +37,7 @@ function fillDisk(): void {
 
 function makeRoom(): void {
   if (way === "fill") rmSync(filler);
-  else execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited"]);
+  else execFileSync(prlimit, ["--pid", String(process.pid), "--fsize=unlimited"]);
 }
 
 const codeOf = (error: unknown) => (error instanceof AppError ? error.code : String(error));
