@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { readText } from "../docs/documents.ts";
+
+interface Manifest {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+}
+
+interface LockedPackage extends Partial<Manifest> {
+  version?: string;
+  hasInstallScript?: boolean;
+}
+
+const manifest = JSON.parse(readText("package.json")) as Manifest;
+const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Record<string, LockedPackage> };
+const own = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+
+/** Item 16. */
+it("installs exactly the versions that were tried", () => {
+  const loose = Object.entries(own).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));
+  expect(loose).toEqual([]);
+  const locked = Object.keys(own).map((name) => [name, packages[`node_modules/${name}`]?.version]);
+  expect(Object.fromEntries(locked)).toEqual(own);
+});
+
+it("lets no package run a script at its installation but the one that compiles", () => {
+  const withScript = Object.entries(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.replace(/^.*node_modules\//, ""));
+  expect(Object.keys(manifest.allowScripts).sort()).toEqual([...new Set(withScript)].sort());
+  const allowed = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
+  expect(allowed).toEqual([["better-sqlite3", true]]);
+});
+
+/** Item 8: a template language would need limits of its own. */
+it("carries no template engine, since nothing that users write is run as a template", () => {
+  const engines = Object.keys(packages).filter((path) =>
+    /node_modules\/(liquidjs|handlebars|mustache|ejs|nunjucks|eta|pug|lodash\.template)$/.test(path),
+  );
+  expect(engines).toEqual([]);
+});

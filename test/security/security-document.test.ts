@@ -1,0 +1,16 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { codeSpans, readText, root, tableRows } from "../docs/documents.ts";
+
+const rows = tableRows(readText("docs/security.md"), "item");
+
+it("docs/security.md has a row for each of the 17 items", () => {
+  const items = new Set(rows.map(([item = ""]) => Number.parseInt(item, 10)));
+  expect([...items]).toEqual(Array.from({ length: 17 }, (_, index) => index + 1));
+});
+
+it.each(rows)("%s %s: the file and the test exist", (_item, where = "", test = "", name = "") => {
+  const files = [...codeSpans(where), ...codeSpans(test)];
+  expect(files.filter((file) => !existsSync(`${root}${file}`))).toEqual([]);
+  expect(readText(codeSpans(test)[0] ?? "")).toContain(name);
+});
