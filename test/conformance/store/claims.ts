@@ -13,6 +13,17 @@ export function describeClaims(open: OpenStore): void {
       expect(await store.listDue("chat", noon + 20, 1)).toHaveLength(1);
     });
 
+    it("puts first what a person asked for, and the relay's notices, when not all can be listed", async () => {
+      const { store, route } = await openScene(open);
+      const { seq } = await route();
+      for (let count = 0; count < 4; count += 1) await route();
+      await store.addDeliveries(seq, [planned("chat", { dueAt: noon + 5 })], "resend", noon + 5);
+      const purposes = async (limit: number) =>
+        (await store.listDue("chat", noon + 5, limit)).map(({ purpose }) => purpose);
+      expect(await purposes(3)).toEqual(["resend", "alert", "alert"]);
+      expect(await purposes(10)).toEqual(["alert", "alert", "alert", "alert", "alert", "resend"]);
+    });
+
     it("tells planning all that it needs of a delivery", async () => {
       const { route, due } = await openScene(open);
       const fallback = { to: "mail", at: noon + 600_000 };

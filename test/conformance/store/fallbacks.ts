@@ -65,6 +65,20 @@ export function describeFallbacks(open: OpenStore): void {
       expect(await store.listFallbacksDue(Number.MAX_SAFE_INTEGER)).toEqual([]);
     });
 
+    it("makes them once for all mailboxes of one destination", async () => {
+      const { store, route, due } = await openScene(open);
+      const mailbox = (recipient: string) =>
+        planned("mail", { recipient, fallback: { ...fallback, to: "chat" } });
+      const { id } = await route({ to: [mailbox("a@example.com"), mailbox("b@example.com")] });
+      const calls = (await due("mail")).map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
+      await store.callFallbacks(calls, noon);
+      expect((await store.getAlert(id))?.deliveries.map(({ destination }) => destination)).toEqual([
+        "mail",
+        "mail",
+        "chat",
+      ]);
+    });
+
     it("makes them in the same step as the failed attempt", async () => {
       const { route, claim, attempt, states } = await openScene(open);
       const { id } = await route({ to: [planned("chat", { fallback })] });

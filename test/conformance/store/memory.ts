@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationStatus, ThreadUpdate } from "../../../src/core/store.ts";
-import { factsOf, noon, type OpenStore, openScene, planned } from "./scene.ts";
+import { factsOf, noon, type OpenStore, openScene, planned, request } from "./scene.ts";
 
 const thread: ThreadUpdate = {
   rootRef: "11",
@@ -76,6 +76,31 @@ export function describeMemory(open: OpenStore): void {
       await scene.store.saveStatus(moved);
       await scene.restart();
       expect(await scene.store.loadStatuses()).toEqual([moved]);
+    });
+
+    it("finds the requests of alerts in their order, up to a size, and none of a notice", async () => {
+      const { store, newId } = await openScene(open);
+      const small = request({ ids: [newId(), newId()], body: Buffer.from("[1,2]"), contentType: undefined });
+      await store.acceptRequest(small);
+      await store.acceptRequest(request({ body: Buffer.alloc(100, "x") }));
+      await store.recordNotice({ id: newId(), at: noon, facts: factsOf(), decisions: [], deliveries: [] });
+      const [first, second] = await store.findRequests([4, 2, 3, 1], 1000);
+      expect(first?.alerts).toEqual([
+        { seq: 2, item: 1 },
+        { seq: 1, item: 0 },
+      ]);
+      expect(Buffer.from(first?.body ?? []).toString()).toBe("[1,2]");
+      expect(second).toMatchObject({ contentType: "application/json", alerts: [{ seq: 3, item: 0 }] });
+      expect(await store.findRequests([1, 3], 50)).toHaveLength(1);
+      expect(await store.findRequests([3, 1], 50)).toHaveLength(1);
+    });
+
+    it("lists what waits for destinations that are configured no more", async () => {
+      const { store, route, claim } = await openScene(open);
+      await route({ to: ["kept", "gone", "gone-too", planned("gone", { state: "muted" })] });
+      await claim("gone-too", "t1");
+      expect(await store.listOrphans(["kept"], 10)).toMatchObject([{ destination: "gone", state: "queued" }]);
+      expect(await store.listOrphans(["kept", "gone"], 10)).toEqual([]);
     });
 
     it("fails what waits for, or is being sent to, destinations that are configured no more", async () => {
