@@ -415,7 +415,7 @@ export interface AlertDetail extends AlertSummary {
     item: number;
     items: number;
     dedupeKey?: string;
-    /** Another request carried the same key with another body. */
+    /** An earlier request carried the same key with another body. */
     conflict: boolean;
     /** Later requests that were answered as duplicates of this one. */
     duplicates: number;
