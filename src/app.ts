@@ -132,6 +132,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     });
     routing.nudge = loop.nudge;
     let { webhookSecret } = secrets;
+    for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
     const takeSecret = (secret: Secret) => {
       webhookSecret = secret;
       door.addSecret(secret);

@@ -1,5 +1,5 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
-import { chmod, link, mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { chmod, link, mkdir, open, readFile, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
@@ -15,6 +15,8 @@ export interface GivenSecrets {
 export interface ServerSecrets {
   webhookSecret: Secret;
   adminToken: Secret;
+  /** What a rotation that has not been seen through was replacing: the service may still send there. Usually empty. */
+  previousWebhookSecrets: Secret[];
   /** Those that were made just now, for a first greeting. */
   created: SecretName[];
 }
@@ -51,10 +53,16 @@ export async function loadOrCreateSecrets(
   };
   const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
   const adminToken = given.adminToken ?? (await load("admin-token"));
-  return { webhookSecret, adminToken, created };
+  const previousWebhookSecrets =
+    given.webhookSecret === undefined ? await readPrevious(dataDir, "webhook-secret") : [];
+  return { webhookSecret, adminToken, previousWebhookSecrets, created };
 }
 
-/** Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. */
+/**
+ * Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. The old one is
+ * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go to
+ * the old one, and a relay that starts meanwhile must not refuse them.
+ */
 export async function rotateSecret(
   dataDir: string,
   name: SecretName,
@@ -62,13 +70,42 @@ export async function rotateSecret(
 ): Promise<Secret> {
   const path = secretPath(dataDir, name);
   return guard(path, async () => {
-    const temporary = await writeTemporary(path, options);
+    const replaced = await readSecret(path);
+    if (replaced !== undefined) {
+      const previous = [...(await readPrevious(dataDir, name)), replaced];
+      const lines = previous.map((secret) => `${secret.reveal()}\n`).join("");
+      await rename(await writeTemporary(previousPath(dataDir, name), lines), previousPath(dataDir, name));
+    }
+    const temporary = await writeTemporary(path, makeSecretLine(options));
     await rename(temporary, path);
     await syncFolder(dirname(path));
     const secret = await readSecret(path);
     if (secret === undefined) throw unusable(path, "it vanished while it was being made");
     return secret;
   });
+}
+
+/** Once the service is known to send to the new address. */
+export async function forgetPreviousSecrets(dataDir: string, name: SecretName): Promise<void> {
+  const path = previousPath(dataDir, name);
+  await guard(path, () => rm(path, { force: true }));
+}
+
+/** One a line, the oldest first; rotations that failed one after the other leave several. */
+async function readPrevious(dataDir: string, name: SecretName): Promise<Secret[]> {
+  const path = previousPath(dataDir, name);
+  const text = await guard(path, () =>
+    readFile(path, "utf8").catch((error: unknown) => {
+      if (hasCode(error, "ENOENT")) return "";
+      throw error;
+    }),
+  );
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => findTokenWeakness(line) === undefined).map((line) => new Secret(line));
+}
+
+function previousPath(dataDir: string, name: SecretName): string {
+  return `${secretPath(dataDir, name)}.previous`;
 }
 
 export function secretPath(dataDir: string, name: SecretName): string {
@@ -101,7 +138,7 @@ async function closeToOthers(path: string): Promise<void> {
 /** Whether it was this call that made it: `link` fails where a name exists, so the first of several wins. */
 async function createSecret(path: string, options: SecretOptions): Promise<boolean> {
   return guard(path, async () => {
-    const temporary = await writeTemporary(path, options);
+    const temporary = await writeTemporary(path, makeSecretLine(options));
     try {
       await link(temporary, path);
       await syncFolder(dirname(path));
@@ -115,13 +152,16 @@ async function createSecret(path: string, options: SecretOptions): Promise<boole
   });
 }
 
-async function writeTemporary(path: string, options: SecretOptions): Promise<string> {
-  const { randomBytes = cryptoRandomBytes } = options;
+function makeSecretLine({ randomBytes = cryptoRandomBytes }: SecretOptions): string {
+  return `${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`;
+}
+
+async function writeTemporary(path: string, content: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}.new`;
   const file = await open(temporary, "wx", 0o600);
   try {
-    await file.writeFile(`${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

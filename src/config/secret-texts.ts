@@ -6,12 +6,13 @@ import type { ServerSecrets } from "./generated-secrets.ts";
 /** Every secret text of the configuration, for what must never let one through: the log, error pages, exports. */
 export function secretTextsOf(
   config: Config,
-  secrets: Pick<ServerSecrets, "webhookSecret" | "adminToken">,
+  secrets: Pick<ServerSecrets, "webhookSecret" | "adminToken"> & Partial<ServerSecrets>,
 ): string[] {
   const { alerting, pricing } = config.upstream;
   const all: (Secret | undefined)[] = [
     secrets.webhookSecret,
     secrets.adminToken,
+    ...(secrets.previousWebhookSecrets ?? []),
     alerting?.apiKey,
     pricing?.apiKey,
     ...config.rules.destinations.flatMap(secretsOf),

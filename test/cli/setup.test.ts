@@ -1,6 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { startRelay } from "../../src/app.ts";
+import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -134,6 +138,61 @@ describe("tocsin setup", () => {
     const second = (await outputs()).webhookUrl;
     expect(second).toMatch(/^http:\/\/127\.0\.0\.1:9\/hooks\/[\w-]{22,}$/);
     expect(second).not.toBe(first);
+  });
+
+  it("tells the new secret from the old one without showing either, and plans one with --dry-run", async () => {
+    const { setup, outputs } = await startWorld();
+    const own = { WEBHOOK_SECRET: "" };
+    await setup([], own);
+    const first = (await outputs()).webhookUrl;
+    const dry = await setup(["--rotate-secret", "--dry-run"], own);
+    expect(dry.stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
+    expect((await outputs()).webhookUrl).toBe(first);
+    const run = await setup(["--rotate-secret"], own);
+    expect(run.stdout).toContain(`${publicUrl}/hooks/*** (new secret)`);
+  });
+
+  it("rotates nothing when it is refused", async () => {
+    const { setup, setOutputs, dataDir } = await startWorld();
+    await setup([], { WEBHOOK_SECRET: "" });
+    const kept = readFileSync(join(dataDir, "secrets/webhook-secret"), "utf8");
+    await setOutputs({ webhookUrl: "https://other.example.com/in" });
+    const run = await setup(["--rotate-secret"], { WEBHOOK_SECRET: "" });
+    expect(run.status).toBe(1);
+    expect(readFileSync(join(dataDir, "secrets/webhook-secret"), "utf8")).toBe(kept);
+  });
+
+  it("goes on taking the registered secret over a restart until the service has confirmed the new one", async () => {
+    const { setup, outputs, sandbox, dataDir } = await startWorld();
+    const own = { WEBHOOK_SECRET: "" };
+    await setup([], own);
+    const registered = (await outputs()).webhookUrl?.split("/").at(-1) ?? "";
+    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 10 });
+    expect((await setup(["--rotate-secret"], own)).status).toBe(1);
+    expect((await setup(["--rotate-secret"], own)).status).toBe(1);
+
+    const config = loadConfig({ env: { PORT: "0", DATA_DIR: dataDir }, cwd: dataDir });
+    const secrets = await loadOrCreateSecrets(dataDir, config);
+    const storeThreadEntry = new URL("../../dist/store/thread.js", import.meta.url);
+    const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry });
+    onTestFinished(() => relay.stop());
+    const answer = await fetch(`${relay.localUrl}/hooks/${registered}`, { method: "POST", body: "TVL fell" });
+    expect(answer.status).toBe(202);
+
+    sandbox.clearFaults();
+    expect((await setup([], own)).status).toBe(0);
+    expect((await outputs()).webhookUrl).not.toContain(registered);
+    const after = await loadOrCreateSecrets(dataDir, config);
+    expect(after.previousWebhookSecrets).toEqual([]);
+  });
+
+  it("knows its own hook behind a PUBLIC_URL with a path", async () => {
+    const { setup, outputs } = await startWorld();
+    const under = { PUBLIC_URL: `${publicUrl}/tocsin`, WEBHOOK_SECRET: "" };
+    expect((await setup([], under)).status).toBe(0);
+    expect((await setup([], under)).status).toBe(0);
+    expect((await setup(["--rotate-secret"], under)).status).toBe(0);
+    expect((await outputs()).webhookUrl).toContain(`${publicUrl}/tocsin/hooks/`);
   });
 
   it("does not rotate a secret that comes from the environment", async () => {

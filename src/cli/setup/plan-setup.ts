@@ -52,7 +52,10 @@ export function planSetup(before: Outputs, wish: SetupWish): SetupPlan {
 function isOwnHook(url: string, hookUrl: string): boolean {
   if (!URL.canParse(url)) return false;
   const given = new URL(url);
-  return given.origin === new URL(hookUrl).origin && given.pathname.startsWith("/hooks/");
+  const hook = new URL(hookUrl);
+  // PUBLIC_URL may end in a path of its own.
+  const folder = hook.pathname.slice(0, hook.pathname.lastIndexOf("/") + 1);
+  return given.origin === hook.origin && given.pathname.startsWith(folder);
 }
 
 /** The path of a hook is its secret. */

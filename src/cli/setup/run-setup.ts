@@ -1,9 +1,10 @@
 import { readChatId } from "../../config/chat-id.ts";
 import type { Config } from "../../config/config.ts";
-import { loadOrCreateSecrets, rotateSecret, type ServerSecrets } from "../../config/generated-secrets.ts";
+import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { CliContext } from "../context.ts";
 import type { Output } from "../output.ts";
@@ -35,17 +36,28 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   if (options.restore) return restore(run, account.id, before);
 
   const publicUrl = requirePublicUrl(config);
-  const secrets = await secretsFor(run);
-  const hookUrl = `${publicUrl}/hooks/${secrets.webhookSecret.reveal()}`;
-  const plan = planSetup(before, { hookUrl, channel, takeOver: options.takeOver === true });
-  if (options.dryRun) return report(run, plan, "dry-run");
-  if (!plan.change) return report(run, plan, "unchanged");
+  refuseGivenSecret(run);
+  const planFor = (secret: Secret) => {
+    const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
+    return planSetup(before, { hookUrl, channel, takeOver: options.takeOver === true });
+  };
+  const { webhookSecret } = await loadOrCreateSecrets(config.dataDir, config);
+  const known = planFor(webhookSecret);
+  if (options.dryRun) return report(run, known, "dry-run");
+  if (!known.change && !options.rotateSecret) {
+    await forgetPrevious(run);
+    return report(run, known, "unchanged");
+  }
+  if (!options.rotateSecret) await noteReachability(run, known);
+  await confirm(run, known);
 
-  await noteReachability(run, hookUrl);
-  await confirm(run, plan);
+  // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
+  const plan = options.rotateSecret ? planFor(await rotateSecret(config.dataDir, "webhook-secret")) : known;
+  if (options.rotateSecret) await noteReachability(run, plan);
   await keep(run, account.id, plan);
-  await client.setAlertOutputs(plan.change, { signal });
+  if (plan.change) await client.setAlertOutputs(plan.change, { signal });
   await verify(run, plan.after);
+  await forgetPrevious(run);
   await report(run, plan, "changed");
 }
 
@@ -100,25 +112,23 @@ function requirePublicUrl({ server }: Config): string {
   );
 }
 
-async function secretsFor(run: Run): Promise<ServerSecrets> {
-  const { config, options } = run;
-  const secrets = await loadOrCreateSecrets(config.dataDir, config);
-  if (!options.rotateSecret) return secrets;
-  if (config.webhookSecret !== undefined) {
-    throw new AppError(
-      "config_invalid",
-      "The hook's secret comes from WEBHOOK_SECRET, so it is not mine to change.",
-      {
-        hint: "Change the variable, restart the relay, then run setup again.",
-      },
-    );
-  }
-  if (options.dryRun) return secrets;
-  return { ...secrets, webhookSecret: await rotateSecret(config.dataDir, "webhook-secret") };
+function refuseGivenSecret({ config, options }: Run): void {
+  if (!options.rotateSecret || config.webhookSecret === undefined) return;
+  throw new AppError(
+    "config_invalid",
+    "The hook's secret comes from WEBHOOK_SECRET, so it is not mine to change.",
+    { hint: "Change the variable, restart the relay, then run setup again." },
+  );
+}
+
+/** The account is known to send to the present secret, so an older one opens nothing any more. */
+async function forgetPrevious({ config }: Run): Promise<void> {
+  if (config.webhookSecret === undefined) await forgetPreviousSecrets(config.dataDir, "webhook-secret");
 }
 
 /** A running relay takes up a new secret within seconds, and goes on taking the old one. */
-async function noteReachability({ context, output, options }: Run, hookUrl: string): Promise<void> {
+async function noteReachability({ context, output, options }: Run, { after }: SetupPlan): Promise<void> {
+  const hookUrl = after.webhookUrl ?? "";
   const tries = options.rotateSecret ? 6 : 1;
   for (let left = tries; left > 0; left -= 1) {
     const check = await checkHook(hookUrl, context.signal);
@@ -128,9 +138,10 @@ async function noteReachability({ context, output, options }: Run, hookUrl: stri
   }
 }
 
-async function confirm({ context, options, output }: Run, plan: SetupPlan): Promise<void> {
+async function confirm(run: Run, plan: SetupPlan): Promise<void> {
+  const { context, options, output } = run;
   if (options.yes || !context.isTty.stdin || !context.isTty.stderr) return;
-  await output.note(describe(plan, output));
+  await output.note(describe(run, plan));
   const { confirm: ask, isCancel } = await import("@clack/prompts");
   const answer = await ask({ message: "Change the account like this?" });
   if (isCancel(answer) || !answer) throw new AppError("cancelled", "Nothing was changed.");
@@ -163,18 +174,21 @@ async function report(
     after: masked(plan.after),
     changed: result === "changed" || result === "restored",
   };
-  await output.result(data, () => `${describe(plan, output)}\n${closingLine(result)}\n`);
+  await output.result(data, () => `${describe(run, plan)}\n${closingLine(result)}\n`);
 }
 
-function describe({ before, after }: SetupPlan, output: Output): string {
+function describe({ options, output }: Run, { before, after }: SetupPlan): string {
   const was = masked(before);
   const will = masked(after);
   const show = (value: string | null) => value ?? "none";
+  // Two addresses that differ in what is hidden would read as the same.
+  const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
+  const secretMark = options.rotateSecret ? " (new secret)" : differs ? " (another secret)" : "";
   return output
     .table(
       [{ title: "output" }, { title: "before" }, { title: "after" }],
       [
-        ["webhook", show(was.webhookUrl), show(will.webhookUrl)],
+        ["webhook", show(was.webhookUrl), show(will.webhookUrl) + secretMark],
         ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
       ],
     )
