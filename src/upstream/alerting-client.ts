@@ -112,7 +112,8 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
   return {
     readAccount,
     listMetrics,
-    walkMetrics: (query, walk = {}) => walkPages((page) => listMetrics({ ...query, page }, walk), walk),
+    walkMetrics: (query, walk = {}) =>
+      walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 
     setAlertOutputs: async (change, { signal } = {}) => {
       refuseWrongChannelId(change);
@@ -154,6 +155,11 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
       return (await requester.read(request, subscriptionsAnswerSchema)).data;
     },
   };
+}
+
+/** A metric's key is unique; the name of its field is not documented, so without a `key` the whole metric stands for it. */
+function keyOfMetric(metric: Metric): string {
+  return typeof metric.key === "string" ? metric.key : JSON.stringify(metric);
 }
 
 function lowerCase(addresses: readonly string[] | undefined): string[] | undefined {

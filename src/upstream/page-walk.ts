@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.ts";
 
 /** Why a walk ended. `refused`: the service would not give the page after the last one (400 or 404), taken as its way to say so. */
@@ -19,24 +18,26 @@ export interface WalkOptions {
 /**
  * Reads page after page, one in memory at a time. The interface documents at most 100 items a page and not what comes
  * after the last, so a walk goes on until a page is empty, is refused, or repeats one that was seen (a service that clamps the
- * number, or begins anew). A page with fewer items than others is no end: "at most" allows it, and stopping there could
+ * number, or begins anew). Pages are told apart by the keys of their items, since values may move between two requests; a page
+ * that brings no key beyond those of the first or of the last one is a repeat. A page with fewer items than others is no end: "at most" allows it, and stopping there could
  * leave metrics out without a word. Returns why it ended.
  */
 export async function* walkPages<T>(
   readPage: (number: number) => Promise<T[]>,
+  keyOf: (item: T) => string,
   options: WalkOptions = {},
 ): AsyncGenerator<Page<T>, WalkEnd> {
   const { firstPage = 1, maxPages = 10_000 } = options;
-  let firstPrint: string | undefined;
-  let lastPrint: string | undefined;
+  let firstKeys: Set<string> | undefined;
+  let lastKeys: Set<string> | undefined;
   for (let number = firstPage; number < firstPage + maxPages; number += 1) {
     const items = number === firstPage ? await readPage(number) : await readFurtherPage(readPage, number);
     if (items === undefined) return "refused";
     if (items.length === 0) return "empty";
-    const print = fingerprint(items);
-    if (print === firstPrint || print === lastPrint) return "repeated";
-    firstPrint ??= print;
-    lastPrint = print;
+    const keys = new Set(items.map(keyOf));
+    if (isWithin(keys, firstKeys) || isWithin(keys, lastKeys)) return "repeated";
+    firstKeys ??= keys;
+    lastKeys = keys;
     yield { number, items };
   }
   return "limit";
@@ -55,6 +56,6 @@ async function readFurtherPage<T>(
   }
 }
 
-function fingerprint(items: unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(items)).digest("base64");
+function isWithin(keys: Set<string>, others: Set<string> | undefined): boolean {
+  return others !== undefined && [...keys].every((key) => others.has(key));
 }

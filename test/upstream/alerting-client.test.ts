@@ -364,6 +364,21 @@ describe("walking all metrics", () => {
     expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
   });
 
+  it("knows a repeated page by its keys when the values have moved, and when it came back shorter", async () => {
+    let value = 0;
+    const moving = (page: number) => pageOf(page, 100).map((metric) => ({ ...metric, value: value++ }));
+    const result = await walk((page) => ({
+      json: { data: moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0) },
+    }));
+    expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
+  });
+
+  it("goes on past a page that overlaps the one before", async () => {
+    const overlapping = (page: number) => [...pageOf(page - 1, 100).slice(-1), ...pageOf(page, 99)];
+    const result = await walk((page) => ({ json: { data: page > 3 ? [] : overlapping(page) } }));
+    expect(result).toMatchObject({ sizes: [100, 100, 100], end: "empty" });
+  });
+
   it("takes a refused page after the last one for the end", async () => {
     const result = await walk((page) =>
       page > 2 ? { status: 404, text: "" } : { json: { data: pageOf(page, 100) } },
