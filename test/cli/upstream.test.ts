@@ -226,6 +226,16 @@ describe("history", () => {
     });
   });
 
+  it.each([
+    ["-7d", 0],
+    ["-8d", 1],
+  ])("says that %s is longer than the service covers: %i times", async (from, times) => {
+    let read = 0;
+    const ticking = () => now + 250 * read++;
+    const { stderr } = await tocsin(["history", "k", "--from", from], { now: ticking });
+    expect(stderr.split("covers up to 7 days")).toHaveLength(times + 1);
+  });
+
   it("gives points by time with --json", async () => {
     const { data } = (await tocsin(["history", "k", "--json"])).json();
     expect(data.points[0]).toEqual({ ...points[0], at: "2026-11-20T12:00:00.000Z" });

@@ -21,6 +21,8 @@ export interface HistoryOptions {
 
 /** The interface covers up to 7 days. */
 const longestRangeMs = 7 * 86_400_000;
+/** The time since `--from -7d` was read, and the rounding to whole seconds, are no longer range. */
+const rangeSlackMs = 60_000;
 const plotHeight = 12;
 const widestPlot = 120;
 
@@ -48,7 +50,7 @@ async function checkRange({ context, output }: UpstreamRun, { from, to }: Histor
       hint: "e.g. --from -6h, or --from -2d --to -1d",
     });
   }
-  if (from !== undefined && end - from > longestRangeMs) {
+  if (from !== undefined && end - from > longestRangeMs + rangeSlackMs) {
     await output.note("the service covers up to 7 days; what it has of this longer range follows");
   }
 }
