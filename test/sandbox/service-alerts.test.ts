@@ -111,6 +111,17 @@ describe("notifications", () => {
     });
   });
 
+  test("says of an alert by hand what turned: the value crossed the threshold, and back", async () => {
+    const { sandbox } = await start();
+    const firing = sandbox.storm(40);
+    const resolved = Array.from({ length: 40 }, () => sandbox.fire({ status: "resolved" }));
+    for (const { condition, status, value, threshold, previousValue } of [...firing, ...resolved]) {
+      const holds = (of: number) => (condition === "above" ? of > threshold : of < threshold);
+      expect([holds(value), holds(previousValue)]).toEqual([status === "firing", status === "resolved"]);
+    }
+    expect(new Set(firing.map(({ condition }) => condition))).toEqual(new Set(["above", "below"]));
+  });
+
   test.each(notificationShapes)("has a body that tells the value in the shape %s", async (shape) => {
     const fixture = await start({ shape });
     const receiver = await receive();

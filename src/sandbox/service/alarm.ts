@@ -22,7 +22,7 @@ export interface FireInput {
   value?: number;
   previousValue?: number;
   threshold?: number;
-  /** Default manual. */
+  /** Default `above` or `below`, whichever makes the value and the threshold tell the status. */
   condition?: string;
 }
 
@@ -88,13 +88,17 @@ export function createAlarm(
       });
     }
     const id = accounts.newId("evt");
+    const isFiring = (input.status ?? "firing") === "firing";
     const value = input.value ?? market.metricValue(metric, now());
+    const draw = random();
+    const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
+    const isOver = value > threshold;
     return {
       id,
       accountId: accounts.getAccount(input.accountId).id,
       subscriptionId: "manual",
       at: now(),
-      status: input.status ?? "firing",
+      status: isFiring ? "firing" : "resolved",
       severity: input.severity ?? "warning",
       metricKey: metric.key,
       metricName: metricNames[metric.kind],
@@ -102,10 +106,12 @@ export function createAlarm(
       chain: metric.chainId,
       tokenSymbol: metric.token.symbol,
       tokenAddress: metric.token.address,
-      condition: input.condition ?? "manual",
+      condition: input.condition ?? (isOver === isFiring ? "above" : "below"),
       value,
-      previousValue: input.previousValue ?? roundTo(value * (0.9 + 0.2 * random()), 8),
-      threshold: input.threshold ?? roundTo(value * 0.98, 4),
+      // On the other side of the threshold, since this is a turn.
+      previousValue:
+        input.previousValue ?? roundTo(threshold * (1 + (isOver ? -1 : 1) * (0.01 + 0.08 * draw)), 8),
+      threshold,
       link: deps.linkOf(id),
     };
   }

@@ -14,7 +14,7 @@ export interface AlertEvent {
   chain: string;
   tokenSymbol: string;
   tokenAddress: string;
-  /** `above`, `below`, `change_percent`, `manual`. */
+  /** `above`, `below`, `change_percent`, or what an alert by hand was given. */
   condition: string;
   value: number;
   previousValue: number;
@@ -80,8 +80,7 @@ function composeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEven
 /** A sentence; also what the messenger output gets. */
 export function describeEvent(event: AlertEvent): string {
   const turn = event.status === "firing" ? event.severity.toUpperCase() : "RESOLVED";
-  const limit = event.condition === "manual" ? "" : ` (${describeLimit(event)})`;
-  return `${turn} ${event.tokenSymbol} on ${event.chain}: ${event.metricName} ${event.value} ${event.unit}${limit}, before ${event.previousValue}`;
+  return `${turn} ${event.tokenSymbol} on ${event.chain}: ${event.metricName} ${event.value} ${event.unit} (${describeLimit(event)}), before ${event.previousValue}`;
 }
 
 function asFlat(event: AlertEvent): Record<string, string | number> {
