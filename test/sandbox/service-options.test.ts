@@ -50,3 +50,7 @@ test.each([
 ])("%s is this machine's own: %s", (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
 });
+
+test.each(["", "a b", "a\nb", "schlüssel"])("a key that no header can carry is refused: %j", async (key) => {
+  await expect(startSandbox({ key })).rejects.toMatchObject({ code: "usage" });
+});

@@ -55,7 +55,7 @@ type OptionalSetting = "dataDir" | "key" | "seed" | "shape" | "botToken";
 export type Settings = Required<Omit<ServiceSandboxOptions, OptionalSetting>> &
   Pick<ServiceSandboxOptions, OptionalSetting>;
 
-/** Fills in the defaults. Throws `AppError` "usage" for a number that makes no sense. */
+/** Fills in the defaults. Throws `AppError` "usage" for a number that makes no sense, or a key that no header can carry. */
 export function settleOptions(options: ServiceSandboxOptions): Settings {
   const settings: Settings = {
     speed: 1,
@@ -77,6 +77,7 @@ export function settleOptions(options: ServiceSandboxOptions): Settings {
   refuseOutside("metrics", settings.metricCount, 100, 1_000_000);
   refuseOutside("storm", settings.stormCount, 0, 100_000);
   refuseOutside("port", settings.port, 0, 65_535);
+  refuseUnsendable(settings.key);
   return settings;
 }
 
@@ -90,6 +91,15 @@ function refuseOutside(name: string, value: number, least: number, most: number)
   if (value >= least && value <= most) return;
   throw new AppError("usage", `The sandbox's ${name} is ${value}`, {
     hint: `Give a number from ${least} to ${most}`,
+  });
+}
+
+/** The key is the value of a header, and `tocsin` itself refuses to send another one. */
+function refuseUnsendable(key: string | undefined): void {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
+  const what = key === "" ? "is empty" : "holds a space or a character that a header cannot carry";
+  throw new AppError("usage", `The sandbox's key ${what}`, {
+    hint: "Give letters, digits and hyphens, or leave --key out to have one made up",
   });
 }
 
