@@ -123,6 +123,7 @@ describe("the state file", () => {
       message: expect.stringContaining(statePath()),
       hint: expect.stringContaining("--data"),
     });
+    await expect(startSandbox({ dataDir: folder })).rejects.toThrow(/^[^\n]{1,250}$/);
     expect(await readFile(statePath(), "utf8")).toBe(text);
   });
 

@@ -57,8 +57,14 @@ function parseState(path: string, text: string): SandboxState {
     throw unreadable(path, "it is not JSON", error);
   }
   const parsed = stateSchema.safeParse(value);
-  if (!parsed.success) throw unreadable(path, z.prettifyError(parsed.error), parsed.error);
+  if (!parsed.success)
+    throw unreadable(path, `it is no state of a sandbox (${firstFault(parsed.error)})`, parsed.error);
   return parsed.data;
+}
+
+/** The first of what may be many, in one line. */
+function firstFault({ issues: [first] }: z.ZodError): string {
+  return first === undefined ? "unknown" : `${z.core.toDotPath(first.path) || "all of it"}: ${first.message}`;
 }
 
 function unreadable(path: string, why: string, cause: unknown): AppError {
