@@ -51,15 +51,15 @@ const httpKinds: readonly HttpKind[] = ["webhook", "slack", "discord", "ntfy", "
 /** What the other side makes of a message: success, and every failure that may bring a secret back. */
 const behaviours: Record<string, Behaviour> = {
   takes: { kind: "answer", answer: takeEverything },
-  refuses: { kind: "answer", answer: echo(401) },
-  rejects: { kind: "answer", answer: echo(400) },
-  fails: { kind: "answer", answer: echo(500) },
+  refuses: { kind: "answer", answer: repeatIn(401) },
+  rejects: { kind: "answer", answer: repeatIn(400) },
+  fails: { kind: "answer", answer: repeatIn(500) },
   limits: {
     kind: "answer",
-    answer: (request) => ({ ...echo(429)(request), headers: { "retry-after": "600" } }),
+    answer: (request) => ({ ...repeatIn(429)(request), headers: { "retry-after": "600" } }),
   },
   redirects: { kind: "answer", answer: redirectElsewhere },
-  accepts: { kind: "answer", answer: echo(200) },
+  accepts: { kind: "answer", answer: repeatIn(200) },
   hangs: { kind: "take_then_hang" },
   resets: { kind: "take_then_reset" },
   babbles: { kind: "garbage" },
@@ -169,6 +169,15 @@ function takeEverything({ path }: VendorRequest): VendorAnswer {
   if (path.startsWith("/bot"))
     return json(200, { ok: true, result: { message_id: 1, date: 1, chat: { id: -1 } } });
   return json(200, { id: "700000000000000000" });
+}
+
+/** All that was sent comes back, in the words of a Bot API where one was asked. */
+function repeatIn(status: number): (request: VendorRequest) => VendorAnswer {
+  return (request) => {
+    if (!request.path.startsWith("/bot")) return echo(status)(request);
+    const description = `Bad Request: https://127.0.0.1${request.path} ${decodeURIComponent(request.path)}`;
+    return json(status, { ok: false, error_code: status, description });
+  };
 }
 
 function redirectElsewhere({ path }: VendorRequest): VendorAnswer {
