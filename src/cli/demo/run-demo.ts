@@ -15,10 +15,7 @@ const stormAfterMs = 10_000;
 
 /** Builds a world around the relay, registers the relay by the real setup, and lets alerts come. */
 export async function runDemo(options: DemoOptions, context: CliContext, output: Output): Promise<void> {
-  const stop = AbortSignal.any([
-    context.signal,
-    ...(options.for === undefined ? [] : [AbortSignal.timeout(options.for * 1000)]),
-  ]);
+  const stop = endOf(options, context);
   const world = await createDemoWorld(context);
   try {
     const { relay, secrets } = await startDemoRelay(world, options, context);
@@ -40,6 +37,18 @@ export async function runDemo(options: DemoOptions, context: CliContext, output:
   } finally {
     await world.close();
   }
+}
+
+/**
+ * Aborted by Ctrl-C, or after `--for`. Not with AbortSignal.timeout: inside AbortSignal.any Node 20 lets it be collected,
+ * and then it never fires.
+ */
+function endOf(options: DemoOptions, context: CliContext): AbortSignal {
+  if (options.for === undefined) return context.signal;
+  const end = new AbortController();
+  const abort = () => end.abort();
+  context.sleep(options.for * 1000, context.signal).then(abort, abort);
+  return end.signal;
 }
 
 /** On the port that was asked for; on any free one when nobody asked and the usual one is taken. */

@@ -1,3 +1,5 @@
+import { withTimeLimit } from "../../upstream/time-limit.ts";
+
 /** What a look at the relay's own hook from here says. Nothing is sent to it: a GET is answered 405 by the right relay. */
 export type HookCheck =
   | { reached: true }
@@ -6,11 +8,11 @@ export type HookCheck =
 /** Never throws; waits at most five seconds. */
 export async function checkHook(hookUrl: string, signal: AbortSignal): Promise<HookCheck> {
   try {
-    const response = await fetch(hookUrl, {
-      redirect: "manual",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(5_000)]),
+    const response = await withTimeLimit(5_000, signal, async (limit) => {
+      const answer = await fetch(hookUrl, { redirect: "manual", signal: limit.signal });
+      await answer.body?.cancel();
+      return answer;
     });
-    await response.body?.cancel();
     if (response.status === 405) return { reached: true };
     if (response.status === 404) {
       return {

@@ -26,13 +26,21 @@ const textLimit = 4096;
 /** `timeoutMs` is the wall's: the network does not run on an injected clock. */
 export function createPost(options: { timeoutMs: number; botToken?: Secret; telegramApiRoot: string }): Post {
   return async (notification, target, signal) => {
-    const both = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const limit = new AbortController();
+    // Not AbortSignal.timeout: inside AbortSignal.any Node 20 lets it be collected, and then it never fires.
+    const timer = setTimeout(
+      () => limit.abort(new DOMException("no answer in time", "TimeoutError")),
+      options.timeoutMs,
+    );
+    const both = AbortSignal.any([signal, limit.signal]);
     try {
       return notification.output === "webhook"
         ? await postWebhook(notification, target, both)
         : await postMessage(options, notification, target, both);
     } catch (error) {
       return { attempt: { outcome: "unanswered", detail: describeFailure(error, options.timeoutMs) } };
+    } finally {
+      clearTimeout(timer);
     }
   };
 }
