@@ -107,7 +107,7 @@ describe("notifications", () => {
       threshold: 5,
       condition: "above",
       timestamp: "2025-11-21T12:00:00.000Z",
-      link: `${fixture.sandbox.url}/#${event.id}`,
+      link: `${fixture.sandbox.url}/?event=${event.id}`,
     });
   });
 
@@ -231,6 +231,19 @@ describe("notifications", () => {
     const told = new Set(receiver.received.map(({ body }) => JSON.parse(body).eventId));
     expect(told).toEqual(new Set(events.map(({ id }) => id)));
     expect(fixture.sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
+  });
+
+  test("an alert's link shows what was sent of it, also after many newer ones", async () => {
+    const fixture = await start({ shape: "text" });
+    const receiver = await receive();
+    await setOutputs(fixture, { webhookUrl: receiver.url });
+    const { link } = fixture.sandbox.fire({ value: 4321.5, severity: "critical" });
+    fixture.sandbox.storm(60);
+    await fixture.sandbox.settled();
+    const page = async (url: string) => (await fixture.call(url)).body as string;
+    expect(await page(fixture.sandbox.url)).not.toContain("4321.5");
+    expect(await page(link)).toMatch(/<pre>CRITICAL [^<]* 4321\.5 /);
+    expect(await page(`${fixture.sandbox.url}/?event=<i>`)).toContain("Nothing is kept of it");
   });
 
   test("cancels what waits for an output that is disabled", async () => {

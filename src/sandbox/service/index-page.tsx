@@ -12,11 +12,14 @@ export interface IndexFacts {
   isWebhookSet: boolean;
   isChannelSet: boolean;
   notifications: SandboxNotification[];
+  /** Those of the alert whose link was followed; absent when none was. */
+  asked?: SandboxNotification[];
   trouble?: string;
 }
 
 export const indexStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
-pre{background:#f3f3f3;padding:1rem;overflow-x:auto}table{border-collapse:collapse;width:100%}
+pre{background:#f3f3f3;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}time{white-space:nowrap}code{overflow-wrap:anywhere}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-align:top}
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
 
@@ -43,6 +46,7 @@ export function IndexPage({ facts }: { facts: IndexFacts }) {
           {facts.isWebhookSet ? "set" : "not set"}. Messenger channel:{" "}
           {facts.isChannelSet ? "set" : "not set"}. Shape of notifications: {facts.shape}.
         </p>
+        {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
         <h2>Try it</h2>
         <pre>{curlLines(facts).join("\n")}</pre>
         <h2>Last notifications</h2>
@@ -56,35 +60,63 @@ export function IndexPage({ facts }: { facts: IndexFacts }) {
   );
 }
 
+/** What was sent of one alert, as it was sent. */
+function FollowedAlert({ notifications }: { notifications: SandboxNotification[] }) {
+  return (
+    <section>
+      <h2>The alert you followed</h2>
+      {notifications.length === 0 ? (
+        <p>Nothing is kept of it: the sandbox keeps the newest notifications only.</p>
+      ) : (
+        <>
+          <NotificationTable notifications={notifications} />
+          {notifications.map(({ body }) => (
+            <pre>{body}</pre>
+          ))}
+        </>
+      )}
+    </section>
+  );
+}
+
 function NotificationTable({ notifications }: { notifications: SandboxNotification[] }) {
   return (
-    <table>
-      <thead>
-        <tr>
-          <th>At</th>
-          <th>Output</th>
-          <th>State</th>
-          <th>What</th>
-          <th>Last attempt</th>
-        </tr>
-      </thead>
-      <tbody>
-        {notifications.map((notification) => (
-          <tr id={notification.eventIds[0]}>
-            <td>{new Date(notification.createdAt).toISOString()}</td>
-            <td>{notification.output}</td>
-            <td>{notification.state}</td>
-            <td>{notification.summary}</td>
-            <td>
-              {notification.attempts.length === 0
-                ? "none yet"
-                : `${notification.attempts.length}: ${notification.attempts.at(-1)?.detail ?? ""}`}
-            </td>
+    <div class="wide">
+      <table>
+        <thead>
+          <tr>
+            <th>At</th>
+            <th>Output</th>
+            <th>State</th>
+            <th>What</th>
+            <th>Last attempt</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {notifications.map((notification) => (
+            <tr>
+              <td>
+                <Instant at={notification.createdAt} />
+              </td>
+              <td>{notification.output}</td>
+              <td>{notification.state}</td>
+              <td>{notification.summary}</td>
+              <td>
+                {notification.attempts.length === 0
+                  ? "none yet"
+                  : `${notification.attempts.length}: ${notification.attempts.at(-1)?.detail ?? ""}`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
+}
+
+function Instant({ at }: { at: number }) {
+  const iso = new Date(at).toISOString();
+  return <time datetime={iso}>{iso.slice(0, 19).replace("T", " ")} UTC</time>;
 }
 
 function curlLines({ alertingUrl, pricingUrl, url, apiKey }: IndexFacts): string[] {

@@ -9,6 +9,7 @@ import { createGate } from "./gate.ts";
 import { IndexPage, indexStyle } from "./index-page.tsx";
 import { isLoopback, type Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
+import type { SandboxNotification } from "./state.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -39,6 +40,7 @@ export function createSandboxApp(
   app.get("/", (context) => {
     const controls = options.controls();
     const { apiKey, url } = controls;
+    const event = context.req.query("event");
     const facts = {
       ...controls.describe(),
       url,
@@ -46,6 +48,7 @@ export function createSandboxApp(
       isWebhookSet: world.accounts.getAccount().webhookUrl !== null,
       isChannelSet: world.accounts.getAccount().messengerChannelId !== null,
       notifications: isOpen ? controls.listNotifications({ limit: 50 }) : [],
+      asked: isOpen && event !== undefined ? listOfEvent(controls, event) : undefined,
     };
     context.header("content-security-policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'");
     context.header("cache-control", "no-store");
@@ -54,4 +57,9 @@ export function createSandboxApp(
   app.notFound((context) => refuse(404, `No such route: ${context.req.method} ${context.req.path}`));
   app.onError((error) => refuse(500, `Internal failure: ${error.message}`));
   return app;
+}
+
+function listOfEvent(controls: Controls, event: string): SandboxNotification[] {
+  const all = controls.listNotifications({ limit: Number.POSITIVE_INFINITY });
+  return all.filter(({ eventIds }) => eventIds.includes(event));
 }

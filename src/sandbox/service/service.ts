@@ -78,7 +78,7 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
   const settings = settleOptions(options);
   // The port is known only once the server listens; nothing is asked or told before.
   let url = "";
-  const world = await openWorld(settings, (eventId) => `${url}/#${eventId}`);
+  const world = await openWorld(settings, (eventId) => `${url}/?event=${eventId}`);
   const app = createSandboxApp(world, settings, {
     isOpen: isLoopback(settings.host),
     controls: () => controls,
