@@ -143,3 +143,18 @@ describe("the control interface", () => {
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
   });
 });
+
+test.each([{}, { mars: `0x${"ab".repeat(20)}` }])(
+  "an asset on no supported chain is refused: %j",
+  async (tokenMapping) => {
+    const { status, body } = await fixture.call(`${fixture.sandbox.pricingUrl}/v1/assets`, {
+      method: "POST",
+      headers: { "x-api-key": fixture.sandbox.apiKey, "content-type": "application/json" },
+      body: JSON.stringify({ asset: { symbol: "HAND", tokenMapping } }),
+    });
+    expect([status, body]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringContaining("use one of eth") }),
+    ]);
+  },
+);

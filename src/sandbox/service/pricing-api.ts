@@ -53,7 +53,17 @@ async function registerAsset(deps: PricingDeps, context: SandboxContext): Promis
   if (body instanceof Response) return body;
   const input = toNewAsset(body);
   if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
+  if (!isOnSupportedChain(deps, input)) {
+    const chains = deps.catalogue.chainIds.join(", ");
+    return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chains}`);
+  }
   return answerRegistration(context, input, await deps.assets.register(input, "POST /v1/assets"));
+}
+
+/** On no chain nothing would ever be discovered, and the asset never become queryable. */
+function isOnSupportedChain({ catalogue }: PricingDeps, input: NewAsset): boolean {
+  if (input.catalogId !== undefined) return true;
+  return Object.keys(input.tokenMapping).some((chainId) => catalogue.chainIds.includes(chainId));
 }
 
 function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {
