@@ -18,9 +18,9 @@ export interface WalkOptions {
 /**
  * Reads page after page, one in memory at a time. The interface documents at most 100 items a page and not what comes
  * after the last, so a walk goes on until a page is empty, is refused, or repeats one that was seen (a service that clamps the
- * number, or begins anew). Pages are told apart by the keys of their items, since values may move between two requests; a page
- * that brings no key beyond those of the first or of the last one is a repeat. A page with fewer items than others is no end: "at most" allows it, and stopping there could
- * leave metrics out without a word. Returns why it ended.
+ * number, or begins anew). Pages are told apart by the keys of their items, since values move between two requests: one that
+ * brings no key beyond those of the first or the last page is a repeat. A page with fewer items than others is no end: "at
+ * most" allows it, and stopping there could leave metrics out without a word. Returns why it ended.
  */
 export async function* walkPages<T>(
   readPage: (number: number) => Promise<T[]>,
