@@ -1,9 +1,11 @@
 import type { AlertFacts } from "../core/alert.ts";
+import { limitsChange } from "../core/change-threshold.ts";
 import type { Inline } from "../core/document.ts";
 import { cleanLine, isolate } from "./clean.ts";
 import { bold, code, text } from "./inlines.ts";
 
-type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit">;
+type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> &
+  Partial<Pick<AlertFacts, "fields">>;
 
 const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const longValueUnits = 32;
@@ -22,7 +24,12 @@ const rounded = new Intl.NumberFormat("en", {
 export function writeValueLine(facts: Numbers): Inline[] {
   const parts: Inline[][] = [];
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
-  if (facts.threshold !== undefined) parts.push([text(writeThreshold(facts.threshold, facts.value))]);
+  if (facts.threshold !== undefined) {
+    const words = limitsChange(facts)
+      ? `threshold of the change ${isolate(cleanLine(facts.threshold))}`
+      : writeThreshold(facts.threshold, facts.value);
+    parts.push([text(words)]);
+  }
   if (facts.previousValue !== undefined) parts.push([text(writePrevious(facts.previousValue, facts.value))]);
   return parts.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }

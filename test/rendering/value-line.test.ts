@@ -26,6 +26,24 @@ describe("the line of numbers", () => {
     expect(line(facts)).toBe(expected);
   });
 
+  it("does not hold a value against the threshold of a change", () => {
+    const facts = { value: "3305.36", unit: "USD", threshold: "2.5" };
+    for (const field of [
+      { name: "condition.kind", value: "change_percent" },
+      { name: "condition", value: "moved by" },
+      { name: "rule.operator", value: "PCT_CHANGE" },
+      { name: "conditionType", value: "percentage" },
+    ]) {
+      expect(line({ ...facts, fields: [field] })).toBe("3305.36 USD · threshold of the change 2.5");
+    }
+    for (const field of [
+      { name: "condition.kind", value: "above" },
+      { name: "note", value: "percent" },
+    ]) {
+      expect(line({ ...facts, fields: [field] })).toBe("3305.36 USD · above the threshold 2.5");
+    }
+  });
+
   it("does not compare what are no plain decimals", () => {
     expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe(
       "1,000 · threshold 5 M · was 0x10",

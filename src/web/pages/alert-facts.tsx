@@ -1,4 +1,5 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import { limitsChange } from "../../core/change-threshold.ts";
 import type { AlertDetail } from "../../core/store.ts";
 import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
@@ -20,7 +21,9 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
   }
   const rows: [string, string | undefined][] = [
     ["Value", withUnit(facts.value, facts.unit)],
-    ["Threshold", withUnit(facts.threshold, facts.unit)],
+    limitsChange(facts)
+      ? ["Threshold of the change", facts.threshold]
+      : ["Threshold", withUnit(facts.threshold, facts.unit)],
     ["Value before", withUnit(facts.previousValue, facts.unit)],
     ["Token", facts.token],
     ["Chain", facts.chain],
