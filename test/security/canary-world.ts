@@ -45,6 +45,11 @@ export const sendersCanaries = {
   "x-api-key": makeCanary("sendersKey"),
 } satisfies Record<string, Canary>;
 
+/** Of all of them, as `findCanaries` wants them. */
+export const canaryNames = [...Object.values(canaries), ...Object.values(sendersCanaries)].map(
+  ({ name }) => name,
+);
+
 type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "telegram";
 const httpKinds: readonly HttpKind[] = ["webhook", "slack", "discord", "ntfy", "apprise", "telegram"];
 
