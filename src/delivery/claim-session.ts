@@ -26,6 +26,7 @@ import type { Pacer } from "./pacing.ts";
 import { parkAfter } from "./park-after.ts";
 import { isStale } from "./plan-claim.ts";
 import { decideNext } from "./policy.ts";
+import type { UndeliveredWatch } from "./undelivered.ts";
 
 /** A claimed delivery in the state that it had before, with the sender's payload where the message carries it. */
 export interface ToldDelivery extends ClaimedDelivery {
@@ -71,6 +72,7 @@ export interface SessionDeps {
   floods: FloodWatch;
   health: HealthKeeper;
   fallbacks: Fallbacks;
+  undelivered: UndeliveredWatch;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
@@ -193,6 +195,8 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       leaseUntil = nextLease;
       paces = [];
       fallbacks.called(calls);
+      if (result === "recorded")
+        deps.undelivered.note({ destination: destination.name, deliveries: claim.deliveries, outcome, next });
       log.info("delivery.attempted", {
         destination: destination.name,
         delivery: claim.digest?.id ?? newest.id,

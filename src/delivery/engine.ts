@@ -21,6 +21,7 @@ import { createPayloadReader, noPayloads } from "./payloads.ts";
 import { settleAbandoned } from "./recovery.ts";
 import { createSweeper } from "./sweep.ts";
 import { createTeller } from "./teller.ts";
+import { createUndeliveredWatch } from "./undelivered.ts";
 
 /** One destination with its way out. */
 export interface Outlet {
@@ -77,9 +78,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     },
     await store.loadStatuses(),
   );
+  const undelivered = createUndeliveredWatch();
   const announcer = createAnnouncer({
     store,
     health,
+    undelivered,
     clock,
     newId,
     log,
@@ -87,10 +90,21 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     nudge,
   });
   await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
-  await settleAbandoned({ store, destinations, settings, clock, random, log }, true);
+  const recovery = { store, destinations, undelivered, settings, clock, random, log };
+  await settleAbandoned(recovery, true);
   health.probeSoon();
 
-  const shared = { store, pacer, floods: createFloodWatch(), health, fallbacks, settings, clock, log };
+  const shared = {
+    store,
+    pacer,
+    floods: createFloodWatch(),
+    health,
+    fallbacks,
+    undelivered,
+    settings,
+    clock,
+    log,
+  };
   const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
   const payloads = translate ? createPayloadReader({ store, translate, log }) : noPayloads;
   for (const { destination, channel } of deps.outlets) {
@@ -117,7 +131,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     health,
     announcer,
     fallbacks,
-    settleAbandoned: () => settleAbandoned({ store, destinations, settings, clock, random, log }, false),
+    settleAbandoned: () => settleAbandoned(recovery, false),
   });
   const running = [
     sweeper.run(claiming.signal),

@@ -8,17 +8,21 @@ import type { DestinationStatus, Store } from "../core/store.ts";
 import { accountOf } from "./accounts.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import { planNotice, writeNotice, writeOrphanNotice } from "./plan-notice.ts";
+import { type UndeliveredWatch, writeUndeliveredNotice } from "./undelivered.ts";
 
 /** Tells people on another destination that one has stopped working, and that it works again. */
 export interface Announcer {
   /** Looks at every destination and account once, and tells what is not told yet. Rejects as the store does. */
   announceChanges(): Promise<void>;
   announceOrphans(destination: string, count: number): Promise<void>;
+  /** Tells of alerts that did not arrive although their destination works. Rejects as the store does. */
+  announceUndelivered(): Promise<void>;
 }
 
 export interface AnnouncerDeps {
   store: Pick<Store, "recordNotice">;
   health: HealthKeeper;
+  undelivered: UndeliveredWatch;
   clock: Clock;
   newId: NewId;
   log: Log;
@@ -31,7 +35,7 @@ const fallbackAfterMs = 30_000;
 const why = "a notice of Tocsin itself";
 
 export function createAnnouncer(deps: AnnouncerDeps): Announcer {
-  const { store, health, clock, newId, log, destinations } = deps;
+  const { store, health, undelivered, clock, newId, log, destinations } = deps;
 
   /** Those that can be told, another account first: the bot that was thrown out of one chat may be out of all. */
   function chooseTargets(concerned: Destination[]): Destination[] {
@@ -92,6 +96,16 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       for (const { status, concerned } of accounts.values()) await announce(status, concerned);
     },
     announceOrphans: (destination, count) => post(writeOrphanNotice(destination, count), chooseTargets([])),
+    async announceUndelivered() {
+      for (const tale of undelivered.listDue(clock.now())) {
+        const concerned = destinations.filter(({ name }) => name === tale.destination);
+        const others = chooseTargets(concerned);
+        // One message or one address was refused, so where nobody else is, its own readers can be told.
+        const own = tale.failed > 0 ? concerned.filter(isWell) : [];
+        await post(writeUndeliveredNotice(tale), others.length > 0 ? others : own);
+        undelivered.told(tale, clock.now());
+      }
+    },
   };
 }
 

@@ -44,7 +44,10 @@ export function writeNotice(
 ): AlertFacts {
   const what = concerned.join(", ");
   return {
-    title: tell === "worse" ? titleOf(status, what) : `${what} works again`,
+    title:
+      tell === "worse"
+        ? titleOf(status, what, concerned.length > 1)
+        : `${what} ${concerned.length > 1 ? "work" : "works"} again`,
     text:
       tell === "worse"
         ? adviceOf(status)
@@ -62,12 +65,12 @@ export function writeNotice(
   };
 }
 
-function titleOf(status: DestinationStatus, what: string): string {
+function titleOf(status: DestinationStatus, what: string, several: boolean): string {
   switch (status.health) {
     case "dead":
       return `${what} cannot be reached: alerts for it fail`;
     case "paused":
-      return `${what} is paused: the account was refused, alerts wait`;
+      return `${what} ${several ? "are" : "is"} paused: the account was refused, alerts wait`;
     case "down":
       return `${what} does not answer: alerts wait`;
     case "ok":

@@ -6,10 +6,12 @@ import type { Destination } from "../core/rules.ts";
 import type { Store } from "../core/store.ts";
 import { isByHand } from "./plan-claim.ts";
 import { decideNext } from "./policy.ts";
+import type { UndeliveredWatch } from "./undelivered.ts";
 
 export interface RecoveryDeps {
   store: Pick<Store, "listAbandoned" | "recordAttempt">;
   destinations: Map<string, Destination>;
+  undelivered: UndeliveredWatch;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
@@ -30,8 +32,9 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
   const settling = abandoned.map(async ({ delivery, destination }) => {
     const detail = all ? "Tocsin was stopped during the call" : "the call never ended";
     const progress = { ...delivery.progress, refs: [], madeAt: undefined, late: undefined };
+    const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
     const next = decideNext(
-      { kind: "ambiguous", reason: "process_stopped", detail },
+      outcome,
       {
         channel: destination.type,
         onAmbiguous: destination.onAmbiguous,
@@ -47,7 +50,7 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
       now,
       random,
     );
-    return store.recordAttempt(
+    const result = await store.recordAttempt(
       {
         token: delivery.token,
         deliverySeqs: [delivery.seq],
@@ -65,6 +68,9 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
       },
       [],
     );
+    if (result === "recorded")
+      deps.undelivered.note({ destination: destination.name, deliveries: [delivery], outcome, next });
+    return result;
   });
   const results = await Promise.all(settling);
   if (abandoned.length === 0) return;

@@ -15,7 +15,7 @@ export interface Sweeper {
 export interface SweeperDeps {
   store: Pick<Store, "listFallbacksDue" | "callFallbacks" | "indexAlerts" | "maintain">;
   health: Pick<HealthKeeper, "save">;
-  announcer: Pick<Announcer, "announceChanges">;
+  announcer: Pick<Announcer, "announceChanges" | "announceUndelivered">;
   fallbacks: Fallbacks;
   settleAbandoned(): Promise<void>;
   clock: Clock;
@@ -60,6 +60,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       leases: deps.settleAbandoned,
       fallbacks: callFallbacks,
       notices: deps.announcer.announceChanges,
+      undelivered: deps.announcer.announceUndelivered,
       health: deps.health.save,
       index: () => indexAlerts(stop),
       maintenance: maintain,

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { channelOf, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
-import { hour, kicked, minute, refused, second } from "./outcomes.ts";
+import { channelOf, mailTo, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
+
+const refusedMessage = {
+  ...kicked,
+  scope: "message",
+  reason: "message_refused",
+  detail: "550 spam",
+} as const;
 
 describe("notices", () => {
   it("come in one pair while a destination flaps", async () => {
@@ -58,5 +65,61 @@ describe("notices", () => {
     await fixture.accept({}, { to: ["gone"] });
     await fixture.clock.advance(5 * second);
     expect(channelOf(fixture, "hook").calls.at(-1)?.text).toContain("gone works again");
+  });
+
+  it("tell elsewhere of an alert that was refused while its destination works, and then count for ten minutes", async () => {
+    const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
+    channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient, refusedRecipient);
+    const calls = () => channelOf(fixture, "chat").calls;
+    await fixture.accept({ title: "Pool drained" }, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    expect(calls()).toHaveLength(1);
+    for (const part of ["1 alert did not reach mail", "Pool drained", "risk@example.com", kicked.detail])
+      expect(calls()[0]?.text).toContain(part);
+    await fixture.accept({}, { to: ["mail"] });
+    await fixture.accept({}, { to: ["mail"] });
+    await fixture.clock.advance(9 * minute);
+    expect(calls()).toHaveLength(1);
+    await fixture.clock.advance(2 * minute);
+    expect(calls().map(({ text }) => /\d alerts? did not reach mail/.exec(text)?.[0])).toEqual([
+      "1 alert did not reach mail",
+      "2 alerts did not reach mail",
+    ]);
+  });
+
+  it("tell the readers themselves of a message that was refused when there is nobody else", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = channelOf(fixture, "chat");
+    chat.script.push(refusedMessage, refusedMessage);
+    await fixture.accept({ title: "Pool drained" });
+    await fixture.clock.advance(10 * second);
+    expect(chat.calls.map(({ text }) => text.includes("1 alert did not reach chat"))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  it("tell of an alert that is held since nobody knows whether it arrived", async () => {
+    const held = telegramTo("chat", { onAmbiguous: "hold" });
+    const fixture = await startFixture([held, webhookTo("hook")]);
+    channelOf(fixture, "chat").script.push(lost);
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "hook").calls.map(({ text }) => text)).toEqual([
+      expect.stringContaining("1 alert may or may not have reached chat"),
+    ]);
+  });
+
+  it("do not tell of a failure that a person looks on at, or that the fallback has taken over", async () => {
+    const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
+    channelOf(fixture, "mail").always = () => refusedRecipient;
+    await fixture.accept({}, { to: ["mail"], purpose: "test" });
+    const fallback = { to: "chat", at: fixture.clock.now() + hour };
+    await fixture.accept({}, { to: ["mail"], planned: { fallback } });
+    await fixture.clock.advance(minute);
+    expect(channelOf(fixture, "chat").calls.map(({ text }) => text.includes("did not reach"))).toEqual([
+      false,
+    ]);
   });
 });

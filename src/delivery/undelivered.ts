@@ -1,0 +1,126 @@
+import type { AlertFacts } from "../core/alert.ts";
+import type { Outcome } from "../core/delivery.ts";
+import type { DueDelivery, NextStep } from "../core/store.ts";
+
+/** What came of the deliveries of one claim or of one that was abandoned. */
+export interface Ending {
+  destination: string;
+  deliveries: readonly (Pick<DueDelivery, "alertId" | "purpose" | "recipient" | "fallbackTo"> & {
+    /** Absent when the claim was abandoned. */
+    facts?: AlertFacts;
+  })[];
+  outcome: Outcome;
+  next: NextStep | undefined;
+}
+
+/** What people are to be told of the alerts that one destination did not get. */
+export interface UndeliveredTale {
+  destination: string;
+  /** Without those that are only held. */
+  failed: number;
+  /** Those that may or may not have arrived. */
+  held: number;
+  recipients: string[];
+  titles: string[];
+  /** Of the latest. */
+  reason: string;
+}
+
+/**
+ * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
+ * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge. Nothing
+ * else would say so. In memory: an ending is on the page in any case.
+ */
+export interface UndeliveredWatch {
+  note(ending: Ending): void;
+  /** What is due to be told; it stays due until `told`. */
+  listDue(now: number): UndeliveredTale[];
+  told(tale: UndeliveredTale, now: number): void;
+}
+
+/** After a notice about a destination the next one waits this long and counts what has come together. */
+const quietMs = 10 * 60_000;
+const titlesKept = 5;
+
+export function createUndeliveredWatch(): UndeliveredWatch {
+  const tales = new Map<string, UndeliveredTale>();
+  const toldAt = new Map<string, number>();
+
+  return {
+    note({ destination, deliveries, outcome, next }) {
+      if (next === undefined || !isUnheard(outcome, next)) return;
+      const lost = deliveries.filter((delivery) => isLost(delivery, next));
+      if (lost.length === 0) return;
+      const before = tales.get(destination);
+      tales.set(destination, {
+        destination,
+        failed: (before?.failed ?? 0) + (next.state === "failed" ? lost.length : 0),
+        held: (before?.held ?? 0) + (next.state === "held" ? lost.length : 0),
+        recipients: unique([...(before?.recipients ?? []), ...lost.map(({ recipient }) => recipient)]),
+        titles: unique([
+          ...(before?.titles ?? []),
+          ...lost.map(({ facts, alertId }) => facts?.title ?? alertId),
+        ]).slice(0, titlesKept),
+        reason: next.reason,
+      });
+    },
+    listDue: (now) =>
+      [...tales.values()].filter(({ destination }) => {
+        const sinceMs = now - (toldAt.get(destination) ?? Number.NEGATIVE_INFINITY);
+        return sinceMs < 0 || sinceMs >= quietMs;
+      }),
+    told(tale, now) {
+      // What has come since it was listed is told the next time.
+      if (tales.get(tale.destination) === tale) tales.delete(tale.destination);
+      toldAt.set(tale.destination, now);
+    },
+  };
+}
+
+/** A destination or account that is refused as a whole has a notice of its own, which says that alerts fail or wait. */
+function isUnheard(outcome: Outcome, next: NextStep): boolean {
+  if (next.state !== "failed" && next.state !== "held") return false;
+  return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
+}
+
+/** Somebody looks on at a resend or a test, a notice must not beget notices, and a fallback tells the alert itself. */
+function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
+  const isFallingBack = next.state === "failed" && fallbackTo !== undefined;
+  return (purpose === "alert" || purpose === "fallback") && !isFallingBack;
+}
+
+function unique(texts: string[]): string[] {
+  return [...new Set(texts)];
+}
+
+export function writeUndeliveredNotice(tale: UndeliveredTale): AlertFacts {
+  const { destination, failed, held, titles } = tale;
+  const shown = titles.length < failed + held ? [...titles, "and more, see the page"] : titles;
+  return {
+    title:
+      failed > 0
+        ? `${count(failed)} did not reach ${destination}`
+        : `${count(held)} may or may not have reached ${destination}`,
+    text: [
+      failed > 0 && held > 0 ? `${count(held)} more may or may not have arrived.` : "",
+      "The page shows which; resend from there what is missing. The next such notice comes in 10 minutes at the earliest.",
+    ]
+      .filter(Boolean)
+      .join(" "),
+    severity: failed > 0 ? "critical" : "warning",
+    status: "firing",
+    format: "empty",
+    alertKey: `tocsin:undelivered:${destination}`,
+    source: "Tocsin",
+    fields: [
+      { name: "alerts", value: shown.join("; ") },
+      { name: "recipient", value: tale.recipients.join(", ") },
+      { name: "reason", value: tale.reason },
+    ],
+    notes: [],
+  };
+}
+
+function count(alerts: number): string {
+  return alerts === 1 ? "1 alert" : `${alerts} alerts`;
+}
