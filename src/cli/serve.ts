@@ -48,7 +48,7 @@ async function serve(context: CliContext, output: Output): Promise<void> {
         ],
       ]),
   );
-  if (config.rules.destinations.length === 0) {
+  if (config.rules.destinations.length === 0 && context.isTty.stderr) {
     await output.note(
       "No destination is configured: alerts are stored and shown, and go nowhere. See the README.",
     );

@@ -34,7 +34,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   });
 }
 
-/** The addresses of webhooks may hold secrets in path and query, so only their host is shown. */
+/** The addresses of webhooks may hold secrets in path and query, and who knows an ntfy topic can read it: only hosts are shown. */
 function shownRecipients(destination: Destination): string[] {
   switch (destination.type) {
     case "telegram":
@@ -46,7 +46,6 @@ function shownRecipients(destination: Destination): string[] {
     case "discord":
       return [hostOf(destination.url.reveal())];
     case "ntfy":
-      return [`${hostOf(destination.server)}/${destination.topic}`];
     case "apprise":
       return [hostOf(destination.server)];
   }
