@@ -43,7 +43,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["listens on", server.listensOn],
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ["data", server.dataDir],
-      ["alerting interface", upstream.alerting ?? "not set (ALERTING_URL, ALERTING_API_KEY)"],
+      ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
     ]),
     output.table(
       [

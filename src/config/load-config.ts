@@ -15,6 +15,7 @@ import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
 import { readShape } from "./read-shape.ts";
 import { defaultsSchema, fileSchema, intakeSchema } from "./schema.ts";
 import { showValue } from "./show-value.ts";
+import { warnOfHalves } from "./warn-of-halves.ts";
 import { readYamlFile, type YamlFile } from "./yaml-file.ts";
 
 export interface LoadOptions {
@@ -53,6 +54,8 @@ export function loadConfig({ env, cwd, readFile = readTextFile }: LoadOptions): 
     ...(path === undefined ? {} : { configFile: path }),
     warnings: [],
   };
+  const hasWritten = destinations !== undefined && destinations !== null;
+  warnOfHalves(env, hasWritten, problems);
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
   return { ...config, warnings: mask(problems.warnings) };

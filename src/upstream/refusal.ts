@@ -15,7 +15,11 @@ export function describeRefusal(answer: RefusedAnswer, where: string, keyName: s
   const said = excerpt(answer);
   const message = `${where} answered ${answer.status}${said === "" ? "" : `: ${said}`}`;
   return new AppError(code, message, {
-    hint: hintOf(code, answer, keyName),
+    // The account is there for every key, so what is missing is the interface itself.
+    hint:
+      code === "upstream_not_found" && where.endsWith(" /account")
+        ? "this is not the address of the alerting interface; check ALERTING_URL, its path as well"
+        : hintOf(code, answer, keyName),
     retryAfterMs: answer.retryAfterMs,
   });
 }

@@ -234,6 +234,13 @@ describe("when the service or the configuration is not right", () => {
     expect(run.stderr).toMatch(/expired|refused|key/i);
   });
 
+  it("says that the address is wrong where there is no account", async () => {
+    const { setup, sandbox } = await startWorld();
+    const run = await setup([], { ALERTING_URL: sandbox.alertingUrl.replace(/\/alerting$/, "") });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("check ALERTING_URL");
+  });
+
   it("fails when the service answers the change with an error", async () => {
     const { setup, sandbox, outputs } = await startWorld();
     sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });

@@ -256,3 +256,25 @@ test("tells all mistakes of the environment at once", () => {
 test("an empty variable counts as one that is not set", () => {
   expect(load(undefined, { PORT: "", WEBHOOK_SECRET: " ", TOCSIN_CONFIG: "" }).server.port).toBe(8080);
 });
+
+test.each([
+  [{ ...mailEnv }, "EMAIL_TO", "nobody gets mail"],
+  [{ ...botEnv }, "TELEGRAM_CHAT_IDS", "no chat gets anything"],
+  [{ ALERTING_URL: "https://api.example.com" }, "ALERTING_API_KEY", "setup cannot reach the account"],
+  [{ ALERTING_API_KEY: "k" }, "ALERTING_URL", "setup cannot reach the account"],
+])(
+  "warns where half of what belongs together is missing: %#",
+  (env: Record<string, string>, where, effect) => {
+    const others = where === "EMAIL_TO" ? { ...botEnv, TELEGRAM_CHAT_IDS: "-1001" } : {};
+    const warning = load(undefined, { ...env, ...others }).warnings.find((one) =>
+      one.message.includes(effect),
+    );
+    expect(warning?.where).toBe(where);
+  },
+);
+
+test("does not miss in the environment what the file names", () => {
+  const yaml =
+    "destinations:\n  ops: { type: telegram, chatId: -1001 }\n  mail: { type: email, to: [a@example.com] }\n";
+  expect(load(yaml, { ...botEnv, ...mailEnv }).warnings).toEqual([]);
+});
