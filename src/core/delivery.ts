@@ -44,6 +44,8 @@ export type Outcome =
       ref?: string;
       /** Something worth showing that did not stop the delivery, e.g. "topic gone, sent to the group". */
       note?: string;
+      /** What the destination lacks since it was configured; it counts as degraded until a message arrives without this. */
+      degraded?: string;
     }
   | {
       kind: "retry";

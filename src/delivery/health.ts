@@ -17,6 +17,7 @@ export function newStatus(name: string, now: number): DestinationStatus {
  *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
  *     dead, paused ──a probe gets through that proves nothing more──▶ degraded: the next message shows
  *     any ──a call succeeds, or a probe that is as good as one──▶ ok
+ *     any ──a call succeeds, though not as configured (a topic is gone)──▶ degraded
  */
 export function judgeOutcome(
   status: DestinationStatus,
@@ -26,7 +27,7 @@ export function judgeOutcome(
 ): DestinationStatus {
   switch (outcome.kind) {
     case "sent":
-      return { ...recovered(status, now), lastSentAt: now };
+      return { ...afterMessage(status, outcome.degraded, now), lastSentAt: now };
     case "retry":
       if (outcome.movedTo !== undefined) return status;
       return outcome.countsAsAttempt === false ? status : failedOnce(status, outcome.detail, settings, now);
@@ -107,6 +108,17 @@ function turned(
 ): DestinationStatus {
   const since = status.health === health ? status.since : now;
   return { ...status, health, reason, since, probeAt, openUntil: undefined, failures: status.failures + 1 };
+}
+
+function afterMessage(
+  status: DestinationStatus,
+  degraded: string | undefined,
+  now: number,
+): DestinationStatus {
+  const well = recovered(status, now);
+  if (degraded === undefined) return well;
+  const since = status.health === "degraded" ? status.since : now;
+  return { ...well, health: "degraded", reason: degraded, since };
 }
 
 function recovered(status: DestinationStatus, now: number): DestinationStatus {

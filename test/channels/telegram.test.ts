@@ -148,6 +148,7 @@ describe("sending to a Telegram chat", () => {
       expect(outcome).toMatchObject({
         kind: "sent",
         note: "the topic is gone or closed, sent to the group itself",
+        degraded: "the topic is gone or closed, sent to the group itself",
       });
       expect(standIn.messages(chatId)).toHaveLength(1);
       expect(standIn.messages(chatId)[0]?.topicId).toBeUndefined();
@@ -321,6 +322,15 @@ describe("what is known when no answer comes", () => {
     await expect.poll(() => standIn.calls().length).toBe(1);
     running.abort();
     expect(await sending).toMatchObject({ kind: "ambiguous", reason: "process_stopped" });
+  });
+
+  it("tells the caller's time limit from a stop of the relay", async () => {
+    standIn.faults.next({ kind: "hang" });
+    const limit = new AbortController();
+    const sending = channelTo().send(text("x"), context({ signal: limit.signal }));
+    await expect.poll(() => standIn.calls().length).toBe(1);
+    limit.abort(new DOMException("no answer in time", "TimeoutError"));
+    expect(await sending).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
   });
 
   it("repeats nothing by itself", async () => {

@@ -53,6 +53,15 @@ describe("what a call says about a destination", () => {
     });
   });
 
+  it("a message that arrives, though not as configured, leaves it degraded until one arrives as it should", () => {
+    const degraded = "the topic is gone";
+    const lacking = judgeOutcome(states.ok, { kind: "sent", degraded }, settings, now);
+    expect(lacking).toMatchObject({ health: "degraded", reason: degraded, since: now, failures: 0 });
+    const again = judgeOutcome(lacking, { kind: "sent", degraded }, settings, now + 5);
+    expect(again).toMatchObject({ health: "degraded", since: now });
+    expect(judgeOutcome(again, sent, settings, now + 9)).toMatchObject({ health: "ok", reason: "" });
+  });
+
   it.each([
     ["ok", { health: "degraded", failures: 1, since: now }],
     ["degraded", { health: "down", failures: 5, since: before, openUntil: now + 30_000 }],

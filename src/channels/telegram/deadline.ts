@@ -4,10 +4,10 @@ interface Deadline {
   clear(): void;
 }
 
-/** A signal that ends with its parent, or with a `TimeoutError` after `timeoutMs`, whichever is first. */
+/** A signal that ends with its parent and for its reason, or with a `TimeoutError` after `timeoutMs`, whichever is first. */
 export function startDeadline(parent: AbortSignal, timeoutMs: number): Deadline {
   const controller = new AbortController();
-  const stop = () => controller.abort(new DOMException("stopped by the caller", "AbortError"));
+  const stop = () => controller.abort(parent.reason);
   const timer = setTimeout(
     () => controller.abort(new DOMException("no answer in time", "TimeoutError")),
     timeoutMs,

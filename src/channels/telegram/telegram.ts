@@ -65,6 +65,8 @@ export function createTelegramChannel(
   };
 }
 
+const topicGone = "the topic is gone or closed, sent to the group itself";
+
 async function sendMessage(
   call: Call,
   destination: TelegramDestination,
@@ -73,6 +75,7 @@ async function sendMessage(
 ): Promise<Outcome> {
   const chatId = context.recipient;
   const notes: string[] = [];
+  let degraded: string | undefined;
   let topicId = destination.topicId;
   let replyTo = context.replyTo === undefined ? undefined : messageIdIn(chatId, context.replyTo);
   if (context.replyTo !== undefined && replyTo === undefined)
@@ -89,13 +92,14 @@ async function sendMessage(
         : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
       ...(destination.silent || context.silent ? { disable_notification: true } : {}),
     });
-    if (answer.kind === "ok") return sentOutcome(chatId, answer.result, notes);
+    if (answer.kind === "ok") return sentOutcome(chatId, answer.result, notes, degraded);
     const verdict = classify(answer);
-    if (verdict.kind === "done") return sentOutcome(chatId, undefined, notes);
+    if (verdict.kind === "done") return sentOutcome(chatId, undefined, notes, degraded);
     if (verdict.kind !== "without") return verdict;
     if (verdict.part === "topic" && topicId !== undefined) {
       topicId = undefined;
-      notes.push("the topic is gone or closed, sent to the group itself");
+      notes.push(topicGone);
+      degraded = topicGone;
     } else if (verdict.part === "reply" && replyTo !== undefined) {
       replyTo = undefined;
       notes.push("the answered message is gone, sent on its own");
@@ -191,12 +195,18 @@ function textOf(message: TelegramMessage): Record<string, unknown> {
   };
 }
 
-function sentOutcome(chatId: string, result: unknown, notes: readonly string[]): Outcome {
+function sentOutcome(
+  chatId: string,
+  result: unknown,
+  notes: readonly string[],
+  degraded: string | undefined,
+): Outcome {
   const messageId = asRecord(result).message_id;
   return {
     kind: "sent",
     ...(typeof messageId === "number" ? { ref: formatMessageRef({ chatId, messageId }) } : {}),
     ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
+    ...(degraded === undefined ? {} : { degraded }),
   };
 }
 

@@ -162,7 +162,7 @@ function adviceFor({ health, definedAt }: DestinationView): string {
     case "ok":
       return "";
     case "degraded":
-      return "Some calls failed. They are tried again by themselves; there is nothing to do unless it lasts.";
+      return "Not every call went as it should. Alerts arrive, or are tried again by themselves; mend what the reason says if it lasts.";
     case "down":
       return "Nothing gets through. Alerts wait and are told when it works again, tried by itself after each pause. If it lasts, look at the network and at the service's status page.";
     case "dead":
