@@ -84,7 +84,7 @@ function adviceOf(status: DestinationStatus): string {
     case "dead":
       return "Add the bot (or the address) again and give it the right to write, then resend one alert from the page: that is tried at once. Tocsin asks by itself once a day.";
     case "paused":
-      return "Put the right credentials into the configuration and restart Tocsin. Alerts wait meanwhile, until their retry schedule gives them up.";
+      return "Put right what the reason says: the token or password in the configuration, or the server. Then restart Tocsin. Alerts wait meanwhile, until their retry schedule gives them up.";
     case "down":
       return "Tocsin goes on trying; what waits is told as a digest when it answers again.";
     case "ok":

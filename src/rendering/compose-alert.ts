@@ -25,7 +25,7 @@ export function composeAlert(alert: Alert, telling: Telling, publicUrl: string |
     { kind: "heading", inlines: headline.inlines },
     ...(telling.resolvedBy === undefined
       ? [paragraph(writeValueLine(alert.facts))]
-      : writeResolution(alert, telling.resolvedBy, telling.now)),
+      : writeResolution(alert, telling.resolvedBy, telling)),
     ...writeTimeliness(alert, telling, status),
     { kind: "fields", rows: writeAlertRows(alert, telling.now) },
     ...writeWords(alert, telling.resolvedBy),
@@ -42,8 +42,10 @@ export function composeAlert(alert: Alert, telling: Telling, publicUrl: string |
   };
 }
 
-function writeResolution(alert: Alert, resolvedBy: Alert, now: number): Block[] {
-  const startedAt = alert.facts.occurredAt ?? alert.receivedAt;
+/** After repeats that changed the message, `alert` is the last of them; since when it lasts, the history knows. */
+function writeResolution(alert: Alert, resolvedBy: Alert, { now, history }: Telling): Block[] {
+  const shownAt = alert.facts.occurredAt ?? alert.receivedAt;
+  const startedAt = Math.min(shownAt, history?.firstAt ?? shownAt);
   const endedAt = resolvedBy.facts.occurredAt ?? resolvedBy.receivedAt;
   const lasted = endedAt > startedAt ? `, after ${formatDuration(endedAt - startedAt)}` : "";
   const valueNow = writeValueLine(resolvedBy.facts);
@@ -52,7 +54,11 @@ function writeResolution(alert: Alert, resolvedBy: Alert, now: number): Block[] 
   return [
     paragraph([text("Resolved at "), time(endedAt, now), text(lasted)]),
     paragraph(valueNow.length === 0 ? [] : [text("Now: "), ...valueNow]),
-    paragraph(valueThen.length === 0 ? [] : [text("When it fired: "), ...valueThen]),
+    paragraph(
+      valueThen.length === 0
+        ? []
+        : [text(history === undefined ? "When it fired: " : "When it last fired: "), ...valueThen],
+    ),
   ];
 }
 
@@ -101,7 +107,7 @@ function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | und
     notes.push([text("You may have this already: the first try got no answer. Alert "), code(alert.id)]);
   }
   if (telling.insteadOf !== undefined) {
-    notes.push([text(`Instead of ${cleanLine(telling.insteadOf)}, which cannot be reached`)]);
+    notes.push([text(`Instead of ${cleanLine(telling.insteadOf)}, which has not taken it`)]);
   }
   if (telling.purpose === "resend") notes.push([text("Resent by hand")]);
   if (isTest(alert, telling)) notes.push([text("A test of the relay: nothing has happened")]);

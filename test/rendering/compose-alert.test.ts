@@ -84,6 +84,18 @@ describe("a composed alert", () => {
     expect(text).toContain("> Recovered.");
   });
 
+  it("counts the duration from the first time, though the message has come to show the last repeat", () => {
+    const minutesOn = (minutes: number) => receivedAt + minutes * minuteMs;
+    const resolvedBy = makeAlert({ receivedAt: minutesOn(18), facts: { status: "resolved" } });
+    const text = textOf(makeAlert({ receivedAt: minutesOn(17), facts: { value: "7" } }), {
+      resolvedBy,
+      now: resolvedBy.receivedAt,
+      history: { count: 3, firstAt: receivedAt, lastAt: minutesOn(17) },
+    });
+    expect(text).toContain(", after 18 min");
+    expect(text).toContain("When it last fired: 7");
+  });
+
   it("does not claim a duration when the sender's clocks disagree", () => {
     const resolvedBy = makeAlert({ facts: { occurredAt: receivedAt - 60 * minuteMs } });
     expect(textOf(makeAlert(), { resolvedBy })).toMatch(/Resolved at 02:02 CET\n/);
@@ -91,7 +103,7 @@ describe("a composed alert", () => {
 
   it("names the destination that it stands in for, and a resend", () => {
     expect(textOf(makeAlert(), { purpose: "fallback", insteadOf: "ops-chat" })).toContain(
-      "Instead of ops-chat, which cannot be reached",
+      "Instead of ops-chat, which has not taken it",
     );
     expect(textOf(makeAlert(), { purpose: "resend" })).toContain("Resent by hand");
   });
