@@ -16,12 +16,13 @@ export function renderNtfy(document: Document, times: TimeFormat): Message {
   const write = (candidate: Document): string => writePlainText(withoutHeading(layOut(candidate, times)));
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
   const fitted = write(fitDocument(document, (candidate) => fits(write(candidate))));
-  // No UTF-16 unit takes more than three bytes. Only thousands of our own notes would get this far.
-  const text = fits(fitted) ? fitted : clip(fitted, Math.floor(maxTextBytes / 3));
+  // No UTF-16 unit takes more than three bytes. Only thousands of our own notes, or an endless subject alone, would get this far.
+  const said = fitted === "" ? document.subject : fitted;
+  const text = fits(said) ? said : clip(said, Math.floor(maxTextBytes / 3));
   return {
     kind: "ntfy",
     title: clipWithEllipsis(document.subject, maxTitleUnits),
-    text: text === "" ? document.subject : text,
+    text,
     priority: priorityOf(document),
     tags: [tagOf(document)],
     click: lastLink(document),

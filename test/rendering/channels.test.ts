@@ -48,6 +48,11 @@ describe("every channel", () => {
     );
   }, 120_000);
 
+  it("keeps a push within its bytes when there is nothing but an endless subject", () => {
+    const bare: Document = { ...full, subject: "€".repeat(4000), blocks: [] };
+    expect(faultsOf(render("ntfy", bare))).toEqual([]);
+  });
+
   it("falls back to UTC for a zone that does not exist", () => {
     const [message] = rendering.renderDocument("apprise", full, { form: "rich", timeZone: "Mars/Olympus" });
     expect(message === undefined ? "" : readableText(message)).toContain("02:02:02 UTC");
