@@ -161,6 +161,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         .catch((error: unknown) =>
           log.error("engine.health_unsaved", { error: String(error).slice(0, 300) }),
         );
+      await announcer
+        .announceAllUndelivered()
+        .catch((error: unknown) =>
+          log.error("engine.notice_unsaved", { error: String(error).slice(0, 300) }),
+        );
     },
   };
 }

@@ -8,7 +8,7 @@ import type { DestinationStatus, Store } from "../core/store.ts";
 import { accountOf } from "./accounts.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import { planNotice, writeNotice, writeOrphanNotice } from "./plan-notice.ts";
-import { type UndeliveredWatch, writeUndeliveredNotice } from "./undelivered.ts";
+import { type UndeliveredTale, type UndeliveredWatch, writeUndeliveredNotice } from "./undelivered.ts";
 
 /** Tells people on another destination that one has stopped working, and that it works again. */
 export interface Announcer {
@@ -17,6 +17,8 @@ export interface Announcer {
   announceOrphans(destination: string, count: number): Promise<void>;
   /** Tells of alerts that did not arrive although their destination works. Rejects as the store does. */
   announceUndelivered(): Promise<void>;
+  /** The same at a stop, for the next start to deliver: nothing waits for its ten minutes. */
+  announceAllUndelivered(): Promise<void>;
 }
 
 export interface AnnouncerDeps {
@@ -82,6 +84,17 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     health.noteAnnounced(status.name, due.announced);
   }
 
+  async function tellUndelivered(tales: UndeliveredTale[]): Promise<void> {
+    for (const tale of tales) {
+      const concerned = destinations.filter(({ name }) => name === tale.destination);
+      const others = chooseTargets(concerned);
+      // One message or one address was refused, so where nobody else is, its own readers can be told.
+      const own = tale.failed > 0 ? concerned.filter(isWell) : [];
+      await post(writeUndeliveredNotice(tale), others.length > 0 ? others : own);
+      undelivered.told(tale, clock.now());
+    }
+  }
+
   return {
     async announceChanges() {
       const accounts = new Map<string, { status: DestinationStatus; concerned: Destination[] }>();
@@ -96,16 +109,8 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       for (const { status, concerned } of accounts.values()) await announce(status, concerned);
     },
     announceOrphans: (destination, count) => post(writeOrphanNotice(destination, count), chooseTargets([])),
-    async announceUndelivered() {
-      for (const tale of undelivered.listDue(clock.now())) {
-        const concerned = destinations.filter(({ name }) => name === tale.destination);
-        const others = chooseTargets(concerned);
-        // One message or one address was refused, so where nobody else is, its own readers can be told.
-        const own = tale.failed > 0 ? concerned.filter(isWell) : [];
-        await post(writeUndeliveredNotice(tale), others.length > 0 ? others : own);
-        undelivered.told(tale, clock.now());
-      }
-    },
+    announceUndelivered: () => tellUndelivered(undelivered.listDue(clock.now())),
+    announceAllUndelivered: () => tellUndelivered(undelivered.listAll()),
   };
 }
 

@@ -29,12 +29,14 @@ export interface UndeliveredTale {
 /**
  * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
  * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge. Nothing
- * else would say so. In memory: an ending is on the page in any case.
+ * else would say so. In memory, up to a stop: after a crash an ending is on the page alone.
  */
 export interface UndeliveredWatch {
   note(ending: Ending): void;
   /** What is due to be told; it stays due until `told`. */
   listDue(now: number): UndeliveredTale[];
+  /** Due or not: what memory is about to forget. */
+  listAll(): UndeliveredTale[];
   told(tale: UndeliveredTale, now: number): void;
 }
 
@@ -69,6 +71,7 @@ export function createUndeliveredWatch(): UndeliveredWatch {
         const sinceMs = now - (toldAt.get(destination) ?? Number.NEGATIVE_INFINITY);
         return sinceMs < 0 || sinceMs >= quietMs;
       }),
+    listAll: () => [...tales.values()],
     told(tale, now) {
       // What has come since it was listed is told the next time.
       if (tales.get(tale.destination) === tale) tales.delete(tale.destination);

@@ -87,6 +87,19 @@ describe("notices", () => {
     ]);
   });
 
+  it("tell after a restart what was still to be counted", async () => {
+    const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
+    channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient);
+    await fixture.accept({ title: "first" }, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    await fixture.accept({ title: "second" }, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "chat").calls).toHaveLength(1);
+    await fixture.restart();
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "chat").calls.at(-1)?.text).toContain("alerts: second");
+  });
+
   it("tell the readers themselves of a message that was refused when there is nobody else", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
