@@ -1,0 +1,45 @@
+// `npm run test:planted`: plants a bug in a copy of the built program and expects the crash test to find it. A test that
+// cannot fail proves nothing. Takes about three minutes; needs a build.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const bugs = [
+  {
+    name: "answers before the commit",
+    file: "dist/intake/door.js",
+    from: "const acceptance = await store.acceptRequest(incoming);",
+    to: 'store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+  },
+  {
+    name: "repeats without the mark",
+    file: "dist/delivery/compose.js",
+    from: "repeat: deliveries.some((delivery) => delivery.ambiguous > 0)",
+    to: "repeat: false",
+  },
+];
+
+const copied = ["bin", "dist", "src", "test", "package.json", "tsconfig.json", "vitest.config.ts"];
+let missed = 0;
+for (const bug of bugs) {
+  const folder = mkdtempSync(join(tmpdir(), "tocsin-planted-"));
+  try {
+    for (const name of copied) cpSync(name, join(folder, name), { recursive: true });
+    symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+    const path = join(folder, bug.file);
+    const code = readFileSync(path, "utf8");
+    if (!code.includes(bug.from))
+      throw new Error(`${bug.file} has changed: the bug "${bug.name}" cannot be planted`);
+    writeFileSync(path, code.replace(bug.from, bug.to));
+    const { status } = spawnSync("npx", ["vitest", "run", "test/journey/crash.test.ts"], {
+      cwd: folder,
+      stdio: "ignore",
+    });
+    console.log(`${status === 0 ? "MISSED" : "found "} ${bug.name}`);
+    if (status === 0) missed += 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+process.exitCode = missed === 0 ? 0 : 1;
