@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import type { Command } from "commander";
+import type { Config } from "../config/config.ts";
 import type { CliContext } from "./context.ts";
 import { addExamples } from "./examples.ts";
 import { type Output, openOutput } from "./output.ts";
@@ -38,6 +40,7 @@ async function serve(context: CliContext, output: Output): Promise<void> {
     () =>
       output.fields([
         ["listening on", relay.localUrl],
+        ["hook", `${relay.publicUrl}/hooks/<secret>, the secret being ${whereSecretIs(config)}`],
         ["log page", `${relay.publicUrl}/`],
         ...(context.isTty.stdout || secrets.created.includes("admin-token")
           ? [["login link", link] as [string, string]]
@@ -61,6 +64,10 @@ async function serve(context: CliContext, output: Output): Promise<void> {
     throw failure;
   }
   await stopping;
+}
+
+function whereSecretIs({ dataDir, webhookSecret }: Config): string {
+  return webhookSecret === undefined ? `in ${join(dataDir, "secrets", "webhook-secret")}` : "WEBHOOK_SECRET";
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

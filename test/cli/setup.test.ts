@@ -117,6 +117,18 @@ describe("tocsin setup", () => {
     expect((await setup(["--restore"])).status).toBe(1);
   });
 
+  it("does not restore over an address that somebody has set since, unless told to", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setup();
+    await setOutputs({ webhookUrl: "https://colleague.example.com/in" });
+    const refused = await setup(["--restore"]);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain("--take-over");
+    expect((await outputs()).webhookUrl).toBe("https://colleague.example.com/in");
+    expect((await setup(["--restore", "--take-over"])).status).toBe(0);
+    expect((await outputs()).webhookUrl).toBeNull();
+  });
+
   it("keeps what was there first, also when it is run again", async () => {
     const { setup, outputs, setOutputs } = await startWorld();
     await setOutputs({ webhookUrl: "https://other.example.com/in/abc" });

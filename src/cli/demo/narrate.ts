@@ -50,6 +50,7 @@ function lineOf(alert: AlertSummary, output: Output): string {
   const title = terminalText(alert.facts?.title ?? "")
     .slice(0, 68)
     .padEnd(68);
-  const color: Parameters<Output["style"]>[0] = status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
+  const color: Parameters<Output["style"]>[0] =
+    status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
   return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || "no route wants it"}`;
 }

@@ -73,6 +73,7 @@ async function restore(run: Run, accountId: string, before: Outputs): Promise<vo
       hint: "Use the API key that setup was run with.",
     });
   }
+  refuseOthersAddress(run, before, saved.outputs);
   const after = saved.outputs;
   const same = describeDifference(after, before) === undefined;
   const plan: SetupPlan = { before, after, change: same ? undefined : after, isOurs: true };
@@ -86,10 +87,28 @@ async function restore(run: Run, accountId: string, before: Outputs): Promise<vo
   await report(run, plan, plan.change ? "restored" : "unchanged");
 }
 
+/** What somebody has arranged since is not overwritten unasked, any more than what was there before setup. */
+function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: Outputs): void {
+  const { webhookUrl } = before;
+  if (options.takeOver || webhookUrl === null || webhookUrl === saved.webhookUrl) return;
+  const own = config.server.publicUrl;
+  if (own === undefined || webhookUrl.startsWith(`${own}/hooks/`)) return;
+  throw new AppError(
+    "conflict",
+    `The account sends to ${maskWebhookUrl(webhookUrl)} now, which is not this relay.`,
+    {
+      hint: "Somebody has changed it since setup. If it may be replaced all the same, say --restore --take-over.",
+    },
+  );
+}
+
 function refuseContradictions(options: SetupOptions): void {
-  const others = options.takeOver || options.rotateSecret || options.channel !== undefined;
+  const others = options.rotateSecret || options.channel !== undefined;
   if (options.restore && others) {
-    throw new AppError("usage", "--restore puts everything back and goes with --dry-run and --yes only");
+    throw new AppError(
+      "usage",
+      "--restore puts everything back and goes with --dry-run, --take-over and --yes only",
+    );
   }
 }
 
