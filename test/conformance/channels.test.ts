@@ -15,7 +15,7 @@ const allowInternal = ["127.0.0.1"];
 const open = (destination: Destination) =>
   createChannel(destination, { now: Date.now, connectTimeoutMs: 2_000, answerTimeoutMs: 400 });
 
-describeChannel("webhook", async (): Promise<ChannelUnderTest> => {
+describeChannel("webhook", { edits: false }, async (): Promise<ChannelUnderTest> => {
   const vendor = await createWebhookVendor();
   const header = "Bearer canaryHeaderXXXXXXXX";
   return {
@@ -50,7 +50,7 @@ describeChannel("webhook", async (): Promise<ChannelUnderTest> => {
   };
 });
 
-describeChannel("slack", async (): Promise<ChannelUnderTest> => {
+describeChannel("slack", { edits: false }, async (): Promise<ChannelUnderTest> => {
   const vendor = await createSlackVendor();
   return {
     channel: await open({
@@ -72,7 +72,7 @@ describeChannel("slack", async (): Promise<ChannelUnderTest> => {
   };
 });
 
-describeChannel("discord", async (): Promise<ChannelUnderTest> => {
+describeChannel("discord", { edits: true }, async (): Promise<ChannelUnderTest> => {
   const vendor = await createDiscordVendor();
   return {
     channel: await open({
@@ -98,7 +98,7 @@ describeChannel("discord", async (): Promise<ChannelUnderTest> => {
   };
 });
 
-describeChannel("ntfy", async (): Promise<ChannelUnderTest> => {
+describeChannel("ntfy", { edits: true }, async (): Promise<ChannelUnderTest> => {
   const vendor = await createNtfyVendor();
   return {
     channel: await open({
@@ -121,7 +121,7 @@ describeChannel("ntfy", async (): Promise<ChannelUnderTest> => {
   };
 });
 
-describeChannel("apprise", async (): Promise<ChannelUnderTest> => {
+describeChannel("apprise", { edits: false }, async (): Promise<ChannelUnderTest> => {
   const vendor = await createAppriseVendor();
   return {
     channel: await open({

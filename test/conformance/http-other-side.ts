@@ -1,5 +1,5 @@
 import { echo, type HttpVendor, text, type VendorAnswer } from "../support/vendors/http-vendor.ts";
-import { askedWaitMs, type OtherSide, type Situation, situations } from "./channel-suite.ts";
+import { askedWaitMs, type OtherSide, type Situation } from "./channel-suite.ts";
 
 /** How an HTTP vendor is brought into each situation; `answers` says what it answers where it has words of its own. */
 export function otherSideOf(
@@ -17,7 +17,6 @@ export function otherSideOf(
     redirects: { status: 308, headers: { location: "https://elsewhere.example/secret" } },
   };
   return {
-    situations,
     seen,
     nextCall: () => vendor.nextRequest(),
     meet: async (situation) => {

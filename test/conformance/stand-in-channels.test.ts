@@ -4,50 +4,61 @@ import { Secret } from "../../src/core/secret.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { destinationBase } from "../support/destinations.ts";
-import { askedWaitMs, type ChannelUnderTest, describeChannel, type OtherSide } from "./channel-suite.ts";
+import {
+  askedWaitMs,
+  type ChannelUnderTest,
+  describeChannel,
+  type OtherSide,
+  type Situation,
+} from "./channel-suite.ts";
 
 const chatId = "-1001000000001";
 
-describeChannel("telegram", async (): Promise<ChannelUnderTest> => {
-  const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
-  const standIn = await createChatStandIn({
-    now: Date.now,
-    tokens: [`42:${secretPart}`],
-    limits: { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY },
-    chats: [{ id: chatId, title: "Desk" }],
-  });
-  return {
-    channel: createTelegramChannel(
-      {
-        ...destinationBase("desk"),
-        type: "telegram",
-        chatId,
-        silent: false,
-        bot: { id: "42", token: new Secret(`42:${secretPart}`), apiRoot: standIn.url },
-      },
-      { timeoutSeconds: 0.4 },
-    ),
-    recipient: chatId,
-    message: (text) => ({ kind: "telegram", text, entities: [] }),
-    longestText: "é".repeat(4_096),
-    other: chatSide(standIn),
-    secrets: [secretPart],
-    verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "kicked" } },
-    close: () => standIn.close(),
-  };
-});
+const chatSituations: Situation[] = [
+  "asks_to_wait",
+  "fails",
+  "is_gone",
+  "takes_and_hangs",
+  "takes_and_resets",
+  "speaks_garbage",
+  "is_unreachable",
+];
+
+describeChannel(
+  "telegram",
+  { situations: chatSituations, edits: true },
+  async (): Promise<ChannelUnderTest> => {
+    const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
+    const standIn = await createChatStandIn({
+      now: Date.now,
+      tokens: [`42:${secretPart}`],
+      limits: { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY },
+      chats: [{ id: chatId, title: "Desk" }],
+    });
+    return {
+      channel: createTelegramChannel(
+        {
+          ...destinationBase("desk"),
+          type: "telegram",
+          chatId,
+          silent: false,
+          bot: { id: "42", token: new Secret(`42:${secretPart}`), apiRoot: standIn.url },
+        },
+        { timeoutSeconds: 0.4 },
+      ),
+      recipient: chatId,
+      message: (text) => ({ kind: "telegram", text, entities: [] }),
+      longestText: "é".repeat(4_096),
+      other: chatSide(standIn),
+      secrets: [secretPart],
+      verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "kicked" } },
+      close: () => standIn.close(),
+    };
+  },
+);
 
 function chatSide(standIn: ChatStandIn): OtherSide {
   return {
-    situations: [
-      "asks_to_wait",
-      "fails",
-      "is_gone",
-      "takes_and_hangs",
-      "takes_and_resets",
-      "speaks_garbage",
-      "is_unreachable",
-    ],
     seen: () => standIn.messages(chatId).map(({ text }) => text),
     nextCall: () => standIn.waitForMessages(chatId, standIn.messages(chatId).length + 1),
     meet: (situation) => {
@@ -77,60 +88,65 @@ function chatSide(standIn: ChatStandIn): OtherSide {
 
 const mailbox = "ops@example.com";
 
-describeChannel("email", async (): Promise<ChannelUnderTest> => {
-  const password = "canaryMailPasswordXXXXXXXX";
-  const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
-  return {
-    channel: createEmailChannel(
-      {
-        ...destinationBase("desk"),
-        type: "email",
-        to: [mailbox],
-        from: "tocsin@example.com",
-        account: {
-          id: "relay",
-          host: "127.0.0.1",
-          port: standIn.smtpPort,
-          secure: false,
-          user: "relay",
-          password: new Secret(password),
-          allowInsecureAuth: true,
-          rejectUnauthorized: true,
+const mailSituations: Situation[] = [
+  "fails",
+  "is_unavailable",
+  "refuses_the_account",
+  "is_gone",
+  "refuses_the_message",
+  "takes_and_hangs",
+  "takes_and_resets",
+  "is_unreachable",
+];
+
+describeChannel(
+  "email",
+  { situations: mailSituations, edits: false },
+  async (): Promise<ChannelUnderTest> => {
+    const password = "canaryMailPasswordXXXXXXXX";
+    const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
+    return {
+      channel: createEmailChannel(
+        {
+          ...destinationBase("desk"),
+          type: "email",
+          to: [mailbox],
+          from: "tocsin@example.com",
+          account: {
+            id: "relay",
+            host: "127.0.0.1",
+            port: standIn.smtpPort,
+            secure: false,
+            user: "relay",
+            password: new Secret(password),
+            allowInsecureAuth: true,
+            rejectUnauthorized: true,
+          },
         },
+        { timeouts: { connectMs: 2_000, greetingMs: 2_000, commandMs: 2_000, verdictMs: 400 } },
+      ),
+      recipient: mailbox,
+      message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
+      longestText: "é".repeat(100_000),
+      other: mailSide(standIn),
+      secrets: [
+        password,
+        Buffer.from(password).toString("base64"),
+        Buffer.from(`\0relay\0${password}`).toString("base64"),
+      ],
+      verdicts: {
+        fails: { kind: "retry" },
+        is_unavailable: { kind: "retry" },
+        refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
+        is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
       },
-      { timeouts: { connectMs: 2_000, greetingMs: 2_000, commandMs: 2_000, verdictMs: 400 } },
-    ),
-    recipient: mailbox,
-    message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
-    longestText: "é".repeat(100_000),
-    other: mailSide(standIn),
-    secrets: [
-      password,
-      Buffer.from(password).toString("base64"),
-      Buffer.from(`\0relay\0${password}`).toString("base64"),
-    ],
-    verdicts: {
-      fails: { kind: "retry" },
-      is_unavailable: { kind: "retry" },
-      refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
-      is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
-    },
-    close: () => standIn.close(),
-  };
-});
+      close: () => standIn.close(),
+    };
+  },
+);
 
 function mailSide(standIn: MailboxStandIn): OtherSide {
   return {
-    situations: [
-      "fails",
-      "is_unavailable",
-      "refuses_the_account",
-      "is_gone",
-      "refuses_the_message",
-      "takes_and_hangs",
-      "takes_and_resets",
-      "is_unreachable",
-    ],
     // A mail program ends every text with a line break.
     seen: () => standIn.mails(mailbox).map(({ text }) => text.replace(/\r?\n$/, "")),
     nextCall: () => standIn.waitForMails(standIn.mails(mailbox).length + 1, mailbox),
