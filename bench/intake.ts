@@ -111,7 +111,7 @@ async function readMeanwhile(origin: string, until: Promise<unknown>): Promise<n
     });
     await response.arrayBuffer();
     times.push(performance.now() - startedAt);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 250));
   }
   times.sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)] ?? 0;
