@@ -35,7 +35,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       db.pragma("synchronous = FULL");
       db.pragma("fullfsync = ON");
       db.pragma("checkpoint_fullfsync = ON");
-      db.pragma("wal_autocheckpoint = 1000");
+      db.pragma("wal_autocheckpoint = 8000");
       db.pragma("journal_size_limit = 67108864");
     }
     db.pragma("foreign_keys = ON");
