@@ -146,6 +146,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       const { moved } = health.of(destination);
       startedAt = clock.now();
       isUnrecorded = true;
+      paces.push(...pacer.restamp(paceKeysOf(destination, newest.recipient, settings), startedAt));
       const context = {
         recipient: moved?.from === newest.recipient ? moved.to : newest.recipient,
         deliveryId: claim.digest?.id ?? newest.id,

@@ -19,6 +19,11 @@ export interface Pacer {
   nextSlot(keys: PaceKey[], now: number): Slot;
   /** Counts a call; what it returns has to be stored with the claim. */
   take(keys: PaceKey[], now: number): PaceRecord[];
+  /**
+   * Says that the call that was counted last is made only now: between its slot and the call a claim is committed and a
+   * message written, and the next slot is counted from the call. What it returns has to be stored.
+   */
+  restamp(keys: PaceKey[], now: number): PaceRecord[];
   /** Nothing goes out under this key before `until`; a shorter wish never shortens a longer one. */
   park(key: string, until: number, why: string): PaceRecord;
 }
@@ -62,6 +67,17 @@ export function createPacer(records: PaceRecord[]): Pacer {
         const keep = Math.max(bound, record.sentAt.length);
         if (keep === 0) return [];
         const next = { ...record, sentAt: [...upTo(record.sentAt, now), now].slice(-keep) };
+        known.set(key, next);
+        return [next];
+      });
+    },
+
+    restamp(keys, now) {
+      return keys.flatMap(({ key }) => {
+        const record = recordOf(key);
+        const last = record.sentAt.at(-1);
+        if (last === undefined || last >= now) return [];
+        const next = { ...record, sentAt: [...record.sentAt.slice(0, -1), now] };
         known.set(key, next);
         return [next];
       });

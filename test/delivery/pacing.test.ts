@@ -95,6 +95,15 @@ describe("pacing", () => {
     expect(pacer.nextSlot(chat, 6_400_000).at).toBe(6_401_060);
   });
 
+  it("counts from the moment of the call when that came after its slot", () => {
+    const pacer = createPacer([]);
+    pacer.take(chat, 1_000_000);
+    expect(pacer.restamp(chat, 1_000_400)).toMatchObject([{ key: "chat", sentAt: [1_000_400] }]);
+    expect(pacer.nextSlot(chat, 1_000_400).at).toBeGreaterThanOrEqual(1_001_400);
+    expect(pacer.restamp(chat, 1_000_300)).toEqual([]);
+    expect(pacer.restamp([{ key: "another", pace }], 1_000_400)).toEqual([]);
+  });
+
   it("keeps nothing for what has no bound", () => {
     expect(createPacer([]).take([{ key: "mail", pace: {} }], 1)).toEqual([]);
   });
