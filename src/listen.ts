@@ -21,22 +21,36 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+interface Connection {
+  /** The response to the last request that came over it. */
+  latest?: ServerResponse;
+  /** An answer that ends it has been given. */
+  isEnding: boolean;
+}
+
+const key: unique symbol = Symbol("connection");
+
+/** Kept on the socket: in a weak map, an entry for each new connection cost the garbage collector a third of all the time. */
+function connectionOf(socket: Duplex & { [key]?: Connection }): Connection {
+  socket[key] ??= { isEnding: false };
+  return socket[key];
+}
+
 /**
  * The HTTP server: the hook's requests go straight to the door, all others to the pages.
  * @throws AppError `config_invalid` when the address cannot be listened on.
  */
 export async function listen({ door, host, port }: ListenOptions): Promise<Listener> {
   let pages = answerStarting;
-  const ending = new WeakSet<Duplex>();
-  const latest = new WeakMap<Duplex, ServerResponse>();
 
   function take(request: IncomingMessage, response: ServerResponse): void {
+    const connection = connectionOf(request.socket);
     // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert would
     // be stored without an answer, and then be sent again.
-    if (ending.has(request.socket)) return;
-    latest.set(request.socket, response);
+    if (connection.isEnding) return;
+    connection.latest = response;
     if (!door.handle(request, response)) pages(request, response);
-    if (response.getHeader("connection") === "close") ending.add(request.socket);
+    if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 
   const server = createServer(
@@ -52,9 +66,10 @@ export async function listen({ door, host, port }: ListenOptions): Promise<Liste
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!ending.has(socket)) endBrokenConnection(error, socket, latest.get(socket));
+    const connection = connectionOf(socket);
+    if (!connection.isEnding) endBrokenConnection(error, socket, connection.latest);
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
-    ending.add(socket);
+    connection.isEnding = true;
   });
   await bind(server, host, port);
   return {
