@@ -33,12 +33,27 @@ export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = ran
   };
 }
 
+/** Ids made at `ms` (epoch milliseconds) and later sort at or behind this. */
+export function firstIdAt(ms: number): string {
+  return `${timePart(ms)}-7000-8000-000000000000`;
+}
+
+/** Ids made at `ms` (epoch milliseconds) and earlier sort at or before this. */
+export function lastIdAt(ms: number): string {
+  return `${timePart(ms)}-7fff-bfff-ffffffffffff`;
+}
+
+function timePart(ms: number): string {
+  const within = Math.min(Math.max(Math.floor(ms), 0), 2 ** 48 - 1);
+  const time = within.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
 function formatId(ms: number, counter: number, random: Uint8Array): string {
-  const time = ms.toString(16).padStart(12, "0");
   const byte = (index: number) => hex[random[index] as number] as string;
   const variant = hex[((random[0] as number) & 0x3f) | 0x80] as string;
   return (
-    `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte(1)}-` +
+    `${timePart(ms)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte(1)}-` +
     byte(2) +
     byte(3) +
     byte(4) +

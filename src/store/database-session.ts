@@ -12,6 +12,7 @@ import { emptyLog, maintainDatabase } from "./maintain-database.ts";
 import { openDatabase } from "./open-database.ts";
 import { createHealthReading } from "./read-health.ts";
 import { isDiskFull, toStoreError } from "./store-error.ts";
+import type { TransactionContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
 
 export interface SessionOptions {
@@ -37,12 +38,17 @@ export function openSession(options: SessionOptions): DatabaseSession {
     { freeBytes: () => freeBytes(path), now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
-  const changed = new Set<number>();
-  const transactions = createTransactions({ db, newId: createIdSource(now), changed });
+  const context: TransactionContext = {
+    db,
+    newId: createIdSource(now),
+    changed: new Set(),
+    undone: new Set(),
+  };
+  const transactions = createTransactions(context);
   const { commit } = readOnly
     ? createReading(db, transactions)
     : createGuardedCommit({
-        group: createGroupCommit(db, transactions, changed),
+        group: createGroupCommit(context, transactions),
         ballast,
         emptyLog: () => tryToEmptyLog(db, 0),
       });

@@ -1,5 +1,5 @@
-import type { Database } from "better-sqlite3";
 import { toStoreError } from "./store-error.ts";
+import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
 /** One transaction that waits for the next commit. */
@@ -22,11 +22,8 @@ export interface GroupCommit {
  *
  * Alerts that changed get a new version in the same commit; an event stream resumes by it.
  */
-export function createGroupCommit(
-  db: Database,
-  transactions: Transactions,
-  changed: Set<number>,
-): GroupCommit {
+export function createGroupCommit(context: TransactionContext, transactions: Transactions): GroupCommit {
+  const { db, changed, undone } = context;
   const begin = db.prepare("BEGIN IMMEDIATE");
   const end = db.prepare("COMMIT");
   const rollback = db.prepare("ROLLBACK");
@@ -45,6 +42,7 @@ export function createGroupCommit(
     } catch (error) {
       version = before;
       if (db.inTransaction) rollback.run();
+      for (const tell of undone) tell();
       throw error;
     }
   }

@@ -11,9 +11,8 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 function setUp() {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
-  const changed = new Set<number>();
-  const transactions = createTransactions({ db, newId, changed });
-  const group = createGroupCommit(db, transactions, changed);
+  const context = { db, newId, changed: new Set<number>(), undone: new Set<() => void>() };
+  const group = createGroupCommit(context, createTransactions(context));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
   const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();
   return { db, group, accept, count };

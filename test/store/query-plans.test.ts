@@ -25,7 +25,7 @@ function planOf(db: Database, sql: string): string[] {
 }
 
 /** Tables that grow for ever; others hold one row a destination, chat or mute. */
-const growing = /^SCAN (alerts|deliveries|attempts|requests|threads|[ad])\b/;
+const growing = /^SCAN (alerts|deliveries|attempts|requests|request_bodies|threads|[ad])\b/;
 
 /** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
 const small =
@@ -57,7 +57,7 @@ describe("the plan of every statement", () => {
         };
       },
     });
-    createTransactions({ db: spied, newId, changed: new Set() });
+    createTransactions({ db: spied, newId, changed: new Set(), undone: new Set() });
     expect(statements.length).toBeGreaterThan(60);
     for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
     for (const sql of new Set(statements)) {

@@ -1,11 +1,15 @@
+import { firstIdAt } from "../../core/id.ts";
 import type { Acceptance, IncomingRequest } from "../../core/store.ts";
 import type { TransactionContext } from "./context.ts";
+import { createSeenBodies } from "./seen-bodies.ts";
 
 /**
  * T1. The request and its alerts go to disk together; an alert without `routed_at` is its own outbox entry.
  * A duplicate is looked for by the explicit key first, and by the body only when there is none.
  */
-export function createAccepting({ db }: TransactionContext) {
+export function createAccepting(context: TransactionContext) {
+  const { db } = context;
+  const seenBodies = createSeenBodies(context);
   const insertRequest = db.prepare(
     `INSERT INTO requests (received_at, content_type, headers, body, fingerprint, items, dedupe_key, conflict)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -22,21 +26,27 @@ export function createAccepting({ db }: TransactionContext) {
   const findByKey = db
     .prepare<unknown[], number>("SELECT seq FROM requests WHERE dedupe_key = ? AND received_at > ? LIMIT 1")
     .pluck();
-  const findByBody = db
-    .prepare<unknown[], number>(
-      `SELECT seq FROM requests WHERE dedupe_key IS NULL AND fingerprint = ? AND received_at > ? AND body = ?
-       ORDER BY received_at DESC LIMIT 1`,
+  const requestOf = db.prepare<[number], { received_at: number; items: number }>(
+    "SELECT received_at, items FROM requests WHERE seq = ?",
+  );
+  const listIds = db
+    .prepare<[string, number, number], string>(
+      "SELECT id FROM alerts WHERE id >= ? AND request_seq = ? ORDER BY id LIMIT ?",
     )
-    .pluck();
-  const idsOf = db
-    .prepare<[number], string>("SELECT id FROM alerts WHERE request_seq = ? ORDER BY item")
     .pluck();
   const countDuplicate = db.prepare("UPDATE requests SET duplicates = duplicates + 1 WHERE seq = ?");
 
   function findSame(request: IncomingRequest, since: number): number | undefined {
     const { dedupeKey, fingerprint, body } = request;
     if (dedupeKey !== undefined) return findByKeyAndBody.get(dedupeKey, fingerprint, since, body);
-    return request.identical === "store" ? undefined : findByBody.get(fingerprint, since, body);
+    return request.identical === "store" ? undefined : seenBodies.find(fingerprint, since, body);
+  }
+
+  /** Ids sort by time and none is older than its request, so the walk begins there. */
+  function idsOf(requestSeq: number): string[] {
+    const request = requestOf.get(requestSeq);
+    if (request === undefined) return [];
+    return listIds.all(firstIdAt(request.received_at), requestSeq, request.items);
   }
 
   return {
@@ -44,7 +54,7 @@ export function createAccepting({ db }: TransactionContext) {
       const since = request.receivedAt - request.dedupeWindowMs;
       const same = findSame(request, since);
       if (same !== undefined) {
-        const ids = idsOf.all(same);
+        const ids = idsOf(same);
         if (request.dedupeKey === undefined && request.identical === "ask") return { kind: "identical", ids };
         countDuplicate.run(same);
         return { kind: "duplicate", ids };
@@ -61,6 +71,9 @@ export function createAccepting({ db }: TransactionContext) {
         request.dedupeKey ?? null,
         conflict ? 1 : 0,
       );
+      if (request.dedupeKey === undefined) {
+        seenBodies.add(request.fingerprint, Number(lastInsertRowid), request.body.length);
+      }
       request.ids.forEach((id, item) => {
         insertAlert.run(id, lastInsertRowid, item, request.origin, request.receivedAt);
       });

@@ -7,4 +7,6 @@ export interface TransactionContext {
   newId: NewId;
   /** Alerts whose version has to rise with this commit. */
   changed: Set<number>;
+  /** Called when a transaction was rolled back: what is kept in memory beside the tables may be wrong. */
+  undone: Set<() => void>;
 }

@@ -1,3 +1,4 @@
+import { firstIdAt, lastIdAt } from "../../core/id.ts";
 import type { AlertQuery } from "../../core/store.ts";
 
 /** What a page is read along, newest first: the log itself (or an index of it), the deliveries, or the search index. */
@@ -84,8 +85,9 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
 function positionConditions({ beforeSeq, fromAt, toAt }: AlertQuery, position: string): Condition[] {
   const conditions: Condition[] = [];
   if (beforeSeq !== undefined) conditions.push({ sql: `${position} < ?`, values: [beforeSeq] });
-  if (fromAt !== undefined) conditions.push({ sql: `${position} >= (${firstSince})`, values: [fromAt] });
-  if (toAt !== undefined) conditions.push({ sql: `${position} <= (${lastUntil})`, values: [toAt] });
+  if (fromAt !== undefined)
+    conditions.push({ sql: `${position} >= (${firstSince})`, values: [firstIdAt(fromAt)] });
+  if (toAt !== undefined) conditions.push({ sql: `${position} <= (${lastUntil})`, values: [lastIdAt(toAt)] });
   return conditions;
 }
 
@@ -99,7 +101,8 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
   return conditions;
 }
 
+// An alert's id begins with its time.
 const firstSince =
-  "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE received_at >= ? ORDER BY received_at, seq LIMIT 1)";
+  "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
 const lastUntil =
-  "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE received_at <= ? ORDER BY received_at DESC, seq DESC LIMIT 1)";
+  "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

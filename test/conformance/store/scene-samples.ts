@@ -1,5 +1,5 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import { createIdSource } from "../../../src/core/id.ts";
+import { createIdSource, type NewId } from "../../../src/core/id.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
 import type { IncomingRequest } from "../../../src/core/store.ts";
 
@@ -7,7 +7,16 @@ import type { IncomingRequest } from "../../../src/core/store.ts";
 export const noon = Date.UTC(2026, 10, 21, 12);
 export const hour = 3_600_000;
 
-export const newId = createIdSource(() => noon);
+const sources = new Map<number, NewId>();
+
+/** A new id of an alert that came at this instant. */
+export function newIdAt(ms: number): string {
+  const source = sources.get(ms) ?? createIdSource(() => ms);
+  sources.set(ms, source);
+  return source();
+}
+
+export const newId = () => newIdAt(noon);
 
 export function factsOf(changes: Partial<AlertFacts> = {}): AlertFacts {
   return {
@@ -43,7 +52,7 @@ export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest
     headers: '[["content-type","application/json"]]',
     body: Buffer.from('{"title":"TVL of USDC fell by 12 %"}'),
     fingerprint: 0xabcdef,
-    ids: [newId()],
+    ids: [newIdAt(changes.receivedAt ?? noon)],
     origin: "hook",
     identical: "store",
     dedupeWindowMs: 24 * hour,
