@@ -4,8 +4,8 @@ import { type LineOptions, openLine } from "./thread-line.ts";
 import {
   type Answers,
   bodyLengthOf,
-  fromWireError,
-  packBodies,
+  fromWireResult,
+  packCalls,
   type ThreadData,
   type WireResult,
 } from "./thread-protocol.ts";
@@ -32,7 +32,7 @@ export interface DatabaseThreadOptions extends LineOptions {
 interface Waiting {
   call: Call;
   resolve(value: unknown): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -68,8 +68,8 @@ export async function startDatabaseThread(
   }
 
   async function askFor(batch: Waiting[]): Promise<Answers["calls"]> {
-    const { calls, bodies } = packBodies(batch.map((entry) => entry.call));
-    return line.ask({ kind: "calls", calls, bodies }, bodies ? [bodies.buffer] : []);
+    const packed = packCalls(batch.map((entry) => entry.call));
+    return line.ask({ kind: "calls", ...packed }, packed.bodies ? [packed.bodies.buffer] : []);
   }
 
   return {
@@ -101,8 +101,8 @@ function batchSizeOf(waiting: Waiting[]): number {
 
 function settle(batch: Waiting[], results: WireResult[]): void {
   batch.forEach((entry, index) => {
-    const result = results[index];
-    if (result?.ok) entry.resolve(result.value);
-    else entry.reject(result ? fromWireError(result.error) : new Error("the store gave no result"));
+    const result = fromWireResult(results[index], entry.call);
+    if (result.ok) entry.resolve(result.value);
+    else entry.reject(result.error);
   });
 }

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
-import type { IncomingRequest, StoreHealth, StoreMaintenance } from "../core/store.ts";
+import type { Acceptance, IncomingRequest, StoreHealth, StoreMaintenance } from "../core/store.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
@@ -9,7 +9,7 @@ import type { Call, CallResult } from "./group-commit.ts";
  * whole block.
  */
 export type ToThread =
-  | { kind: "calls"; id: number; calls: Call[]; bodies?: Uint8Array }
+  | ({ kind: "calls"; id: number } & PackedCalls)
   | { kind: "health"; id: number }
   | { kind: "maintain"; id: number }
   | { kind: "backup"; id: number; path: string }
@@ -41,7 +41,13 @@ export interface WireError {
   stack?: string;
 }
 
-export type WireResult = { ok: true; value: unknown } | { ok: false; error: WireError };
+export type WireResult =
+  | typeof plainlyAccepted
+  | { ok: true; value: unknown }
+  | { ok: false; error: WireError };
+
+/** What nearly every accepted request is answered: accepted under the ids that it came with, and no conflict. */
+const plainlyAccepted = 1;
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {
@@ -60,8 +66,20 @@ export function fromWireError(wire: WireError): Error {
   return error;
 }
 
-export function toWireResult(result: CallResult): WireResult {
-  return result.ok ? result : { ok: false, error: toWireError(result.error) };
+export function toWireResult(result: CallResult, call: Call): WireResult {
+  if (!result.ok) return { ok: false, error: toWireError(result.error) };
+  if (call.name !== "acceptRequest") return result;
+  const acceptance = result.value as Acceptance;
+  return acceptance.kind === "accepted" && !acceptance.conflict ? plainlyAccepted : result;
+}
+
+export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {
+  if (result === undefined) return { ok: false, error: new Error("the store gave no result") };
+  if (result === plainlyAccepted) {
+    const ids = requestOf(call)?.ids ?? [];
+    return { ok: true, value: { kind: "accepted", ids, conflict: false } satisfies Acceptance };
+  }
+  return result.ok ? result : { ok: false, error: fromWireError(result.error) };
 }
 
 /** The request of a call that carries a body. */
@@ -73,32 +91,90 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-/** In a packed call the body is its place in the buffer: from, to. */
-type PackedRequest = Omit<IncomingRequest, "body"> & { body: [number, number] };
+/**
+ * A request without the names of its fields, which cost more to clone than what is in them. The body is its place in the
+ * packed bodies: from, to.
+ */
+type PackedRequest = [
+  receivedAt: number,
+  contentType: string | undefined,
+  headers: string,
+  from: number,
+  to: number,
+  fingerprint: number,
+  ids: string[],
+  origin: IncomingRequest["origin"],
+  dedupeKey: string | undefined,
+  identical: IncomingRequest["identical"],
+  dedupeWindowMs: number,
+];
 
-/** Takes the bodies of `acceptRequest` calls out of the calls and lays them one after another. The calls stay as they are. */
-export function packBodies(calls: Call[]): { calls: Call[]; bodies?: Uint8Array<ArrayBuffer> } {
-  if (!calls.some((call) => requestOf(call))) return { calls };
-  const bodies = new Uint8Array(calls.reduce((sum, call) => sum + bodyLengthOf(call), 0));
+/** In the order in which they were made: requests to accept are lists, all other calls as they are. */
+export interface PackedCalls {
+  calls: (PackedRequest | Call)[];
+  bodies?: Uint8Array<ArrayBuffer>;
+}
+
+/** Takes the requests out of `acceptRequest` calls and lays their bodies one after another. The calls stay as they are. */
+export function packCalls(calls: Call[]): PackedCalls {
+  const length = calls.reduce((sum, call) => sum + bodyLengthOf(call), 0);
+  const bodies = new Uint8Array(length);
   let from = 0;
-  const packed = calls.map((call): Call => {
+  const packed = calls.map((call): PackedRequest | Call => {
     const request = requestOf(call);
     if (request === undefined) return call;
     bodies.set(request.body, from);
     const to = from + request.body.length;
-    const packedRequest: PackedRequest = { ...request, body: [from, to] };
+    const list: PackedRequest = [
+      request.receivedAt,
+      request.contentType,
+      request.headers,
+      from,
+      to,
+      request.fingerprint,
+      request.ids,
+      request.origin,
+      request.dedupeKey,
+      request.identical,
+      request.dedupeWindowMs,
+    ];
     from = to;
-    return { name: call.name, arguments: [packedRequest] };
+    return list;
   });
-  return { calls: packed, bodies };
+  return length === 0 ? { calls: packed } : { calls: packed, bodies };
 }
 
+const noBytes = new Uint8Array();
+
 /** The inverse: bodies become windows on the one buffer. */
-export function unpackBodies(calls: Call[], bodies: Uint8Array | undefined): Call[] {
-  if (bodies === undefined) return calls;
+export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   return calls.map((call): Call => {
-    if (call.name !== "acceptRequest") return call;
-    const { body, ...rest } = call.arguments[0] as PackedRequest;
-    return { name: call.name, arguments: [{ ...rest, body: bodies.subarray(body[0], body[1]) }] };
+    if (!Array.isArray(call)) return call;
+    const [
+      receivedAt,
+      contentType,
+      headers,
+      from,
+      to,
+      fingerprint,
+      ids,
+      origin,
+      dedupeKey,
+      identical,
+      window,
+    ] = call;
+    const request: IncomingRequest = {
+      receivedAt,
+      contentType,
+      headers,
+      body: bodies.subarray(from, to),
+      fingerprint,
+      ids,
+      origin,
+      dedupeKey,
+      identical,
+      dedupeWindowMs: window,
+    };
+    return { name: "acceptRequest", arguments: [request] };
   });
 }

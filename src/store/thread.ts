@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type DatabaseSession, openSession } from "./database-session.ts";
+import type { Call } from "./group-commit.ts";
 import {
   type Answers,
   type FromThread,
@@ -7,7 +8,7 @@ import {
   type ToThread,
   toWireError,
   toWireResult,
-  unpackBodies,
+  unpackCalls,
 } from "./thread-protocol.ts";
 
 /** Entry of a database thread: opens one connection and serves calls until it is told to close. */
@@ -38,8 +39,9 @@ function serve(): void {
 async function answer(session: DatabaseSession, message: ToThread): Promise<Answers[ToThread["kind"]]> {
   switch (message.kind) {
     case "calls": {
-      const { results, version } = session.commit(unpackBodies(message.calls, message.bodies));
-      return { results: results.map(toWireResult), version };
+      const calls = unpackCalls(message);
+      const { results, version } = session.commit(calls);
+      return { results: results.map((result, index) => toWireResult(result, calls[index] as Call)), version };
     }
     case "health":
       return session.health();

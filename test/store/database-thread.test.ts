@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { IncomingRequest } from "../../src/core/store.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
 import { startDatabaseThread } from "../../src/store/database-thread.ts";
 import type { Call } from "../../src/store/group-commit.ts";
-import { packBodies, unpackBodies } from "../../src/store/thread-protocol.ts";
+import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/thread-protocol.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -116,37 +116,72 @@ describe("bodies on their way to the thread", () => {
   ];
 
   it("are packed without what lies beside them", () => {
-    const packed = packBodies(calls);
-    expect(packed.bodies?.buffer.byteLength).toBe(11);
-    const sizes = packed.calls.map((call) => (call.arguments[0] as { body?: unknown } | undefined)?.body);
-    expect(sizes).toEqual([[0, 5], undefined, [5, 11], [11, 11]]);
+    expect(packCalls(calls).bodies?.buffer.byteLength).toBe(11);
   });
 
-  it("come out as they went in, after the buffer has changed hands, and the caller keeps his", () => {
-    const { calls: packed, bodies: packedBodies } = packBodies(calls);
-    const arrived = structuredClone(
-      { packed, packedBodies },
-      { transfer: packedBodies ? [packedBodies.buffer] : [] },
+  it("come out as they went in with all that belongs to them, after the buffer has changed hands, and the caller keeps his", () => {
+    const packed = packCalls(calls);
+    const arrived = structuredClone(packed, { transfer: packed.bodies ? [packed.bodies.buffer] : [] });
+    expect(packed.bodies?.byteLength).toBe(0);
+    const unpacked = unpackCalls(arrived).map(({ name, arguments: [request] }) => ({
+      name,
+      request: request && { ...(request as IncomingRequest), body: bytesOf(request as IncomingRequest) },
+    }));
+    expect(unpacked).toEqual(
+      calls.map(({ name, arguments: [request] }) => ({
+        name,
+        request: request && { ...(request as IncomingRequest), body: bytesOf(request as IncomingRequest) },
+      })),
     );
-    expect(packedBodies?.byteLength).toBe(0);
-    const unpacked = unpackBodies(arrived.packed, arrived.packedBodies);
-    const texts = unpacked
-      .filter(({ name }) => name === "acceptRequest")
-      .map((call) => Buffer.from((call.arguments[0] as IncomingRequest).body).toString());
-    expect(texts).toEqual(["first", "second", ""]);
-    expect(unpacked[1]).toEqual(count);
     expect(slab.toString()).toBe("....first..second....");
     expect(calls[0]?.arguments).toMatchObject([{ body: bodies[0] }]);
   });
 
+  it("keep every field of a request that has all of them", () => {
+    const full = request({
+      receivedAt: 1,
+      contentType: "text/plain",
+      headers: "[]",
+      body: Buffer.from("b"),
+      fingerprint: 2,
+      ids: ["a", "b"],
+      origin: "test",
+      dedupeKey: "k",
+      identical: "ask",
+      dedupeWindowMs: 3,
+    });
+    const [unpacked] = unpackCalls(packCalls([{ name: "acceptRequest", arguments: [full] }]));
+    expect(unpacked).toEqual({
+      name: "acceptRequest",
+      arguments: [{ ...full, body: new Uint8Array(Buffer.from("b")) }],
+    });
+  });
+
   it("of an empty request do not take the block along that they lie on", () => {
     const empty = Buffer.from("on the shared block").subarray(0, 0);
-    const packed = packBodies([accept(empty)]);
-    expect(packed.bodies?.buffer.byteLength).toBe(0);
+    expect(packCalls([accept(empty)]).bodies).toBeUndefined();
   });
 
   it("are not packed when there are none", () => {
-    expect(packBodies([count])).toEqual({ calls: [count] });
-    expect(unpackBodies([count], undefined)).toEqual([count]);
+    expect(packCalls([count])).toEqual({ calls: [count] });
+    expect(unpackCalls({ calls: [count] })).toEqual([count]);
   });
 });
+
+describe("answers on their way back", () => {
+  const incoming = request({ ids: ["a", "b"] });
+  const call: Call = { name: "acceptRequest", arguments: [incoming] };
+  it.each<Acceptance>([
+    { kind: "accepted", ids: incoming.ids, conflict: false },
+    { kind: "accepted", ids: incoming.ids, conflict: true },
+    { kind: "duplicate", ids: ["c"] },
+    { kind: "identical", ids: ["c"] },
+  ])("say $kind, conflict $conflict", (value) => {
+    const wire = structuredClone(toWireResult({ ok: true, value }, call));
+    expect(fromWireResult(wire, call)).toEqual({ ok: true, value });
+  });
+});
+
+function bytesOf({ body }: IncomingRequest): string {
+  return Buffer.from(body).toString("latin1");
+}
