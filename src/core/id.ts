@@ -13,14 +13,15 @@ const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = randomFillSync): NewId {
   const pool = new Uint8Array(8 * 128);
   let used = pool.length;
-  let lastMs = 0;
+  let lastMs = -1;
+  let lastTime = "";
   let counter = 0;
   return () => {
-    const ms = Math.max(now(), lastMs);
-    counter = ms === lastMs ? counter + 1 : 0;
-    lastMs = ms;
-    if (counter > 0xfff) {
-      lastMs += 1;
+    const ms = now();
+    counter += 1;
+    if (ms > lastMs || counter > 0xfff) {
+      lastMs = Math.max(ms, lastMs + 1);
+      lastTime = timePart(lastMs);
       counter = 0;
     }
     if (used === pool.length) {
@@ -29,7 +30,7 @@ export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = ran
     }
     const random = pool.subarray(used, used + 8);
     used += 8;
-    return formatId(lastMs, counter, random);
+    return formatId(lastTime, counter, random);
   };
 }
 
@@ -49,11 +50,11 @@ function timePart(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
-function formatId(ms: number, counter: number, random: Uint8Array): string {
+function formatId(time: string, counter: number, random: Uint8Array): string {
   const byte = (index: number) => hex[random[index] as number] as string;
   const variant = hex[((random[0] as number) & 0x3f) | 0x80] as string;
   return (
-    `${timePart(ms)}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte(1)}-` +
+    `${time}-7${counter.toString(16).padStart(3, "0")}-${variant}${byte(1)}-` +
     byte(2) +
     byte(3) +
     byte(4) +

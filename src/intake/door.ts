@@ -1,4 +1,3 @@
-import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
@@ -9,7 +8,8 @@ import type { Acceptance, IncomingRequest, IntakeStore } from "../core/store.ts"
 import { explicitKey } from "./dedupe.ts";
 import { createHeaderKeeper } from "./headers.ts";
 import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
-import { readRequestBody } from "./read-request-body.ts";
+import { createKnownSecrets } from "./known-secrets.ts";
+import { type BodyReading, readRequestBody } from "./read-request-body.ts";
 import { countAlerts } from "./split-batch.ts";
 
 export interface DoorOptions {
@@ -72,7 +72,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
-  const secretHashes = [hashOf(options.secret.reveal())];
+  const secrets = createKnownSecrets(options.secret);
   const bodies = createIdenticalBodies();
   const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
@@ -88,25 +88,38 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let waiting = 0;
   let heldBytes = 0;
 
-  async function accept(request: IncomingMessage, body: Buffer): Promise<Acceptance> {
+  function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
     const contentType = request.headers["content-type"];
     const fingerprint = fingerprintOf(body);
-    const incoming: IncomingRequest = {
+    const count = countAlerts(body, contentType);
+    return {
       receivedAt: now(),
       contentType,
       headers: keepHeaders(request.rawHeaders),
       body,
       fingerprint,
-      ids: Array.from({ length: countAlerts(body, contentType) }, newId),
+      ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
       dedupeKey: explicitKey(request.headers as Record<string, string>, body, { paths }),
       identical: bodies.policyFor(fingerprint),
       dedupeWindowMs,
     };
-    const acceptance = await store.acceptRequest(incoming);
-    if (acceptance.kind !== "identical") return acceptance;
-    const identical = bodies.decide(fingerprint, body, contentType);
-    return store.acceptRequest({ ...incoming, identical });
+  }
+
+  /** Answers, whatever happens. */
+  async function accept(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
+    try {
+      const incoming = toIncoming(request, body);
+      let acceptance = await store.acceptRequest(incoming);
+      if (acceptance.kind === "identical") {
+        const identical = bodies.decide(incoming.fingerprint, body, incoming.contentType);
+        acceptance = await store.acceptRequest({ ...incoming, identical });
+      }
+      if (acceptance.kind === "accepted") deps.onAccepted();
+      answerAccepted(response, acceptance);
+    } catch (error) {
+      answerNotStored(response, error);
+    }
   }
 
   function answerAccepted(response: ServerResponse, acceptance: Acceptance): void {
@@ -123,7 +136,40 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     log.debug("alert.accepted", { ids, duplicate });
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function answerNotStored(response: ServerResponse, error: unknown): void {
+    counters.notStored += 1;
+    const known = error instanceof AppError;
+    log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
+    const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
+    answerError(
+      response,
+      503,
+      "store_unavailable",
+      "The alert could not be stored; send it again.",
+      retryAfterMs / 1000,
+    );
+  }
+
+  function answerUnread(reading: Exclude<BodyReading, { kind: "read" }>, response: ServerResponse): void {
+    if (reading.kind === "too_large") {
+      counters.tooLarge += 1;
+      log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
+      answerError(
+        response,
+        413,
+        "too_large",
+        `The body is larger than ${maxBodyBytes} bytes.`,
+        undefined,
+        !response.req.complete,
+      );
+    } else if (reading.kind === "no_room") {
+      counters.notStored += 1;
+      const full = "Too many large alerts are being stored at this moment.";
+      answerError(response, 503, "store_unavailable", full, 1);
+    } else counters.aborted += 1;
+  }
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
     if (waiting >= maxWaiting) {
       counters.notStored += 1;
       answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1, true);
@@ -137,64 +183,29 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       ownBytes += bytes;
       return true;
     };
-    try {
-      const reading = await readRequestBody(request, maxBodyBytes, hold);
-      if (reading.kind === "read") {
-        const acceptance = await accept(request, reading.body);
-        if (acceptance.kind === "accepted") deps.onAccepted();
-        answerAccepted(response, acceptance);
-      } else if (reading.kind === "too_large") {
-        counters.tooLarge += 1;
-        log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
-        answerError(
-          response,
-          413,
-          "too_large",
-          `The body is larger than ${maxBodyBytes} bytes.`,
-          undefined,
-          !request.complete,
-        );
-      } else if (reading.kind === "no_room") {
-        counters.notStored += 1;
-        const full = "Too many large alerts are being stored at this moment.";
-        answerError(response, 503, "store_unavailable", full, 1);
-      } else counters.aborted += 1;
-    } catch (error) {
-      counters.notStored += 1;
-      const known = error instanceof AppError;
-      log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
-      const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
-      answerError(
-        response,
-        503,
-        "store_unavailable",
-        "The alert could not be stored; send it again.",
-        retryAfterMs / 1000,
-      );
-    } finally {
+    const release = () => {
       waiting -= 1;
       heldBytes -= ownBytes;
-    }
-  }
-
-  /** Compares with every secret, whichever fits, so that the time tells nothing. */
-  function isKnown(given: Buffer): boolean {
-    return secretHashes.filter((known) => timingSafeEqual(given, known)).length > 0;
+    };
+    readRequestBody(request, maxBodyBytes, hold, (reading) => {
+      if (reading.kind === "read") void accept(request, reading.body, response).then(release);
+      else {
+        answerUnread(reading, response);
+        release();
+      }
+    });
   }
 
   return {
     counters,
     inFlight: () => waiting,
-    addSecret(secret) {
-      const added = hashOf(secret.reveal());
-      if (!isKnown(added)) secretHashes.push(added);
-    },
+    addSecret: secrets.add,
     handle(request, response) {
       const url = originForm(request.url ?? "");
       if (!url.startsWith(prefix)) return false;
       const end = url.indexOf("?");
       const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
-      if (!isKnown(hashOf(given))) {
+      if (!secrets.has(given)) {
         counters.unknownSecret += 1;
         answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
       } else if (request.method !== "POST") {
@@ -211,7 +222,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         counters.compressed += 1;
         log.warn("alert.refused", { reason: "compressed" });
         answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
-      } else void serve(request, response);
+      } else serve(request, response);
       return true;
     },
   };
@@ -227,10 +238,6 @@ function isCompressed({ headers }: IncomingMessage): boolean {
   if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return false;
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
   return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
-}
-
-function hashOf(text: string): Buffer {
-  return hash("sha256", text, "buffer");
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {
