@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
@@ -29,6 +30,13 @@ export interface RoutingLoop {
 }
 
 const batchSize = 100;
+/**
+ * Rounds begin at least this far apart: alerts that come one after another share a round and its commits, and each is answered
+ * behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at once.
+ */
+const roundMs = 5;
+/** So many requests are read at a stretch, a millisecond or so; then the door gets its turn. */
+const stretch = 10;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
@@ -52,7 +60,8 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const requests = await store.listUnrouted(limit, clock.now());
     const records: RoutingRecord[] = [];
     let count = 0;
-    for (const request of requests) {
+    for (const [index, request] of requests.entries()) {
+      if (index > 0 && index % stretch === 0) await setImmediate();
       count += request.alerts.length;
       records.push(...(await routeRequest(request)));
     }
@@ -123,7 +132,10 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         });
         const tookMs = Math.max(1, clock.now() - startedAt);
         if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
-        else if (count < limit) await clock.sleep(pollMs, wake.signal);
+        else if (count < limit) {
+          await clock.sleep(pollMs, wake.signal);
+          if (count > 0) await clock.sleep(startedAt + roundMs - clock.now(), stop);
+        }
       }
     },
   };

@@ -85,6 +85,26 @@ it("routes at once when nudged, and within a second when the nudge is lost", asy
   expect((await store.getAlert(second))?.facts?.title).toBe("second");
 });
 
+it("routes together what comes one after another, in rounds of a few milliseconds", async () => {
+  const { accept, loop, store, clock } = await startLoop();
+  await clock.settle();
+  const isRouted = async (id: string) => (await store.getAlert(id))?.routedAt !== undefined;
+  const [alone = ""] = await accept("alone");
+  loop.nudge();
+  await clock.settle();
+  expect(await isRouted(alone)).toBe(true);
+  const following: string[] = [];
+  for (const body of ["second", "third", "fourth"]) {
+    await clock.advance(1);
+    following.push(...(await accept(body)));
+    loop.nudge();
+    await clock.settle();
+  }
+  expect(await Promise.all(following.map(isRouted))).toEqual([false, false, false]);
+  await clock.advance(2);
+  expect(await Promise.all(following.map(isRouted))).toEqual([true, true, true]);
+});
+
 it("shows an alert that no route wants as such", async () => {
   const { accept, loop, store, clock } = await startLoop();
   const [id = ""] = await accept("nobody's");
