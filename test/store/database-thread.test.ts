@@ -96,6 +96,26 @@ describe("a database thread", () => {
     expect(await thread.call(count)).toMatchObject({ total: 0 });
   });
 
+  it("is sent a lone call at once, and what comes on the heels of another together with it", async () => {
+    const countMessages = `
+      import { parentPort } from "node:worker_threads";
+      let messages = 0;
+      parentPort.on("message", ({ kind, id, calls }) => {
+        if (kind === "close") parentPort.close();
+        messages += 1;
+        const results = calls?.map(() => ({ ok: true, value: messages }));
+        parentPort.postMessage({ kind: "answer", id, answer: { results, version: 0 } });
+      });
+      parentPort.postMessage({ kind: "ready" });`;
+    const entry = new URL(`data:text/javascript,${encodeURIComponent(countMessages)}`);
+    const thread = await startDatabaseThread({ path: "unused" }, { entry });
+    onTestFinished(() => thread.close());
+    const first = thread.call(count);
+    const second = thread.call(count);
+    const third = first.then(() => thread.call(count));
+    expect(await Promise.all([first, second, third])).toEqual([1, 2, 2]);
+  });
+
   it("takes more and larger calls than go into one message", async () => {
     const thread = await openReal();
     const large = Array.from({ length: 20 }, () => thread.call(accept(Buffer.alloc(1024 * 1024, 1))));
