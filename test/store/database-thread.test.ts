@@ -101,10 +101,10 @@ describe("a database thread", () => {
       import { parentPort } from "node:worker_threads";
       let messages = 0;
       parentPort.on("message", ({ kind, id, calls }) => {
-        if (kind === "close") parentPort.close();
         messages += 1;
         const results = calls?.map(() => ({ ok: true, value: messages }));
         parentPort.postMessage({ kind: "answer", id, answer: { results, version: 0 } });
+        if (kind === "close") parentPort.close();
       });
       parentPort.postMessage({ kind: "ready" });`;
     const entry = new URL(`data:text/javascript,${encodeURIComponent(countMessages)}`);
