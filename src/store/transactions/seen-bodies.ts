@@ -27,6 +27,11 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
      WHERE seq > ? AND dedupe_key IS NULL ORDER BY seq`,
   );
   const layDown = db.prepare("INSERT INTO request_bodies (part, fingerprint, request_seq) VALUES (?, ?, ?)");
+  const isInPart = db
+    .prepare<[number, number], number>(
+      "SELECT 1 FROM request_bodies WHERE part = ? AND fingerprint = ? LIMIT 1",
+    )
+    .pluck();
   const listOfPart = db
     .prepare<[number, number], number>(
       "SELECT request_seq FROM request_bodies WHERE part = ? AND fingerprint = ? ORDER BY request_seq DESC",
@@ -89,6 +94,17 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     return end;
   }
 
+  function findInPart(
+    part: number,
+    fingerprint: number,
+    since: number,
+    body: Uint8Array,
+  ): number | undefined {
+    // Nearly always it is new: asking first whether there is any costs less than an empty list.
+    if (isInPart.get(part, fingerprint) === undefined) return undefined;
+    return listOfPart.all(part, fingerprint).find((seq) => isSame.get(seq, since, body) !== undefined);
+  }
+
   if (!db.readonly) reload();
   undone.add(() => {
     isStale = true;
@@ -99,8 +115,7 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
       const recent = fresh.get(fingerprint)?.findLast((seq) => isSame.get(seq, since, body) !== undefined);
       if (recent !== undefined) return recent;
       for (let part = partOf(latest); part >= 0; part -= 1) {
-        const requests = listOfPart.all(part, fingerprint);
-        const found = requests.find((seq) => isSame.get(seq, since, body) !== undefined);
+        const found = findInPart(part, fingerprint, since, body);
         if (found !== undefined) return found;
         if (part > 0 && (endOf(part - 1) ?? 0) <= since) return undefined;
       }
