@@ -15,6 +15,7 @@ import { Secret } from "./core/secret.ts";
 import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
 import { createDoor } from "./intake/door.ts";
+import { createFloodGauge } from "./intake/flood-gauge.ts";
 import { translateRequest } from "./intake/translate.ts";
 import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
@@ -54,9 +55,6 @@ export interface Relay {
    */
   stop(): Promise<void>;
 }
-
-/** More requests than this at the door at once are a flood: storing them comes before everything else. */
-const floodedAbove = 8;
 
 /** The composition root: builds every room and hands each what it needs. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
@@ -125,7 +123,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       router,
       translate: translateRequest,
       activeMutes: () => mutes.active(),
-      isFlooded: () => door.inFlight() > floodedAbove,
+      isFlooded: createFloodGauge(door, clock.now),
       clock,
       log,
       onRouted: (destinations) => engine.nudge(destinations),
