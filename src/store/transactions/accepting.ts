@@ -1,6 +1,6 @@
 import { firstIdAt } from "../../core/id.ts";
 import type { Acceptance, IncomingRequest } from "../../core/store.ts";
-import type { TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
 import { createSeenBodies } from "./seen-bodies.ts";
 
 /**
@@ -31,7 +31,7 @@ export function createAccepting(context: TransactionContext) {
   );
   const listIds = db
     .prepare<[string, number, number], string>(
-      "SELECT id FROM alerts WHERE id >= ? AND request_seq = ? ORDER BY id LIMIT ?",
+      `SELECT id FROM alerts WHERE id >= ? AND request_seq = ? ORDER BY id ${boundLimit}`,
     )
     .pluck();
   const countDuplicate = db.prepare("UPDATE requests SET duplicates = duplicates + 1 WHERE seq = ?");

@@ -10,3 +10,6 @@ export interface TransactionContext {
   /** Called when a transaction was rolled back: what is kept in memory beside the tables may be wrong. */
   undone: Set<() => void>;
 }
+
+/** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+export const boundLimit = "LIMIT ? + 0";

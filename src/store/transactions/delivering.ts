@@ -11,7 +11,7 @@ import type {
   PaceRecord,
 } from "../../core/store.ts";
 import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
-import type { TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
 import { createDeliveryInsertion } from "./routing.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
@@ -23,11 +23,11 @@ export function createDelivering(context: TransactionContext) {
 
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const due = db.prepare<[string, number, number], DeliveryRow>(
-    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ? ORDER BY d.due_at, d.seq LIMIT ?`,
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ? ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
   const urgentlyDue = db.prepare<[string, number, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
-       AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq LIMIT ?`,
+       AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
   const nextDue = db
     .prepare<[string], number | null>(
@@ -76,7 +76,7 @@ export function createDelivering(context: TransactionContext) {
   );
   const orphans = db.prepare<[string, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.due_at IS NOT NULL
-       AND d.destination NOT IN (SELECT value FROM json_each(?)) ORDER BY d.destination, d.due_at, d.seq LIMIT ?`,
+       AND d.destination NOT IN (SELECT value FROM json_each(?)) ORDER BY d.destination, d.due_at, d.seq ${boundLimit}`,
   );
   const requestOf = db.prepare<[number], { request_seq: number; item: number }>(
     "SELECT request_seq, item FROM alerts WHERE seq = ? AND request_seq IS NOT NULL",

@@ -3,7 +3,7 @@ import type { Decision } from "../../core/rules.ts";
 import type { AlertCounts, AlertDetail, AlertQuery, AlertSummary, AttemptEntry } from "../../core/store.ts";
 import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
 import { splitSearch, toSearchExpression } from "../search-words.ts";
-import type { TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
 import { type Driver, toCountStatements, toListStatement } from "./list-statement.ts";
 
 interface AlertRow {
@@ -53,7 +53,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     }
   >(`SELECT t.* FROM attempts t JOIN deliveries d ON d.seq = t.delivery_seq WHERE d.id = ? ORDER BY t.seq`);
   const changes = db.prepare<[number, number], AlertRow>(
-    "SELECT * FROM alerts WHERE version > ? ORDER BY version LIMIT ?",
+    `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
   const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts").pluck();
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();

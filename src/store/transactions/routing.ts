@@ -2,7 +2,7 @@ import type { AlertOrigin } from "../../core/alert.ts";
 import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
 import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../core/store.ts";
-import type { TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
 import { createSearching } from "./searching.ts";
 
 interface UnroutedRow {
@@ -64,7 +64,7 @@ export function createRouting(context: TransactionContext) {
   const { indexLate } = createSearching(context);
   const listUnrouted = db.prepare<[number, number], UnroutedRow>(
     `SELECT seq, id, request_seq, item, origin, received_at, route_failures FROM alerts
-     WHERE routed_at IS NULL AND route_after <= ? ORDER BY seq LIMIT ?`,
+     WHERE routed_at IS NULL AND route_after <= ? ORDER BY seq ${boundLimit}`,
   );
   const findRequest = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
     "SELECT content_type, body FROM requests WHERE seq = ?",

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
-import type { TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
 
 interface Next {
   seq: number;
@@ -17,7 +17,7 @@ export function createSearching({ db }: Pick<TransactionContext, "db">) {
   const cursor = db.prepare<[], number>("SELECT alert_seq FROM search_cursor").pluck();
   const move = db.prepare("UPDATE search_cursor SET alert_seq = ?");
   const next = db.prepare<[number, number], Next>(
-    "SELECT seq, id, facts, route_failures FROM alerts WHERE seq > ? ORDER BY seq LIMIT ?",
+    `SELECT seq, id, facts, route_failures FROM alerts WHERE seq > ? ORDER BY seq ${boundLimit}`,
   );
   const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
   const insert = db.prepare("INSERT INTO alerts_search (rowid, words) VALUES (?, ?)");
