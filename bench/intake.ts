@@ -3,6 +3,8 @@
  * that keeps nothing. The two run in turn within each round, so a machine that slows down slows both. Every alert is
  * fsynced before its answer; routing, a chat destination (a stand-in on this machine), page and search index are on.
  *
+ * With one connection it also shows what the alert waits for besides: the peer's answer, and a lone commit with its sync.
+ *
  * `1 core`: the server is held to one core (taskset) and the load to another; `2 cores`: both may use both.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -131,6 +133,12 @@ async function startRelay(core: number | undefined, folder: string, chatUrl: str
   });
 }
 
+/** Milliseconds that a lone alert waits for its own commit. */
+function ownSync(core: number | undefined): number {
+  const [file, args] = pinned(core, [process.execPath, ...tsx, "bench/sync.ts"]);
+  return (JSON.parse(execFileSync(file, args, { encoding: "utf8" })) as { p50: number }).p50;
+}
+
 function summary(numbers: number[], digits: number): string {
   const sorted = [...numbers].sort((a, b) => a - b);
   const show = (value: number | undefined) => (value ?? 0).toFixed(digits);
@@ -147,6 +155,7 @@ async function measure(
   const loadCore = cores === 1 ? 1 : undefined;
   const peers: Measured[] = [];
   const relays: Measured[] = [];
+  const syncs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const peer = await start([...tsx, "bench/peer.ts"], serverCore, {});
     peers.push(await load(peer.url, connections, mode, loadCore));
@@ -158,6 +167,7 @@ async function measure(
     relays.push({ ...(await loading), pageP50 });
     await stop(relay);
     rmSync(folder, { recursive: true, force: true });
+    if (connections === 1) syncs.push(ownSync(serverCore));
   }
   const ratios = relays.map((relay, index) => relay.rate / (peers[index]?.rate ?? 1));
   console.log(
@@ -186,6 +196,15 @@ async function measure(
         relays.map(({ pageP50 = 0 }) => pageP50),
         1,
       )} ms`,
+      ...(syncs.length === 0
+        ? []
+        : [
+            `peer p50 ${summary(
+              peers.map(({ p50 }) => p50),
+              2,
+            )} ms`,
+            `own sync p50 ${summary(syncs, 2)} ms`,
+          ]),
     ].join(" | "),
   );
 }
