@@ -9,8 +9,8 @@ const bugs = [
   {
     name: "answers before the commit",
     file: "dist/intake/door.js",
-    from: "const acceptance = await store.acceptRequest(incoming);",
-    to: 'store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+    from: "let acceptance = await store.acceptRequest(incoming);",
+    to: 'store.acceptRequest(incoming).catch(() => {}); let acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
   },
   {
     name: "repeats without the mark",
