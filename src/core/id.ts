@@ -1,8 +1,14 @@
 import { randomFillSync } from "node:crypto";
 import type { Now } from "./ports.ts";
 
-/** Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source. */
+/**
+ * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source unless the clock is set back by more
+ * than `mostBehindMs`: an id never claims a time that is further than that from the clock's.
+ */
 export type NewId = () => string;
+
+/** Milliseconds that an id may be ahead of a clock that was set back. */
+export const mostBehindMs = 1_000;
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
@@ -19,6 +25,7 @@ export function createIdSource(now: Now, fill: (bytes: Uint8Array) => void = ran
   return () => {
     const ms = now();
     counter += 1;
+    if (ms < lastMs - mostBehindMs) lastMs = -1;
     if (ms > lastMs || counter > 0xfff) {
       lastMs = Math.max(ms, lastMs + 1);
       lastTime = timePart(lastMs);

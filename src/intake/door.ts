@@ -106,8 +106,13 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     };
   }
 
-  /** Answers, whatever happens. */
-  async function accept(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
+  /** Answers, and lets go of what the request held, whatever happens. */
+  async function accept(
+    request: IncomingMessage,
+    body: Buffer,
+    response: ServerResponse,
+    release: () => void,
+  ): Promise<void> {
     try {
       const incoming = toIncoming(request, body);
       let acceptance = await store.acceptRequest(incoming);
@@ -119,6 +124,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       answerAccepted(response, acceptance);
     } catch (error) {
       answerNotStored(response, error);
+    } finally {
+      release();
     }
   }
 
@@ -188,10 +195,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       heldBytes -= ownBytes;
     };
     readRequestBody(request, maxBodyBytes, hold, (reading) => {
-      if (reading.kind === "read") void accept(request, reading.body, response).then(release);
+      if (reading.kind === "read") void accept(request, reading.body, response, release);
       else {
-        answerUnread(reading, response);
         release();
+        answerUnread(reading, response);
       }
     });
   }

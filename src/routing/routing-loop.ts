@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
@@ -35,6 +35,8 @@ const batchSize = 100;
  * behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at once.
  */
 const roundMs = 5;
+/** What a round is taken for at most, so that a clock that was set forward puts nothing off. */
+const longestRoundMs = 1_000;
 /** So many requests are read at a stretch, a millisecond or so; then the door gets its turn. */
 const stretch = 10;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
@@ -61,7 +63,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const records: RoutingRecord[] = [];
     let count = 0;
     for (const [index, request] of requests.entries()) {
-      if (index > 0 && index % stretch === 0) await setImmediate();
+      if (index > 0 && index % stretch === 0) await nextTurn();
       count += request.alerts.length;
       records.push(...(await routeRequest(request)));
     }
@@ -130,11 +132,13 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
           log.error("routing.failed", { error: String(error).slice(0, 300) });
           return 0;
         });
-        const tookMs = Math.max(1, clock.now() - startedAt);
+        const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
         else if (count < limit) {
           await clock.sleep(pollMs, wake.signal);
-          if (count > 0) await clock.sleep(startedAt + roundMs - clock.now(), stop);
+          // Bounded, since the clock may have been set back meanwhile.
+          const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());
+          if (count > 0) await clock.sleep(restMs, stop);
         }
       }
     },

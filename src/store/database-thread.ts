@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StoreHealth, StoreMaintenance } from "../core/store.ts";
 import type { Call } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
@@ -68,7 +68,7 @@ export async function startDatabaseThread(
     for (let turn = 0; turn < mostTurns; turn += 1) {
       if (waiting.length === before || waiting.length >= enoughCalls) return;
       before = waiting.length;
-      await setImmediate();
+      await nextTurn();
     }
   }
 

@@ -24,7 +24,9 @@ function factsOf(title: string): AlertFacts {
 async function startLoop(
   options: { translate?: (body: Uint8Array) => Translation[]; router?: Router; flooded?: () => boolean } = {},
 ) {
-  const clock = createTestClock();
+  const steady = createTestClock();
+  let shiftMs = 0;
+  const clock = { ...steady, now: () => steady.now() + shiftMs };
   const store = openLocalStore({
     path: join(makeTempFolder(), "tocsin.db"),
     ballastBytes: 0,
@@ -51,6 +53,10 @@ async function startLoop(
   });
   return {
     clock,
+    /** Sets the clock, as a person or NTP does; who sleeps does not notice. */
+    shift(ms: number) {
+      shiftMs += ms;
+    },
     store,
     loop,
     routed,
@@ -103,6 +109,33 @@ it("routes together what comes one after another, in rounds of a few millisecond
   expect(await Promise.all(following.map(isRouted))).toEqual([false, false, false]);
   await clock.advance(2);
   expect(await Promise.all(following.map(isRouted))).toEqual([true, true, true]);
+});
+
+it("goes on when the clock is set back or forward by an hour, in a flood and without one", async () => {
+  let flooded = false;
+  const { accept, loop, store, clock, shift } = await startLoop({
+    flooded: () => flooded,
+    translate: (body) => {
+      if (String(Buffer.from(body)) === "forward") shift(3_600_000);
+      return [{ facts: factsOf("any") }];
+    },
+  });
+  const isRouted = async (id: string) => (await store.getAlert(id))?.routedAt !== undefined;
+  await accept("first");
+  loop.nudge();
+  await clock.settle();
+  shift(-3_600_000);
+  const [second = ""] = await accept("second");
+  loop.nudge();
+  await clock.advance(10);
+  expect(await isRouted(second)).toBe(true);
+  flooded = true;
+  await accept("forward");
+  loop.nudge();
+  await clock.advance(10);
+  const [last = ""] = await accept("last");
+  await clock.advance(12_000);
+  expect(await isRouted(last)).toBe(true);
 });
 
 it("shows an alert that no route wants as such", async () => {

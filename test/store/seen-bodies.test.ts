@@ -93,6 +93,39 @@ describe("bodies that were seen before", () => {
     expect(kinds(accept(session, [numbered(9_999)]))).toEqual(["accepted"]);
   });
 
+  it("are laid down behind requests with keys, too, so that a start reads few", () => {
+    const path = pathInTemp();
+    const session = open(path);
+    accept(session, [numbered(0)]);
+    const keyed = Array.from({ length: 2_100 }, (_, index) =>
+      numbered(index + 1, { dedupeKey: `evt-${index}` }),
+    );
+    accept(session, keyed);
+    expect(read(path, "SELECT request_seq FROM request_bodies_cursor")).toBe(2_048);
+    expect(read(path, "SELECT count(*) FROM request_bodies")).toBe(1);
+    expect(kinds(accept(session, [numbered(0)]))).toEqual(["duplicate"]);
+  });
+
+  it("of a call that failed are forgotten alone, however many calls fail", () => {
+    const session = open(pathInTemp());
+    const taken = newId();
+    accept(session, [numbered(0, { ids: [taken] }), numbered(1)]);
+    const bad = Array.from({ length: 64 }, (_, index) => numbered(100 + index, { ids: [taken] }));
+    const { results } = session.commit(
+      [...bad, numbered(2)].map((incoming) => ({ name: "acceptRequest", arguments: [incoming] })),
+    );
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+    expect(kinds(accept(session, [numbered(0), numbered(1), numbered(2)]))).toEqual(["duplicate"]);
+    expect(
+      kinds(
+        accept(
+          session,
+          bad.map((_, index) => numbered(100 + index)),
+        ),
+      ),
+    ).toEqual(["accepted"]);
+  });
+
   it("are looked for in every part that reaches into the window, and in none before it", () => {
     const path = pathInTemp();
     openSession({ path, ballastBytes: 0 }).close();

@@ -71,9 +71,11 @@ export function createAccepting(context: TransactionContext) {
         request.dedupeKey ?? null,
         conflict ? 1 : 0,
       );
-      if (request.dedupeKey === undefined) {
-        seenBodies.add(request.fingerprint, Number(lastInsertRowid), request.body.length);
-      }
+      seenBodies.add({
+        seq: Number(lastInsertRowid),
+        fingerprint: request.dedupeKey === undefined ? request.fingerprint : null,
+        bytes: request.body.length,
+      });
       request.ids.forEach((id, item) => {
         insertAlert.run(id, lastInsertRowid, item, request.origin, request.receivedAt);
       });

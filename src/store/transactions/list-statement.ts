@@ -1,4 +1,4 @@
-import { firstIdAt, lastIdAt } from "../../core/id.ts";
+import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 import type { AlertQuery } from "../../core/store.ts";
 
 /** What a page is read along, newest first: the log itself (or an index of it), the deliveries, or the search index. */
@@ -85,9 +85,14 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
 function positionConditions({ beforeSeq, fromAt, toAt }: AlertQuery, position: string): Condition[] {
   const conditions: Condition[] = [];
   if (beforeSeq !== undefined) conditions.push({ sql: `${position} < ?`, values: [beforeSeq] });
-  if (fromAt !== undefined)
+  if (fromAt !== undefined) {
     conditions.push({ sql: `${position} >= (${firstSince})`, values: [firstIdAt(fromAt)] });
-  if (toAt !== undefined) conditions.push({ sql: `${position} <= (${lastUntil})`, values: [lastIdAt(toAt)] });
+    conditions.push({ sql: "a.received_at >= ?", values: [fromAt] });
+  }
+  if (toAt !== undefined) {
+    conditions.push({ sql: `${position} <= (${lastUntil})`, values: [lastIdAt(toAt + mostAheadMs)] });
+    conditions.push({ sql: "a.received_at <= ?", values: [toAt] });
+  }
   return conditions;
 }
 
@@ -101,7 +106,11 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
   return conditions;
 }
 
-// An alert's id begins with its time.
+/**
+ * An alert's id begins with the time at which it was made, never before the alert came and at most so many milliseconds
+ * later: the ids narrow the walk, and the alert's own time decides.
+ */
+const mostAheadMs = mostBehindMs + 1_000;
 const firstSince =
   "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
 const lastUntil =

@@ -1,6 +1,9 @@
 import type { TransactionContext } from "./context.ts";
 
-/** So many, or bodies of so many bytes, are kept in memory before they are laid down together: a few milliseconds of one commit. */
+/**
+ * So many requests, or bodies of so many bytes, are kept in memory before they are laid down together: a few milliseconds of
+ * one commit. As many are read again at a start.
+ */
 const mostFresh = 2_048;
 const mostFreshBytes = 8 * 1024 * 1024;
 
@@ -11,7 +14,15 @@ const partLength = 2 ** 16;
 export interface SeenBodies {
   /** The latest request after `since` with the very same bytes. */
   find(fingerprint: number, since: number, body: Uint8Array): number | undefined;
-  add(fingerprint: number, requestSeq: number, bytes: number): void;
+  /** Every request, in its order. One with a key has no fingerprint here: its body is found by the key. */
+  add(request: FreshRequest): void;
+}
+
+interface FreshRequest {
+  seq: number;
+  fingerprint: number | null;
+  /** Of its body. */
+  bytes: number;
 }
 
 /**
@@ -22,10 +33,11 @@ export interface SeenBodies {
 export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies {
   const cursor = db.prepare<[], number>("SELECT request_seq FROM request_bodies_cursor").pluck();
   const moveCursor = db.prepare("UPDATE request_bodies_cursor SET request_seq = ?");
-  const listFresh = db.prepare<[number], { seq: number; fingerprint: number; bytes: number }>(
-    `SELECT seq, fingerprint, length(body) AS bytes FROM requests
-     WHERE seq > ? AND dedupe_key IS NULL ORDER BY seq`,
+  const listFresh = db.prepare<[number], FreshRequest>(
+    `SELECT seq, iif(dedupe_key IS NULL, fingerprint, NULL) AS fingerprint, length(body) AS bytes FROM requests
+     WHERE seq > ? ORDER BY seq`,
   );
+  const lastRequest = db.prepare<[], number | null>("SELECT max(seq) FROM requests").pluck();
   const layDown = db.prepare("INSERT INTO request_bodies (part, fingerprint, request_seq) VALUES (?, ?, ?)");
   const isInPart = db
     .prepare<[number, number], number>(
@@ -44,44 +56,61 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     .pluck();
   const receivedAt = db.prepare<[number], number>("SELECT received_at FROM requests WHERE seq = ?").pluck();
 
-  let fresh = new Map<number, number[]>();
-  let freshCount = 0;
+  let fresh: FreshRequest[] = [];
+  let byFingerprint = new Map<number, number[]>();
   let freshBytes = 0;
-  let latest = 0;
+  let laidDownTo = -1;
   let isStale = true;
   const endOfPart = new Map<number, number>();
 
-  function remember(fingerprint: number, requestSeq: number, bytes: number): void {
-    const requests = fresh.get(fingerprint);
-    if (requests === undefined) fresh.set(fingerprint, [requestSeq]);
-    else requests.push(requestSeq);
-    freshCount += 1;
+  function remember(request: FreshRequest): void {
+    const { seq, fingerprint, bytes } = request;
+    fresh.push(request);
     freshBytes += bytes;
-    latest = Math.max(latest, requestSeq);
+    if (fingerprint === null) return;
+    const same = byFingerprint.get(fingerprint);
+    if (same === undefined) byFingerprint.set(fingerprint, [seq]);
+    else same.push(seq);
   }
 
-  function forgetFresh(): void {
-    fresh = new Map();
-    freshCount = 0;
+  function forgetLatest(): void {
+    const request = fresh.pop();
+    if (request === undefined) return;
+    freshBytes -= request.bytes;
+    if (request.fingerprint !== null) byFingerprint.get(request.fingerprint)?.pop();
+  }
+
+  function startBehind(requestSeq: number): void {
+    fresh = [];
+    byFingerprint = new Map();
     freshBytes = 0;
+    laidDownTo = requestSeq;
   }
 
-  function reload(): void {
-    forgetFresh();
-    latest = cursor.get() ?? 0;
-    for (const { seq, fingerprint, bytes } of listFresh.all(latest)) remember(fingerprint, seq, bytes);
+  /** After a transaction that was undone: what it added is taken back, and what it laid down is read again. */
+  function catchUp(): void {
     isStale = false;
+    endOfPart.clear();
+    const position = cursor.get() ?? 0;
+    if (position !== laidDownTo) {
+      startBehind(position);
+      for (const request of listFresh.all(position)) remember(request);
+      return;
+    }
+    const last = lastRequest.get() ?? 0;
+    while ((fresh.at(-1)?.seq ?? 0) > last) forgetLatest();
   }
 
   /** In the order of the table, so that each of its pages is written once. */
   function layDownFresh(): void {
-    const entries = [...fresh].flatMap(([fingerprint, requests]) =>
-      requests.map((seq) => [partOf(seq), fingerprint, seq] as const),
+    const entries = fresh.flatMap(({ seq, fingerprint }) =>
+      fingerprint === null ? [] : [[partOf(seq), fingerprint, seq] as const],
     );
     entries.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
     for (const entry of entries) layDown.run(...entry);
-    moveCursor.run(latest);
-    forgetFresh();
+    const last = fresh.at(-1)?.seq ?? laidDownTo;
+    moveCursor.run(last);
+    startBehind(last);
   }
 
   /** When the last request of a part that is complete came. Undefined: it is gone. */
@@ -105,26 +134,28 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     return listOfPart.all(part, fingerprint).find((seq) => isSame.get(seq, since, body) !== undefined);
   }
 
-  if (!db.readonly) reload();
+  if (!db.readonly) catchUp();
   undone.add(() => {
     isStale = true;
   });
   return {
     find(fingerprint, since, body) {
-      if (isStale) reload();
-      const recent = fresh.get(fingerprint)?.findLast((seq) => isSame.get(seq, since, body) !== undefined);
+      if (isStale) catchUp();
+      const recent = byFingerprint
+        .get(fingerprint)
+        ?.findLast((seq) => isSame.get(seq, since, body) !== undefined);
       if (recent !== undefined) return recent;
-      for (let part = partOf(latest); part >= 0; part -= 1) {
+      for (let part = partOf(laidDownTo); part >= 0; part -= 1) {
         const found = findInPart(part, fingerprint, since, body);
         if (found !== undefined) return found;
         if (part > 0 && (endOf(part - 1) ?? 0) <= since) return undefined;
       }
       return undefined;
     },
-    add(fingerprint, requestSeq, bytes) {
-      if (isStale) reload();
-      remember(fingerprint, requestSeq, bytes);
-      if (freshCount >= mostFresh || freshBytes >= mostFreshBytes) layDownFresh();
+    add(request) {
+      if (isStale) catchUp();
+      remember(request);
+      if (fresh.length >= mostFresh || freshBytes >= mostFreshBytes) layDownFresh();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AlertQuery } from "../../../src/core/store.ts";
-import { noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
+import { newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
@@ -54,6 +54,18 @@ export function describeLog(open: OpenStore): void {
   describe("log", () => {
     it("lists newest first, those not yet routed among them", async () => {
       expect(await titles(await fillLog(open), {})).toEqual(["(not routed)", "e", "d", "c", "b", "a"]);
+    });
+
+    it("filters by the time that it shows, though an id is made a moment later", async () => {
+      const scene = await openScene(open);
+      const incoming = request({ receivedAt: noon, ids: [newIdAt(noon + 1), newIdAt(noon + 999)] });
+      await scene.store.acceptRequest(incoming);
+      const listed = async (query: Partial<AlertQuery>) =>
+        (await scene.store.listAlerts({ limit: 10, ...query })).length;
+      expect(await listed({ fromAt: noon, toAt: noon })).toBe(2);
+      expect(await listed({ toAt: noon })).toBe(2);
+      expect(await listed({ fromAt: noon + 1 })).toBe(0);
+      expect(await listed({ toAt: noon - 1 })).toBe(0);
     });
 
     it("pages by position, with neither gap nor repeat while new alerts come", async () => {

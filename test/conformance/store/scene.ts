@@ -5,7 +5,7 @@ import type { AttemptRecord, ClaimedDelivery, DueDelivery, Store } from "../../.
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { factsOf, newId, noon, planned, request } from "./scene-samples.ts";
 
-export { factsOf, noon, planned, request } from "./scene-samples.ts";
+export { factsOf, newIdAt, noon, planned, request } from "./scene-samples.ts";
 
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
 export type OpenStore = (dataDir: string) => Promise<Store>;
