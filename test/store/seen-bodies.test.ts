@@ -126,6 +126,26 @@ describe("bodies that were seen before", () => {
     ).toEqual(["accepted"]);
   });
 
+  it("that were stored again alone, without being looked for, are remembered once and can be laid down", () => {
+    const path = pathInTemp();
+    const session = open(path);
+    const taken = newId();
+    accept(session, [numbered(0, { ids: [taken] })]);
+    const repeats = [1, 1, 2].map((index) => numbered(index, { identical: "store" }));
+    const { results } = session.commit(
+      [...repeats, numbered(3, { ids: [taken] })].map((incoming) => ({
+        name: "acceptRequest",
+        arguments: [incoming],
+      })),
+    );
+    expect(results.map(({ ok }) => ok)).toEqual([true, true, true, false]);
+    const many = Array.from({ length: 2_100 }, (_, index) => numbered(index + 10));
+    expect(kinds(accept(session, many))).toEqual(["accepted"]);
+    expect(read(path, "SELECT count(*) FROM request_bodies")).toBe(2_048);
+    expect(read(path, "SELECT count(DISTINCT request_seq) FROM request_bodies")).toBe(2_048);
+    expect(kinds(accept(session, [numbered(1), numbered(2), numbered(10)]))).toEqual(["duplicate"]);
+  });
+
   it("are looked for in every part that reaches into the window, and in none before it", () => {
     const path = pathInTemp();
     openSession({ path, ballastBytes: 0 }).close();

@@ -38,7 +38,10 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
      WHERE seq > ? ORDER BY seq`,
   );
   const lastRequest = db.prepare<[], number | null>("SELECT max(seq) FROM requests").pluck();
-  const layDown = db.prepare("INSERT INTO request_bodies (part, fingerprint, request_seq) VALUES (?, ?, ?)");
+  // Never a reason to refuse an alert: an entry that is there already says the same.
+  const layDown = db.prepare(
+    "INSERT OR IGNORE INTO request_bodies (part, fingerprint, request_seq) VALUES (?, ?, ?)",
+  );
   const isInPart = db
     .prepare<[number, number], number>(
       "SELECT 1 FROM request_bodies WHERE part = ? AND fingerprint = ? LIMIT 1",
@@ -154,6 +157,8 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     },
     add(request) {
       if (isStale) catchUp();
+      // What stands under this number or behind it was undone, or has just been read again.
+      while ((fresh.at(-1)?.seq ?? 0) >= request.seq) forgetLatest();
       remember(request);
       if (fresh.length >= mostFresh || freshBytes >= mostFreshBytes) layDownFresh();
     },
