@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { availableParallelism } from "node:os";
 import type { StoreHealth, StoreMaintenance } from "../core/store.ts";
+import { createBatching } from "./batching.ts";
 import type { Call } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
 import {
@@ -14,14 +15,6 @@ import {
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
 const maxCallsPerBatch = 512;
 const maxBodyBytesPerBatch = 16 * 1024 * 1024;
-
-/**
- * While fewer calls than this wait behind a commit, those that are being read from their sockets are let in first, for so many
- * turns of the event loop and only as long as each brings more: on one core the thread would else commit by threes and fours
- * while the rest stands in line for the same core.
- */
-const enoughCalls = 16;
-const mostTurns = 2;
 
 export interface DatabaseThread {
   /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
@@ -55,29 +48,12 @@ export async function startDatabaseThread(
   options: DatabaseThreadOptions,
 ): Promise<DatabaseThread> {
   const line = await openLine(data, options);
-  let waiting: Waiting[] = [];
-  let current: Promise<void> | undefined;
+  const batching = createBatching<Waiting>({ sizeOf: batchSizeOf, send, cores: availableParallelism() });
 
-  function sendNext(): void {
-    if (waiting.length === 0) current = undefined;
-    else current = waiting.length < enoughCalls ? gather().then(sendBatch) : sendBatch();
-  }
-
-  async function gather(): Promise<void> {
-    let before = 0;
-    for (let turn = 0; turn < mostTurns; turn += 1) {
-      if (waiting.length === before || waiting.length >= enoughCalls) return;
-      before = waiting.length;
-      await nextTurn();
-    }
-  }
-
-  async function sendBatch(): Promise<void> {
-    const batch = waiting.slice(0, batchSizeOf(waiting));
-    waiting = waiting.slice(batch.length);
+  async function send(batch: Waiting[], answered: () => void): Promise<void> {
     const answer = await askFor(batch).catch((error: Error) => error);
     // Before the callers go on: what they do next must not keep the thread idle.
-    sendNext();
+    answered();
     if (answer instanceof Error) {
       for (const entry of batch) entry.reject(answer);
       return;
@@ -94,20 +70,19 @@ export async function startDatabaseThread(
   return {
     call: (call) =>
       new Promise((resolve, reject) => {
-        waiting.push({ call, resolve, reject });
-        if (!current) current = sendBatch();
+        batching.add({ call, resolve, reject });
       }),
     health: () => line.ask({ kind: "health" }),
     maintain: () => line.ask({ kind: "maintain" }),
     backup: (path) => line.ask({ kind: "backup", path }),
     async close() {
-      while (current) await current;
+      await batching.settled();
       await line.end();
     },
   };
 }
 
-function batchSizeOf(waiting: Waiting[]): number {
+function batchSizeOf(waiting: readonly Waiting[]): number {
   let bytes = 0;
   let size = 0;
   for (const { call } of waiting) {

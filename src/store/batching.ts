@@ -1,0 +1,103 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/**
+ * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for so many
+ * turns of the event loop and only as long as each brings more: on one core the thread would else commit by threes and fours
+ * while the rest stands in line for the same core.
+ */
+const enoughCalls = 16;
+const mostTurns = 2;
+
+/**
+ * A batch that is handed over while another is under way holds at least so many calls, and at least this share of the most that
+ * were in hand at once lately. With less, batches would become small, and each costs a sync; with half or more they would
+ * hardly ever come about.
+ */
+const fewestAhead = 8;
+const shareAhead = 0.45;
+/** What remains of "the most lately" with each batch. */
+const fading = 0.998;
+
+export interface BatchingOptions<T> {
+  /** How many of the waiting go into the next batch, at least one. */
+  sizeOf(waiting: readonly T[]): number;
+  /** Resolves when all of the batch have been answered; never rejects. `answered` is called before the first of them is. */
+  send(batch: T[], answered: () => void): Promise<void>;
+  /** Cores that this process may use. */
+  cores: number;
+}
+
+export interface Batching<T> {
+  /** It is sent at once when nothing is under way. */
+  add(entry: T): void;
+  /** Resolves when nothing waits and nothing is under way. */
+  settled(): Promise<void>;
+}
+
+/**
+ * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a core for
+ * the thread besides this one's, the next may be handed over ahead, so that the thread does not stand still until this one has
+ * time for it (docs/adr/0001-database-thread.md).
+ */
+export function createBatching<T>({ sizeOf, send, cores }: BatchingOptions<T>): Batching<T> {
+  const mostUnderWay = cores > 1 ? 2 : 1;
+  const running = new Set<Promise<void>>();
+  let waiting: T[] = [];
+  let isGathering = false;
+  let batchesUnderWay = 0;
+  let callsUnderWay = 0;
+  let mostInHand = 0;
+
+  function start(work: Promise<void>): void {
+    running.add(work);
+    void work.then(() => running.delete(work));
+  }
+
+  function sendBatch(): Promise<void> {
+    const inHand = callsUnderWay + waiting.length;
+    mostInHand = Math.max(mostInHand * fading, inHand);
+    const batch = waiting.slice(0, sizeOf(waiting));
+    waiting = waiting.slice(batch.length);
+    batchesUnderWay += 1;
+    callsUnderWay += batch.length;
+    return send(batch, () => {
+      batchesUnderWay -= 1;
+      callsUnderWay -= batch.length;
+      sendNext();
+    });
+  }
+
+  /** Behind a batch that has been answered. */
+  function sendNext(): void {
+    if (batchesUnderWay > 0) sendAhead();
+    else if (waiting.length >= enoughCalls) start(sendBatch());
+    else if (waiting.length > 0) start(gather().then(sendBatch));
+  }
+
+  async function gather(): Promise<void> {
+    isGathering = true;
+    let before = 0;
+    for (let turn = 0; turn < mostTurns; turn += 1) {
+      if (waiting.length === before || waiting.length >= enoughCalls) break;
+      before = waiting.length;
+      await nextTurn();
+    }
+    isGathering = false;
+  }
+
+  function sendAhead(): void {
+    if (batchesUnderWay >= mostUnderWay) return;
+    if (waiting.length >= Math.max(fewestAhead, mostInHand * shareAhead)) start(sendBatch());
+  }
+
+  return {
+    add(entry) {
+      waiting.push(entry);
+      if (batchesUnderWay > 0) sendAhead();
+      else if (!isGathering) start(sendBatch());
+    },
+    async settled() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
