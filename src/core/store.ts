@@ -69,8 +69,11 @@ export interface IncomingRequest {
 export type Acceptance =
   | {
       kind: "accepted";
-      ids: string[] /** An earlier request had the same key and another body. */;
+      ids: string[];
+      /** An earlier request had the same key and another body. */
       conflict: boolean;
+      /** Why earlier ones could not be looked for: stored as new, though it may be a resend. */
+      unchecked?: string;
     }
   | { kind: "duplicate"; ids: string[] }
   | { kind: "identical"; ids: string[] };

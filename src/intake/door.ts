@@ -40,6 +40,8 @@ export interface DoorCounters {
   accepted: number;
   alerts: number;
   duplicates: number;
+  /** Accepted, though it could not be looked up whether they are resends. */
+  unchecked: number;
   tooLarge: number;
   compressed: number;
   notStored: number;
@@ -79,12 +81,14 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     accepted: 0,
     alerts: 0,
     duplicates: 0,
+    unchecked: 0,
     tooLarge: 0,
     compressed: 0,
     notStored: 0,
     unknownSecret: 0,
     aborted: 0,
   };
+  let uncheckedToldAt = Number.NEGATIVE_INFINITY;
   let waiting = 0;
   let heldBytes = 0;
 
@@ -120,7 +124,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         const identical = bodies.decide(incoming.fingerprint, body, incoming.contentType);
         acceptance = await store.acceptRequest({ ...incoming, identical });
       }
-      if (acceptance.kind === "accepted") deps.onAccepted();
+      if (acceptance.kind === "accepted") {
+        if (acceptance.unchecked !== undefined) noteUnchecked(acceptance.ids, acceptance.unchecked);
+        deps.onAccepted();
+      }
       answerAccepted(response, acceptance);
     } catch (error) {
       answerNotStored(response, error);
@@ -141,6 +148,19 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         : JSON.stringify({ data: { ids, duplicate } });
     answer(response, 202, text);
     log.debug("alert.accepted", { ids, duplicate });
+  }
+
+  /** Told once a minute: whatever fails then fails with each alert. */
+  function noteUnchecked(ids: string[], error: string): void {
+    counters.unchecked += 1;
+    const at = now();
+    if (Math.abs(at - uncheckedToldAt) < 60_000) return;
+    uncheckedToldAt = at;
+    log.error("alert.not_checked_for_resend", {
+      ids,
+      error,
+      hint: "The database may be damaged: `tocsin backup` checks what it copies and says so. See docs/operations.md.",
+    });
   }
 
   function answerNotStored(response: ServerResponse, error: unknown): void {

@@ -22,7 +22,7 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const counter = (name: string, help: string, labelNames: string[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] });
 
-  const { alerts = 0, ...requestCounts } = input.door;
+  const { alerts = 0, unchecked = 0, ...requestCounts } = input.door;
   const requests = counter(
     "tocsin_hook_requests_total",
     "Requests at the hook since the start, by what became of them.",
@@ -33,6 +33,11 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(
     alerts,
   );
+
+  counter(
+    "tocsin_unchecked_requests_total",
+    "Requests stored without looking whether they are resends, since the start: looking fails.",
+  ).inc(unchecked);
 
   gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
     input.store.unrouted,

@@ -57,13 +57,24 @@ async function copyPages(from: string, to: string): Promise<void> {
 function checkCopy(path: string): void {
   const copy = new Sqlite(path);
   try {
-    const verdict = copy.pragma("integrity_check", { simple: true });
+    const verdict = checkIntegrity(copy);
     if (verdict !== "ok")
-      throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`);
+      throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`, {
+        hint: "The database is damaged. Keep its files, and go back to the last backup: docs/operations.md says how.",
+      });
     // One file is easier to keep than one with a log beside it.
     copy.pragma("journal_mode = DELETE");
   } finally {
     copy.close();
+  }
+}
+
+/** "ok", or the first thing that is wrong. Some damage ends the check itself. */
+function checkIntegrity(db: Sqlite.Database): string {
+  try {
+    return String(db.pragma("integrity_check", { simple: true }));
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

@@ -1,5 +1,5 @@
 import { toStoreError } from "./store-error.ts";
-import type { TransactionContext } from "./transactions/context.ts";
+import { RunAgain, type TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
 /** One transaction that waits for the next commit. */
@@ -30,7 +30,7 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   const setVersion = db.prepare("UPDATE alerts SET version = ? WHERE seq = ?");
   let version = transactions.latestVersion();
 
-  function runAll(calls: Call[]): unknown[] {
+  function runOnce(calls: Call[]): unknown[] {
     changed.clear();
     begin.run();
     const before = version;
@@ -43,6 +43,15 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
       version = before;
       if (db.inTransaction) rollback.run();
       for (const tell of undone) tell();
+      throw error;
+    }
+  }
+
+  function runAll(calls: Call[]): unknown[] {
+    try {
+      return runOnce(calls);
+    } catch (error) {
+      if (error instanceof RunAgain) return runOnce(calls);
       throw error;
     }
   }

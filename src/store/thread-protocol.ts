@@ -46,7 +46,7 @@ export type WireResult =
   | { ok: true; value: unknown }
   | { ok: false; error: WireError };
 
-/** What nearly every accepted request is answered: accepted under the ids that it came with, and no conflict. */
+/** What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. */
 const plainlyAccepted = 1;
 
 export function toWireError(error: unknown): WireError {
@@ -70,7 +70,9 @@ export function toWireResult(result: CallResult, call: Call): WireResult {
   if (!result.ok) return { ok: false, error: toWireError(result.error) };
   if (call.name !== "acceptRequest") return result;
   const acceptance = result.value as Acceptance;
-  return acceptance.kind === "accepted" && !acceptance.conflict ? plainlyAccepted : result;
+  const isPlain =
+    acceptance.kind === "accepted" && !acceptance.conflict && acceptance.unchecked === undefined;
+  return isPlain ? plainlyAccepted : result;
 }
 
 export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {

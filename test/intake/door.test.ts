@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, idPattern } from "../../src/core/id.ts";
-import { silentLog } from "../../src/core/log.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { IntakeStore, Store } from "../../src/core/store.ts";
 import { createDoor, type DoorOptions } from "../../src/intake/door.ts";
@@ -32,9 +32,9 @@ interface Setting {
 }
 
 async function openDoor(
-  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore } = {},
+  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore; log?: Log } = {},
 ): Promise<Setting> {
-  const { intake, ...rest } = options;
+  const { intake, log = silentLog, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
   let accepted = 0;
   const door = createDoor(
@@ -42,7 +42,7 @@ async function openDoor(
       store: intake ? intake(store) : store,
       now: Date.now,
       newId: createIdSource(Date.now),
-      log: silentLog,
+      log,
       onAccepted: () => {
         accepted += 1;
       },
@@ -220,6 +220,21 @@ describe("what the hook refuses", () => {
     await expect.poll(() => door.counters.aborted).toBe(1);
     expect((await store.countAlerts()).total).toBe(0);
   });
+});
+
+it("answers 202 when it could not look for resends, counts it, and says so once a minute", async () => {
+  const told: { event: string; fields?: Record<string, unknown> }[] = [];
+  const { post, accepted, door } = await openDoor({
+    intake: () => ({
+      acceptRequest: async ({ ids }) => ({ kind: "accepted", ids, conflict: false, unchecked: "malformed" }),
+    }),
+    log: { ...silentLog, error: (event, fields) => told.push({ event, fields }) },
+  });
+  for (const body of ["1", "2", "3"])
+    expect(await post(body)).toMatchObject({ status: 202, data: { duplicate: false } });
+  expect(accepted()).toBe(3);
+  expect(door.counters).toMatchObject({ accepted: 3, unchecked: 3, notStored: 0 });
+  expect(told).toMatchObject([{ event: "alert.not_checked_for_resend", fields: { error: "malformed" } }]);
 });
 
 describe("when it cannot be stored", () => {

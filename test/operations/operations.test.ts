@@ -204,7 +204,7 @@ describe("what is shown of destinations", () => {
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({
-      door: { accepted: 4, tooLarge: 1, alerts: 6 },
+      door: { accepted: 4, tooLarge: 1, alerts: 6, unchecked: 2 },
       store: {
         writable: true,
         diskFull: false,
@@ -220,5 +220,7 @@ describe("what is shown of destinations", () => {
     expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
     expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
     expect(text).toContain("tocsin_alerts_accepted_total 6");
+    expect(text).toContain("tocsin_unchecked_requests_total 2");
+    expect(text).not.toContain('result="unchecked"');
   });
 });

@@ -194,6 +194,7 @@ describe("answers on their way back", () => {
   it.each<Acceptance>([
     { kind: "accepted", ids: incoming.ids, conflict: false },
     { kind: "accepted", ids: incoming.ids, conflict: true },
+    { kind: "accepted", ids: incoming.ids, conflict: false, unchecked: "malformed" },
     { kind: "duplicate", ids: ["c"] },
     { kind: "identical", ids: ["c"] },
   ])("say $kind, conflict $conflict", (value) => {

@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -25,10 +26,20 @@ function read(path: string, sql: string): unknown {
   }
 }
 
+/** As a failing disk does: the first page of a table holds something else. */
+function damage(path: string, table: string): void {
+  const pageSize = read(path, "SELECT page_size FROM pragma_page_size") as number;
+  const page = read(path, `SELECT rootpage FROM sqlite_schema WHERE name = '${table}'`) as number;
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(pageSize, 0xee), 0, pageSize, (page - 1) * pageSize);
+  closeSync(file);
+}
+
 const numbered = (index: number, changes: Partial<IncomingRequest> = {}) =>
   request({
     body: Buffer.from(`body ${index}`),
-    fingerprint: index % 1_500,
+    // Of 53 bits, as real ones are.
+    fingerprint: (index % 1_500) * 6_000_000_000_001,
     identical: "duplicate",
     ...changes,
   });
@@ -177,6 +188,49 @@ describe("bodies that were seen before", () => {
     expect(ask("end of the first part", 1, 40 * hour)).toBe("identical");
     expect(ask("end of the first part", 1)).toBe("accepted");
     expect(ask("a", 2, hour)).toBe("accepted");
+  });
+
+  it.each(["request_bodies", "request_bodies_cursor"])(
+    "take no alert away when %s is damaged: each is stored, and says that it was not checked",
+    (table) => {
+      const path = pathInTemp();
+      const before = openSession({ path, ballastBytes: 0 });
+      const many = (from: number) => Array.from({ length: 2_100 }, (_, index) => numbered(from + index));
+      accept(before, many(0));
+      before.close();
+      damage(path, table);
+      const session = open(path);
+      const unchecked = { kind: "accepted", unchecked: expect.stringContaining("malformed") };
+      expect(accept(session, [numbered(5_000)])).toMatchObject([unchecked]);
+      const batch = [numbered(5_001), numbered(5_002, { dedupeKey: "evt-1" })];
+      expect(accept(session, batch)).toMatchObject([unchecked, unchecked]);
+      expect(kinds(accept(session, many(10_000)))).toEqual(["accepted"]);
+      const later = { receivedAt: noon + 2 * 60_000 };
+      expect(accept(session, [numbered(20_000, later), numbered(20_001, later)])).toMatchObject([
+        unchecked,
+        unchecked,
+      ]);
+      expect(read(path, "SELECT count(*) FROM alerts")).toBe(2_100 + 3 + 2_100 + 2);
+    },
+  );
+
+  it("are looked for again a minute after looking failed", () => {
+    const path = pathInTemp();
+    const session = open(path);
+    accept(
+      session,
+      Array.from({ length: 2_100 }, (_, index) => numbered(index)),
+    );
+    const other = new Sqlite(path);
+    onTestFinished(() => {
+      other.close();
+    });
+    other.exec("ALTER TABLE request_bodies RENAME TO elsewhere");
+    const at = (seconds: number) => ({ receivedAt: noon + seconds * 1_000 });
+    expect(accept(session, [numbered(5_000)])).toMatchObject([{ unchecked: expect.any(String) }]);
+    other.exec("ALTER TABLE elsewhere RENAME TO request_bodies");
+    expect(kinds(accept(session, [numbered(0, at(59)), numbered(2_099, at(59))]))).toEqual(["accepted"]);
+    expect(kinds(accept(session, [numbered(1, at(61)), numbered(2_098, at(61))]))).toEqual(["duplicate"]);
   });
 
   it("are known to a database that version 1 wrote", () => {

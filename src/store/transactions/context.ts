@@ -11,5 +11,11 @@ export interface TransactionContext {
   undone: Set<() => void>;
 }
 
+/**
+ * Thrown by a transaction function that has noted what it met, and will do without it when it is run again. SQLite refuses every
+ * further write of a transaction that has read a damaged page.
+ */
+export class RunAgain extends Error {}
+
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";

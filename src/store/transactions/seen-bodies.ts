@@ -7,6 +7,9 @@ import type { TransactionContext } from "./context.ts";
 const mostFresh = 2_048;
 const mostFreshBytes = 8 * 1024 * 1024;
 
+/** More are behind the cursor only when laying down fails, and then it may fail for days. */
+const mostRead = 2 * mostFresh;
+
 /** Requests of one part; see the migration `0002_lighter_accepting.sql`. */
 const partLength = 2 ** 16;
 
@@ -35,7 +38,7 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
   const moveCursor = db.prepare("UPDATE request_bodies_cursor SET request_seq = ?");
   const listFresh = db.prepare<[number], FreshRequest>(
     `SELECT seq, iif(dedupe_key IS NULL, fingerprint, NULL) AS fingerprint, length(body) AS bytes FROM requests
-     WHERE seq > ? ORDER BY seq`,
+     WHERE seq > max(?, (SELECT max(seq) FROM requests) - ${mostRead}) ORDER BY seq`,
   );
   const lastRequest = db.prepare<[], number | null>("SELECT max(seq) FROM requests").pluck();
   // Never a reason to refuse an alert: an entry that is there already says the same.
@@ -92,16 +95,25 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
 
   /** After a transaction that was undone: what it added is taken back, and what it laid down is read again. */
   function catchUp(): void {
-    isStale = false;
     endOfPart.clear();
     const position = cursor.get() ?? 0;
-    if (position !== laidDownTo) {
+    if (position === laidDownTo) {
+      const last = lastRequest.get() ?? 0;
+      while ((fresh.at(-1)?.seq ?? 0) > last) forgetLatest();
+    } else {
+      const missing = listFresh.all(position);
       startBehind(position);
-      for (const request of listFresh.all(position)) remember(request);
-      return;
+      for (const request of missing) remember(request);
     }
-    const last = lastRequest.get() ?? 0;
-    while ((fresh.at(-1)?.seq ?? 0) > last) forgetLatest();
+    isStale = false;
+  }
+
+  function tryToCatchUp(): void {
+    try {
+      catchUp();
+    } catch {
+      // No reason not to start: it is tried again with the next alert, which says so if it fails.
+    }
   }
 
   /** In the order of the table, so that each of its pages is written once. */
@@ -137,7 +149,7 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     return listOfPart.all(part, fingerprint).find((seq) => isSame.get(seq, since, body) !== undefined);
   }
 
-  if (!db.readonly) catchUp();
+  if (!db.readonly) tryToCatchUp();
   undone.add(() => {
     isStale = true;
   });
