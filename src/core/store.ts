@@ -244,6 +244,19 @@ export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey"
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
 
+/** What people are to be told of the alerts that one destination did not get though it works. */
+export interface UndeliveredTale {
+  destination: string;
+  /** Without those that are only held. */
+  failed: number;
+  /** Those that may or may not have arrived. */
+  held: number;
+  recipients: string[];
+  titles: string[];
+  /** Of the latest. */
+  reason: string;
+}
+
 /** What is known of one destination (or account) beyond its configuration; survives restarts. */
 export interface DestinationStatus {
   name: string;
@@ -267,6 +280,8 @@ export interface DestinationStatus {
     /** It has recovered since. */
     over: boolean;
   };
+  /** Of single alerts that did not arrive: what nobody was told of yet, and when people were last told. */
+  undelivered?: { tale?: UndeliveredTale; toldAt?: number };
 }
 
 /** Times of recent calls under one pace key, and until when the other side asked us to be silent. */

@@ -65,6 +65,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
 
   const pacer = createPacer(await store.loadPaces());
   const fallbacks = createFallbacks({ destinations, clock, nudge });
+  const statuses = await store.loadStatuses();
   const health = createHealthKeeper(
     {
       store,
@@ -76,9 +77,9 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         for (const lane of lanes.values()) lane.nudge();
       },
     },
-    await store.loadStatuses(),
+    statuses,
   );
-  const undelivered = createUndeliveredWatch();
+  const undelivered = createUndeliveredWatch(statuses, health.noteUndelivered);
   const announcer = createAnnouncer({
     store,
     health,
@@ -160,11 +161,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         .save()
         .catch((error: unknown) =>
           log.error("engine.health_unsaved", { error: String(error).slice(0, 300) }),
-        );
-      await announcer
-        .announceAllUndelivered()
-        .catch((error: unknown) =>
-          log.error("engine.notice_unsaved", { error: String(error).slice(0, 300) }),
         );
     },
   };

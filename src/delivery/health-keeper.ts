@@ -19,6 +19,7 @@ export interface HealthKeeper {
   observeProbe(destination: Destination, outcome: Outcome): void;
   noteMove(destination: Destination, from: string, to: string): void;
   noteAnnounced(name: string, announced: DestinationStatus["announced"]): void;
+  noteUndelivered(name: string, undelivered: DestinationStatus["undelivered"]): void;
   /** At a start: whatever was paused or dead is looked at again, since somebody may have mended it meanwhile. */
   probeSoon(): void;
   /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
@@ -93,6 +94,7 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
     },
     noteMove: (destination, from, to) => write({ ...read(destination.name), moved: { from, to } }),
     noteAnnounced: (name, announced) => write({ ...read(name), announced }),
+    noteUndelivered: (name, undelivered) => write({ ...read(name), undelivered }),
     probeSoon() {
       for (const status of statuses.values()) {
         if (isProbed(status)) write({ ...status, probeAt: clock.now() });

@@ -4,11 +4,11 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
-import type { DestinationStatus, Store } from "../core/store.ts";
+import type { DestinationStatus, Store, UndeliveredTale } from "../core/store.ts";
 import { accountOf } from "./accounts.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import { planNotice, writeNotice, writeOrphanNotice } from "./plan-notice.ts";
-import { type UndeliveredTale, type UndeliveredWatch, writeUndeliveredNotice } from "./undelivered.ts";
+import { type UndeliveredWatch, writeUndeliveredNotice } from "./undelivered.ts";
 
 /** Tells people on another destination that one has stopped working, and that it works again. */
 export interface Announcer {
@@ -17,8 +17,6 @@ export interface Announcer {
   announceOrphans(destination: string, count: number): Promise<void>;
   /** Tells of alerts that did not arrive although their destination works. Rejects as the store does. */
   announceUndelivered(): Promise<void>;
-  /** The same at a stop, for the next start to deliver: nothing waits for its ten minutes. */
-  announceAllUndelivered(): Promise<void>;
 }
 
 export interface AnnouncerDeps {
@@ -110,7 +108,6 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     },
     announceOrphans: (destination, count) => post(writeOrphanNotice(destination, count), chooseTargets([])),
     announceUndelivered: () => tellUndelivered(undelivered.listDue(clock.now())),
-    announceAllUndelivered: () => tellUndelivered(undelivered.listAll()),
   };
 }
 

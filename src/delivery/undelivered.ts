@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../core/alert.ts";
 import type { Outcome } from "../core/delivery.ts";
-import type { DueDelivery, NextStep } from "../core/store.ts";
+import type { DestinationStatus, DueDelivery, NextStep, UndeliveredTale } from "../core/store.ts";
 
 /** What came of the deliveries of one claim or of one that was abandoned. */
 export interface Ending {
@@ -13,69 +13,68 @@ export interface Ending {
   next: NextStep | undefined;
 }
 
-/** What people are to be told of the alerts that one destination did not get. */
-export interface UndeliveredTale {
-  destination: string;
-  /** Without those that are only held. */
-  failed: number;
-  /** Those that may or may not have arrived. */
-  held: number;
-  recipients: string[];
-  titles: string[];
-  /** Of the latest. */
-  reason: string;
-}
-
 /**
  * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
  * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge. Nothing
- * else would say so. In memory, up to a stop: after a crash an ending is on the page alone.
+ * else would say so. It is kept with the destination's status, which is saved within a second.
  */
 export interface UndeliveredWatch {
   note(ending: Ending): void;
   /** What is due to be told; it stays due until `told`. */
   listDue(now: number): UndeliveredTale[];
-  /** Due or not: what memory is about to forget. */
-  listAll(): UndeliveredTale[];
   told(tale: UndeliveredTale, now: number): void;
 }
+
+type Undelivered = NonNullable<DestinationStatus["undelivered"]>;
 
 /** After a notice about a destination the next one waits this long and counts what has come together. */
 const quietMs = 10 * 60_000;
 const titlesKept = 5;
+const recipientsKept = 20;
 
-export function createUndeliveredWatch(): UndeliveredWatch {
-  const tales = new Map<string, UndeliveredTale>();
-  const toldAt = new Map<string, number>();
+/** @param keep called with all that is to be known of a destination after a restart. */
+export function createUndeliveredWatch(
+  saved: DestinationStatus[],
+  keep: (destination: string, undelivered: Undelivered) => void,
+): UndeliveredWatch {
+  const known = new Map(saved.map(({ name, undelivered = {} }) => [name, undelivered]));
+
+  function change(destination: string, changes: Undelivered): void {
+    const undelivered = { ...known.get(destination), ...changes };
+    known.set(destination, undelivered);
+    keep(destination, undelivered);
+  }
 
   return {
     note({ destination, deliveries, outcome, next }) {
       if (next === undefined || !isUnheard(outcome, next)) return;
       const lost = deliveries.filter((delivery) => isLost(delivery, next));
       if (lost.length === 0) return;
-      const before = tales.get(destination);
-      tales.set(destination, {
+      const before = known.get(destination)?.tale;
+      const recipients = [...(before?.recipients ?? []), ...lost.map(({ recipient }) => recipient)];
+      const titles = [
+        ...(before?.titles ?? []),
+        ...lost.map(({ facts, alertId }) => facts?.title ?? alertId),
+      ];
+      const tale = {
         destination,
         failed: (before?.failed ?? 0) + (next.state === "failed" ? lost.length : 0),
         held: (before?.held ?? 0) + (next.state === "held" ? lost.length : 0),
-        recipients: unique([...(before?.recipients ?? []), ...lost.map(({ recipient }) => recipient)]),
-        titles: unique([
-          ...(before?.titles ?? []),
-          ...lost.map(({ facts, alertId }) => facts?.title ?? alertId),
-        ]).slice(0, titlesKept),
+        recipients: unique(recipients).slice(0, recipientsKept),
+        titles: unique(titles).slice(0, titlesKept),
         reason: next.reason,
-      });
+      };
+      change(destination, { tale });
     },
     listDue: (now) =>
-      [...tales.values()].filter(({ destination }) => {
-        const sinceMs = now - (toldAt.get(destination) ?? Number.NEGATIVE_INFINITY);
-        return sinceMs < 0 || sinceMs >= quietMs;
+      [...known.values()].flatMap(({ tale, toldAt = Number.NEGATIVE_INFINITY }) => {
+        const sinceMs = now - toldAt;
+        return tale !== undefined && (sinceMs < 0 || sinceMs >= quietMs) ? [tale] : [];
       }),
-    listAll: () => [...tales.values()],
     told(tale, now) {
       // What has come since it was listed is told the next time.
-      if (tales.get(tale.destination) === tale) tales.delete(tale.destination);
-      toldAt.set(tale.destination, now);
+      const isAll = known.get(tale.destination)?.tale === tale;
+      change(tale.destination, isAll ? { tale: undefined, toldAt: now } : { toldAt: now });
     },
   };
 }

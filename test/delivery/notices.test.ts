@@ -87,18 +87,31 @@ describe("notices", () => {
     ]);
   });
 
-  it("tell after a restart what was still to be counted", async () => {
-    const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
-    channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient);
-    await fixture.accept({ title: "first" }, { to: ["mail"] });
-    await fixture.clock.advance(5 * second);
-    await fixture.accept({ title: "second" }, { to: ["mail"] });
-    await fixture.clock.advance(5 * second);
-    expect(channelOf(fixture, "chat").calls).toHaveLength(1);
-    await fixture.restart();
-    await fixture.clock.advance(5 * second);
-    expect(channelOf(fixture, "chat").calls.at(-1)?.text).toContain("alerts: second");
-  });
+  it.each(["a restart", "a crash"])(
+    "tell after %s what was still to be counted, in its time",
+    async (how) => {
+      const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
+      const calls = () => channelOf(fixture, "chat").calls;
+      channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient);
+      await fixture.accept({ title: "first" }, { to: ["mail"] });
+      await fixture.clock.advance(5 * second);
+      await fixture.accept({ title: "second" }, { to: ["mail"] });
+      await fixture.clock.advance(5 * second);
+      expect(calls()).toHaveLength(1);
+      // Whoever crashes saves nothing any more.
+      if (how === "a crash") fixture.failing.add("saveStatus").add("recordNotice");
+      await fixture.restart();
+      fixture.failing.clear();
+      await fixture.clock.advance(9 * minute);
+      expect(calls()).toHaveLength(1);
+      await fixture.clock.advance(2 * minute);
+      expect(calls()).toHaveLength(2);
+      expect(calls().at(-1)?.text).toContain("alerts: second");
+      await fixture.restart();
+      await fixture.clock.advance(20 * minute);
+      expect(calls()).toHaveLength(2);
+    },
+  );
 
   it("tell the readers themselves of a message that was refused when there is nobody else", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
