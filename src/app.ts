@@ -156,6 +156,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
           door: { ...door.counters },
           store: await store.health(),
           destinations: await destinations(),
+          refusedMessages: engine.refusedMessages(),
           now: clock.now(),
         }),
     };

@@ -73,6 +73,8 @@ export interface SessionDeps {
   health: HealthKeeper;
   fallbacks: Fallbacks;
   undelivered: UndeliveredWatch;
+  /** A call was refused for what the message is. */
+  onRefusedMessage(): void;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
@@ -196,6 +198,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       leaseUntil = nextLease;
       paces = [];
       fallbacks.called(calls);
+      if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
       if (result === "recorded")
         deps.undelivered.note({ destination: destination.name, deliveries: claim.deliveries, outcome, next });
       log.info("delivery.attempted", {

@@ -51,6 +51,8 @@ export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   nudge(destinations: Iterable<string>): void;
   statuses(): { destination: Destination; own: DestinationStatus; account?: DestinationStatus }[];
+  /** Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at fault. */
+  refusedMessages(): ReadonlyMap<string, number>;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
   /** Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them. */
@@ -61,6 +63,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { store, clock, settings, log, newId, random, translate } = deps;
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
   const lanes = new Map<string, Lane>();
+  const refusedMessages = new Map<string, number>();
   const nudge = (name: string) => lanes.get(name)?.nudge();
 
   const pacer = createPacer(await store.loadPaces());
@@ -116,6 +119,9 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       composer,
       random,
       payloads: destination.type === "webhook" ? payloads : noPayloads,
+      onRefusedMessage() {
+        refusedMessages.set(destination.name, (refusedMessages.get(destination.name) ?? 0) + 1);
+      },
     });
     const queue = createLaneQueue({ ...shared, destination });
     lanes.set(destination.name, createLane({ ...shared, destination, channel, queue, teller, newId }));
@@ -149,6 +155,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         own: health.of(destination),
         account: health.ofAccount(destination),
       })),
+    refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,
     async stop(deadlineMs) {
       claiming.abort();

@@ -7,6 +7,8 @@ export interface MetricsInput {
   door: Readonly<Record<string, number>>;
   store: StoreHealth;
   destinations: DestinationView[];
+  /** Calls since the start that were refused for what the message is, by destination. */
+  refusedMessages: ReadonlyMap<string, number>;
   now: number;
 }
 
@@ -60,9 +62,15 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", [
     "destination",
   ]);
+  const refused = counter(
+    "tocsin_refused_messages_total",
+    "Calls since the start that were refused for what the message is; each is tried once more as plain text.",
+    ["destination"],
+  );
   const labelOf = labelDestinations(input.destinations);
   for (const destination of input.destinations) {
     const label = labelOf(destination);
+    refused.inc({ destination: label }, input.refusedMessages.get(destination.name) ?? 0);
     up.set({ destination: label }, destination.health === "ok" || destination.health === "degraded" ? 1 : 0);
     waiting.set(
       { destination: label },

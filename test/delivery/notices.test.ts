@@ -124,6 +124,7 @@ describe("notices", () => {
       false,
       true,
     ]);
+    expect([...fixture.engine.refusedMessages()]).toEqual([["chat", 2]]);
   });
 
   it("tell of an alert that is held since nobody knows whether it arrived", async () => {

@@ -77,6 +77,7 @@ describe("what the documents say of HTTP", () => {
       door: { accepted: 1 },
       store: { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 },
       destinations: [],
+      refusedMessages: new Map(),
       now: 0,
     });
     const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();

@@ -213,8 +213,10 @@ describe("what is shown of destinations", () => {
         databaseBytes: 10,
       },
       destinations,
+      refusedMessages: new Map([["hook", 2]]),
       now,
     });
+    expect(text).toContain('tocsin_refused_messages_total{destination="hook"} 2');
     expect(text).toContain('tocsin_deliveries{destination="hook",state="sent"} 3');
     expect(text).toContain('tocsin_hook_requests_total{result="too_large"} 1');
     expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
