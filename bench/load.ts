@@ -43,7 +43,7 @@ function createRequest(): { bytes: Buffer; serialAt: number } {
     `POST ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: application/json\r\n` +
       `Connection: ${keepAlive ? "keep-alive" : "close"}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  return { bytes, serialAt: bytes.indexOf(eventId) + eventId.length };
+  return { bytes, serialAt: bytes.indexOf(eventId, bytes.indexOf("\r\n\r\n")) + eventId.length };
 }
 
 function run(): void {
