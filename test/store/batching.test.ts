@@ -91,6 +91,16 @@ describe("calls on their way to the thread", () => {
     expect(sizes()).toEqual([1]);
   });
 
+  it("are handed over ahead when they fill a batch, however many more there were before, and though nothing new comes", () => {
+    const { add, answer, sizes } = createScene(2, 100);
+    add(2_000);
+    expect(sizes()).toEqual([1, 8]);
+    for (let batch = 3; batch <= 20; batch += 1) {
+      answer();
+      expect(sizes()).toHaveLength(batch);
+    }
+  });
+
   it.each([1, 2])("keep their order and are all sent, with %i cores", async (cores) => {
     const { add, answer, batching, order, someTurns } = createScene(cores, 30);
     for (let round = 0; round < 200; round += 1) {
