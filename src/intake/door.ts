@@ -150,16 +150,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     log.debug("alert.accepted", { ids, duplicate });
   }
 
-  /** Told once a minute: whatever fails then fails with each alert. */
-  function noteUnchecked(ids: string[], error: string): void {
+  /** Told once a minute: after a failure it is so for each alert of a minute, or for as long as the failure lasts. */
+  function noteUnchecked([id]: string[], error: string): void {
     counters.unchecked += 1;
     const at = now();
     if (Math.abs(at - uncheckedToldAt) < 60_000) return;
     uncheckedToldAt = at;
     log.error("alert.not_checked_for_resend", {
-      ids,
+      id,
       error,
-      hint: "The database may be damaged: `tocsin backup` checks what it copies and says so. See docs/operations.md.",
+      hint: "When it goes on, the database may be damaged; `tocsin backup` finds out. See docs/operations.md.",
     });
   }
 

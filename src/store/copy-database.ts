@@ -60,7 +60,7 @@ function checkCopy(path: string): void {
     const verdict = checkIntegrity(copy);
     if (verdict !== "ok")
       throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`, {
-        hint: "The database is damaged. Keep its files, and go back to the last backup: docs/operations.md says how.",
+        hint: "The database is damaged, or the disk that the copy lies on: docs/operations.md says what to do.",
       });
     // One file is easier to keep than one with a log beside it.
     copy.pragma("journal_mode = DELETE");
@@ -74,6 +74,7 @@ function checkIntegrity(db: Sqlite.Database): string {
   try {
     return String(db.pragma("integrity_check", { simple: true }));
   } catch (error) {
+    if ((error as { code?: string }).code !== "SQLITE_CORRUPT") throw error;
     return (error as Error).message;
   }
 }

@@ -1,5 +1,6 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { runTocsin } from "../support/cli.ts";
@@ -82,6 +83,18 @@ it("knows an account that sends to this relay with an old secret", async () => {
   ]);
   expect(of("public URL")).toMatchObject([
     { verdict: "problem", detail: expect.stringContaining("does not know this secret") },
+  ]);
+});
+
+it("tells that resends cannot be known", async () => {
+  const world = await createRelayWorld();
+  const db = new Sqlite(join(world.dataDir, "tocsin.db"));
+  db.exec("ALTER TABLE request_bodies RENAME TO elsewhere");
+  db.close();
+  await world.post({ title: "TVL fell" });
+  const { of } = await examine(world);
+  expect(of("resends")).toMatchObject([
+    { verdict: "warning", detail: expect.stringMatching(/^1 of /), mend: expect.stringContaining("backup") },
   ]);
 });
 

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, idPattern } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
+import type { Now } from "../../src/core/ports.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { IntakeStore, Store } from "../../src/core/store.ts";
 import { createDoor, type DoorOptions } from "../../src/intake/door.ts";
@@ -32,15 +33,15 @@ interface Setting {
 }
 
 async function openDoor(
-  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore; log?: Log } = {},
+  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore; log?: Log; now?: Now } = {},
 ): Promise<Setting> {
-  const { intake, log = silentLog, ...rest } = options;
+  const { intake, log = silentLog, now = Date.now, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
   let accepted = 0;
   const door = createDoor(
     {
       store: intake ? intake(store) : store,
-      now: Date.now,
+      now,
       newId: createIdSource(Date.now),
       log,
       onAccepted: () => {
@@ -224,17 +225,26 @@ describe("what the hook refuses", () => {
 
 it("answers 202 when it could not look for resends, counts it, and says so once a minute", async () => {
   const told: { event: string; fields?: Record<string, unknown> }[] = [];
+  let time = 10 * 60_000;
   const { post, accepted, door } = await openDoor({
     intake: () => ({
       acceptRequest: async ({ ids }) => ({ kind: "accepted", ids, conflict: false, unchecked: "malformed" }),
     }),
     log: { ...silentLog, error: (event, fields) => told.push({ event, fields }) },
+    now: () => time,
   });
   for (const body of ["1", "2", "3"])
     expect(await post(body)).toMatchObject({ status: 202, data: { duplicate: false } });
   expect(accepted()).toBe(3);
   expect(door.counters).toMatchObject({ accepted: 3, unchecked: 3, notStored: 0 });
   expect(told).toMatchObject([{ event: "alert.not_checked_for_resend", fields: { error: "malformed" } }]);
+  time += 61_000;
+  await post("4");
+  expect(told).toHaveLength(2);
+  // Set back.
+  time -= 5 * 60_000;
+  await post("5");
+  expect(told).toHaveLength(3);
 });
 
 describe("when it cannot be stored", () => {

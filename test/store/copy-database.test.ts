@@ -1,8 +1,10 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
 import { copyDatabase } from "../../src/store/copy-database.ts";
 import { openDatabase } from "../../src/store/open-database.ts";
+import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 it("copies a database that another connection writes to at every turn, as it was when the copy began", async () => {
@@ -32,4 +34,16 @@ it("copies a database that another connection writes to at every turn, as it was
   const kept = copy.prepare("SELECT count(*) FROM requests").pluck().get() as number;
   expect(kept).toBeGreaterThanOrEqual(10);
   expect(kept).toBeLessThanOrEqual(12);
+});
+
+it("names no copy of a damaged database, and says what is wrong", async () => {
+  const folder = makeTempFolder();
+  const path = join(folder, "tocsin.db");
+  openDatabase({ path }).close();
+  damageTable(path, "requests_by_key");
+  await expect(copyDatabase(path, join(folder, "copy.db"))).rejects.toMatchObject({
+    message: expect.stringMatching(/did not pass its integrity check: \S/),
+    hint: expect.stringContaining("damaged"),
+  });
+  expect(readdirSync(folder).filter((name) => name.startsWith("copy"))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { connectRelay, type RelayRun } from "../connect-relay.ts";
 import { readKeptSecret } from "../kept-secret.ts";
 import type { RelayClient } from "../relay-client.ts";
 import { checkHook } from "../setup/check-hook.ts";
+import { readStoreMetrics } from "../status/read-metrics.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import type { DestinationOnWire } from "../wire.ts";
 import type { Finding } from "./finding.ts";
@@ -44,7 +45,12 @@ async function checkAccess(client: RelayClient): Promise<Finding[]> {
   try {
     const destinations = await client.listDestinations();
     const unwell = destinations.filter(({ health }) => health !== "ok");
-    return [{ check, verdict: "ok", detail: "the relay takes it" }, ...unwell.map(tellUnwell)];
+    const { uncheckedRequests = 0 } = readStoreMetrics(await client.readMetrics());
+    return [
+      { check, verdict: "ok", detail: "the relay takes it" },
+      ...unwell.map(tellUnwell),
+      ...(uncheckedRequests === 0 ? [] : [tellUnchecked(uncheckedRequests)]),
+    ];
   } catch (error) {
     return [toFinding(check, error)];
   }
@@ -57,6 +63,15 @@ function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Findin
     verdict: health === "degraded" ? "warning" : "problem",
     detail: `${health}: ${reason}; ${waiting} wait`,
     mend: "see below what the destination itself says; the relay tries again by itself",
+  };
+}
+
+function tellUnchecked(requests: number): Finding {
+  return {
+    check: "resends",
+    verdict: "warning",
+    detail: `${requests} of the requests since its start could not be compared with earlier ones: a resend among them is doubled`,
+    mend: "its log says why (alert.not_checked_for_resend); if it goes on, see whether the database is damaged: tocsin backup FILE",
   };
 }
 

@@ -4,9 +4,11 @@ export interface StoreMetrics {
   oldestUnroutedSeconds?: number;
   databaseBytes?: number;
   isDiskFull?: boolean;
+  /** Requests since the start that could not be compared with earlier ones. */
+  uncheckedRequests?: number;
 }
 
-/** Reads the few samples without labels that `status` shows, out of the Prometheus text format 0.0.4. */
+/** Reads the few samples without labels that `status` and `doctor` show, out of the Prometheus text format 0.0.4. */
 export function readStoreMetrics(text: string): StoreMetrics {
   const samples = new Map<string, number>();
   for (const [, name = "", value = ""] of text.matchAll(/^(tocsin_\w+) (\S+)$/gm))
@@ -17,5 +19,6 @@ export function readStoreMetrics(text: string): StoreMetrics {
     oldestUnroutedSeconds: samples.get("tocsin_oldest_unrouted_seconds"),
     databaseBytes: samples.get("tocsin_database_bytes"),
     isDiskFull: diskFull === undefined ? undefined : diskFull === 1,
+    uncheckedRequests: samples.get("tocsin_unchecked_requests_total"),
   };
 }

@@ -1,27 +1,29 @@
 import { firstIdAt } from "../../core/id.ts";
 import type { Acceptance, IncomingRequest } from "../../core/store.ts";
-import { isDiskFull } from "../store-error.ts";
-import { boundLimit, RunAgain, type TransactionContext } from "./context.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
+import { createFuse } from "./fuse.ts";
 import { createSeenBodies } from "./seen-bodies.ts";
-
-/** How long nobody looks for duplicates after it has failed. */
-const uncheckedMs = 60_000;
 
 interface Earlier {
   /** It has the same bytes. */
   same?: { seq: number; ids: string[] };
   /** It has the same key, and other bytes. */
   conflict: boolean;
+  /** Why there may be one that was not found. */
+  unchecked?: string;
 }
 
 /**
  * T1. The request and its alerts go to disk together; an alert without `routed_at` is its own outbox entry.
  * A duplicate is looked for by the explicit key first, and by the body only when there is none. When looking fails, because what it
- * reads is damaged, alerts are stored as new ones for a minute, and are answered `unchecked`: a repeat costs less than a loss.
+ * reads is damaged, alerts are stored as new ones and answered `unchecked`: a repeat costs less than a loss.
  */
 export function createAccepting(context: TransactionContext) {
   const { db } = context;
   const seenBodies = createSeenBodies(context);
+  const keyFuse = createFuse();
+  const bodyFuse = createFuse();
+  const countFuse = createFuse();
   const insertRequest = db.prepare(
     `INSERT INTO requests (received_at, content_type, headers, body, fingerprint, items, dedupe_key, conflict)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -57,67 +59,65 @@ export function createAccepting(context: TransactionContext) {
   /** Ids sort by time and none is older than its request, so the walk begins there. */
   function idsOf(requestSeq: number): string[] {
     const request = requestOf.get(requestSeq);
-    if (request === undefined) return [];
-    return listIds.all(firstIdAt(request.received_at), requestSeq, request.items);
+    if (request === undefined) throw new Error(`request ${requestSeq} is not there`);
+    const ids = listIds.all(firstIdAt(request.received_at), requestSeq, request.items);
+    if (ids.length < request.items) throw new Error(`alerts of request ${requestSeq} are not there`);
+    return ids;
   }
 
-  function findEarlier(request: IncomingRequest, since: number): Earlier {
-    const seq = findSame(request, since);
-    if (seq !== undefined) return { same: { seq, ids: idsOf(seq) }, conflict: false };
-    const { dedupeKey } = request;
-    return { conflict: dedupeKey !== undefined && findByKey.get(dedupeKey, since) !== undefined };
-  }
-
-  let failure = { at: Number.NEGATIVE_INFINITY, message: "" };
-
-  function looking<T>(request: IncomingRequest, look: () => T): T {
-    try {
-      return look();
-    } catch (error) {
-      if (isDiskFull(error)) throw error;
-      failure = { at: request.receivedAt, message: (error as Error).message };
-      throw new RunAgain("looking for duplicates failed", { cause: error });
-    }
-  }
-
-  function insert(request: IncomingRequest, conflict: boolean): number {
-    const { lastInsertRowid } = insertRequest.run(
-      request.receivedAt,
-      request.contentType ?? null,
-      request.headers,
-      request.body,
-      request.fingerprint,
-      request.ids.length,
-      request.dedupeKey ?? null,
-      conflict ? 1 : 0,
-    );
-    request.ids.forEach((id, item) => {
-      insertAlert.run(id, lastInsertRowid, item, request.origin, request.receivedAt);
+  function findEarlier(request: IncomingRequest): Earlier {
+    const { dedupeKey, receivedAt: at } = request;
+    const fuse = dedupeKey === undefined ? bodyFuse : keyFuse;
+    const unchecked = fuse.blown(at);
+    if (unchecked !== undefined) return { conflict: false, unchecked };
+    return fuse.guard(at, () => {
+      const since = at - request.dedupeWindowMs;
+      const seq = findSame(request, since);
+      if (seq !== undefined) return { same: { seq, ids: idsOf(seq) }, conflict: false };
+      if (dedupeKey !== undefined) return { conflict: findByKey.get(dedupeKey, since) !== undefined };
+      return seenBodies.isBehind()
+        ? { conflict: false, unchecked: "earlier requests are still being read" }
+        : { conflict: false };
     });
-    return Number(lastInsertRowid);
+  }
+
+  /** Without its key while keys cannot be looked up: their indexes cannot be written either then. */
+  function insert(request: IncomingRequest, conflict: boolean): void {
+    const { receivedAt: at } = request;
+    const dedupeKey = keyFuse.blown(at) === undefined ? request.dedupeKey : undefined;
+    const insertRow = () =>
+      insertRequest.run(
+        at,
+        request.contentType ?? null,
+        request.headers,
+        request.body,
+        request.fingerprint,
+        request.ids.length,
+        dedupeKey ?? null,
+        conflict ? 1 : 0,
+      ).lastInsertRowid;
+    const seq = Number(dedupeKey === undefined ? insertRow() : keyFuse.guard(at, insertRow));
+    request.ids.forEach((id, item) => {
+      insertAlert.run(id, seq, item, request.origin, at);
+    });
+    if (bodyFuse.blown(at) !== undefined) return;
+    const fingerprint = dedupeKey === undefined ? request.fingerprint : null;
+    bodyFuse.guard(at, () => seenBodies.add({ seq, fingerprint, bytes: request.body.length }));
   }
 
   return {
-    /** @throws RunAgain when looking for duplicates fails; run again, it does without. */
+    /** @throws RunAgain when a part fails that it can do without. */
     acceptRequest(request: IncomingRequest): Acceptance {
-      const { receivedAt, dedupeKey, ids } = request;
-      if (Math.abs(receivedAt - failure.at) < uncheckedMs) {
-        insert(request, false);
-        return { kind: "accepted", ids, conflict: false, unchecked: failure.message };
+      const { receivedAt: at, ids } = request;
+      const { same, conflict, unchecked } = findEarlier(request);
+      if (same === undefined) {
+        insert(request, conflict);
+        return { kind: "accepted", ids, conflict, ...(unchecked !== undefined && { unchecked }) };
       }
-      const { same, conflict } = looking(request, () =>
-        findEarlier(request, receivedAt - request.dedupeWindowMs),
-      );
-      if (same !== undefined) {
-        if (dedupeKey === undefined && request.identical === "ask")
-          return { kind: "identical", ids: same.ids };
-        countDuplicate.run(same.seq);
-        return { kind: "duplicate", ids: same.ids };
-      }
-      const seq = insert(request, conflict);
-      const fingerprint = dedupeKey === undefined ? request.fingerprint : null;
-      looking(request, () => seenBodies.add({ seq, fingerprint, bytes: request.body.length }));
-      return { kind: "accepted", ids, conflict };
+      if (request.dedupeKey === undefined && request.identical === "ask")
+        return { kind: "identical", ids: same.ids };
+      if (countFuse.blown(at) === undefined) countFuse.guard(at, () => countDuplicate.run(same.seq));
+      return { kind: "duplicate", ids: same.ids };
     },
   };
 }

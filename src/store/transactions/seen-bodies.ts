@@ -7,8 +7,8 @@ import type { TransactionContext } from "./context.ts";
 const mostFresh = 2_048;
 const mostFreshBytes = 8 * 1024 * 1024;
 
-/** More are behind the cursor only when laying down fails, and then it may fail for days. */
-const mostRead = 2 * mostFresh;
+/** So many times `mostFresh` requests are read anew at a stretch. More are missing only when for some time none could be added. */
+const mostPieces = 4;
 
 /** Requests of one part; see the migration `0002_lighter_accepting.sql`. */
 const partLength = 2 ** 16;
@@ -19,6 +19,8 @@ export interface SeenBodies {
   find(fingerprint: number, since: number, body: Uint8Array): number | undefined;
   /** Every request, in its order. One with a key has no fingerprint here: its body is found by the key. */
   add(request: FreshRequest): void;
+  /** Some requests before the next are still to be read, a stretch with each call: what `find` did not find may be among them. */
+  isBehind(): boolean;
 }
 
 interface FreshRequest {
@@ -36,9 +38,9 @@ interface FreshRequest {
 export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies {
   const cursor = db.prepare<[], number>("SELECT request_seq FROM request_bodies_cursor").pluck();
   const moveCursor = db.prepare("UPDATE request_bodies_cursor SET request_seq = ?");
-  const listFresh = db.prepare<[number], FreshRequest>(
+  const listBehind = db.prepare<[number], FreshRequest>(
     `SELECT seq, iif(dedupe_key IS NULL, fingerprint, NULL) AS fingerprint, length(body) AS bytes FROM requests
-     WHERE seq > max(?, (SELECT max(seq) FROM requests) - ${mostRead}) ORDER BY seq`,
+     WHERE seq > ? ORDER BY seq LIMIT ${mostFresh}`,
   );
   const lastRequest = db.prepare<[], number | null>("SELECT max(seq) FROM requests").pluck();
   // Never a reason to refuse an alert: an entry that is there already says the same.
@@ -66,7 +68,7 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
   let byFingerprint = new Map<number, number[]>();
   let freshBytes = 0;
   let laidDownTo = -1;
-  let isStale = true;
+  let isBehind = true;
   const endOfPart = new Map<number, number>();
 
   function remember(request: FreshRequest): void {
@@ -93,26 +95,43 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     laidDownTo = requestSeq;
   }
 
-  /** After a transaction that was undone: what it added is taken back, and what it laid down is read again. */
+  const latest = () => fresh.at(-1)?.seq ?? laidDownTo;
+  const isFull = () => fresh.length >= mostFresh || freshBytes >= mostFreshBytes;
+
+  /** After a transaction that was undone, at once: its numbers are given again, and what they name then is another request. */
+  function takeBack(): void {
+    isBehind = true;
+    try {
+      const last = lastRequest.get() ?? 0;
+      while (fresh.length > 0 && latest() > last) forgetLatest();
+    } catch {
+      startBehind(-1);
+    }
+  }
+
+  /** At a start, and after a transaction that was undone, or requests that could not be added: reads what is missing. */
   function catchUp(): void {
     endOfPart.clear();
     const position = cursor.get() ?? 0;
-    if (position === laidDownTo) {
-      const last = lastRequest.get() ?? 0;
-      while ((fresh.at(-1)?.seq ?? 0) > last) forgetLatest();
-    } else {
-      const missing = listFresh.all(position);
-      startBehind(position);
+    // They differ when what was laid down was undone.
+    if (position !== laidDownTo) startBehind(position);
+    for (let piece = 0; piece < mostPieces; piece += 1) {
+      const missing = listBehind.all(latest());
       for (const request of missing) remember(request);
+      if (isFull()) layDownFresh();
+      if (missing.length < mostFresh) {
+        isBehind = false;
+        return;
+      }
     }
-    isStale = false;
   }
 
-  function tryToCatchUp(): void {
+  function catchUpAtStart(): void {
     try {
-      catchUp();
+      db.transaction(catchUp).immediate();
     } catch {
       // No reason not to start: it is tried again with the next alert, which says so if it fails.
+      isBehind = true;
     }
   }
 
@@ -149,13 +168,12 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     return listOfPart.all(part, fingerprint).find((seq) => isSame.get(seq, since, body) !== undefined);
   }
 
-  if (!db.readonly) tryToCatchUp();
-  undone.add(() => {
-    isStale = true;
-  });
+  if (!db.readonly) catchUpAtStart();
+  undone.add(takeBack);
   return {
+    isBehind: () => isBehind,
     find(fingerprint, since, body) {
-      if (isStale) catchUp();
+      if (isBehind) catchUp();
       const recent = byFingerprint
         .get(fingerprint)
         ?.findLast((seq) => isSame.get(seq, since, body) !== undefined);
@@ -168,11 +186,13 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
       return undefined;
     },
     add(request) {
-      if (isStale) catchUp();
-      // What stands under this number or behind it was undone, or has just been read again.
-      while ((fresh.at(-1)?.seq ?? 0) >= request.seq) forgetLatest();
+      if (isBehind) catchUp();
+      // It is read in its turn, or has just been laid down.
+      if (isBehind || request.seq <= laidDownTo) return;
+      // It may have just been read.
+      while (fresh.length > 0 && latest() >= request.seq) forgetLatest();
       remember(request);
-      if (fresh.length >= mostFresh || freshBytes >= mostFreshBytes) layDownFresh();
+      if (isFull()) layDownFresh();
     },
   };
 }
