@@ -90,8 +90,8 @@ export function createBatching<T>({ sizeOf, send, cores }: BatchingOptions<T>): 
 
   function sendAhead(): void {
     if (batchesUnderWay === 0 || batchesUnderWay >= mostUnderWay || waiting.length < fewestAhead) return;
-    const isFull = sizeOf(waiting) < waiting.length;
-    if (isFull || waiting.length >= mostInHand * shareAhead) start(sendBatch());
+    const isEnough = waiting.length >= mostInHand * shareAhead || sizeOf(waiting) < waiting.length;
+    if (isEnough) start(sendBatch());
   }
 
   return {

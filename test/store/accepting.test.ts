@@ -60,7 +60,7 @@ function openDamaged(name: string) {
       db.close();
     }
   };
-  return { session, keyed, keyless, count };
+  return { path, session, keyed, keyless, count };
 }
 
 const malformed = { kind: "accepted", unchecked: expect.stringContaining("malformed") };
@@ -114,9 +114,12 @@ describe("with a part of the database damaged that finds resends", () => {
     const db = new Sqlite(path);
     db.exec("DELETE FROM alerts");
     db.close();
-    expect(accept(session, again(sent))).toMatchObject([
-      { kind: "accepted", unchecked: expect.stringContaining("not there") },
+    const resent = again(sent);
+    expect(accept(session, resent, incoming({ dedupeKey: "evt-2" }))).toMatchObject([
+      { kind: "accepted", unchecked: "not all alerts of request 1 are there" },
+      asNew,
     ]);
+    expect(accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
   });
 
   it("only writing keys fails: alerts are stored without them, and say so", () => {
@@ -131,6 +134,18 @@ describe("with a part of the database damaged that finds resends", () => {
     const refused = { kind: "accepted", unchecked: "refused" };
     expect(accept(session, incoming({ dedupeKey: "a" }))).toMatchObject([refused]);
     expect(accept(session, incoming(), incoming({ dedupeKey: "b" }))).toMatchObject([asNew, refused]);
+  });
+
+  it("all parts at once: a lone alert is stored all the same", () => {
+    const { path, session } = openDamaged("requests_by_key");
+    const other = new Sqlite(path);
+    onTestFinished(() => void other.close());
+    other.exec(
+      "CREATE TRIGGER refused BEFORE INSERT ON request_bodies BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    );
+    // The next is the 2,048th that is not laid down.
+    for (let fresh = 2_102 - 2_048; fresh < 2_047; fresh += 1) accept(session, incoming());
+    expect(accept(session, incoming({ dedupeKey: "evt-9" }))).toMatchObject([malformed]);
   });
 
   it("only laying bodies down fails: alerts are stored, and are known again when it works again", () => {

@@ -56,13 +56,12 @@ export function createAccepting(context: TransactionContext) {
     return request.identical === "store" ? undefined : seenBodies.find(fingerprint, since, body);
   }
 
-  /** Ids sort by time and none is older than its request, so the walk begins there. */
-  function idsOf(requestSeq: number): string[] {
+  /** Of all its alerts. Ids sort by time and none is older than its request, so the walk begins there. */
+  function idsOf(requestSeq: number): string[] | undefined {
     const request = requestOf.get(requestSeq);
-    if (request === undefined) throw new Error(`request ${requestSeq} is not there`);
+    if (request === undefined) return undefined;
     const ids = listIds.all(firstIdAt(request.received_at), requestSeq, request.items);
-    if (ids.length < request.items) throw new Error(`alerts of request ${requestSeq} are not there`);
-    return ids;
+    return ids.length === request.items ? ids : undefined;
   }
 
   function findEarlier(request: IncomingRequest): Earlier {
@@ -73,7 +72,11 @@ export function createAccepting(context: TransactionContext) {
     return fuse.guard(at, () => {
       const since = at - request.dedupeWindowMs;
       const seq = findSame(request, since);
-      if (seq !== undefined) return { same: { seq, ids: idsOf(seq) }, conflict: false };
+      if (seq !== undefined) {
+        const ids = idsOf(seq);
+        if (ids !== undefined) return { same: { seq, ids }, conflict: false };
+        return { conflict: false, unchecked: `not all alerts of request ${seq} are there` };
+      }
       if (dedupeKey !== undefined) return { conflict: findByKey.get(dedupeKey, since) !== undefined };
       return seenBodies.isBehind()
         ? { conflict: false, unchecked: "earlier requests are still being read" }
