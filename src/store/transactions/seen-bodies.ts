@@ -187,10 +187,8 @@ export function createSeenBodies({ db, undone }: TransactionContext): SeenBodies
     },
     add(request) {
       if (isBehind) catchUp();
-      // It is read in its turn, or has just been laid down.
-      if (isBehind || request.seq <= laidDownTo) return;
-      // It may have just been read.
-      while (fresh.length > 0 && latest() >= request.seq) forgetLatest();
+      // It will be read in its turn, or has just been.
+      if (isBehind || latest() >= request.seq) return;
       remember(request);
       if (isFull()) layDownFresh();
     },
