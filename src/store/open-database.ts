@@ -19,8 +19,8 @@ export interface DatabaseOptions {
  * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the data
  * in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
  *
- * Pages of 8 KiB (of new databases) and a log of about as many MiB: what an alert costs is mostly the pages it is copied with,
- * once into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md).
+ * Pages of 8 KiB (of new databases) and a log of 4 MiB: what an alert costs is mostly the pages it is copied with, once into the
+ * log and once out of it, and all wait while the log is emptied (docs/adr/0004-what-an-accepted-alert-writes.md).
  *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */
@@ -39,7 +39,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       db.pragma("synchronous = FULL");
       db.pragma("fullfsync = ON");
       db.pragma("checkpoint_fullfsync = ON");
-      db.pragma("wal_autocheckpoint = 1000");
+      db.pragma("wal_autocheckpoint = 500");
       db.pragma("journal_size_limit = 67108864");
     }
     db.pragma("foreign_keys = ON");
