@@ -30,7 +30,6 @@ type Undelivered = NonNullable<DestinationStatus["undelivered"]>;
 /** After a notice about a destination the next one waits this long and counts what has come together. */
 const quietMs = 10 * 60_000;
 const titlesKept = 5;
-const recipientsKept = 20;
 
 /** @param keep called with all that is to be known of a destination after a restart. */
 export function createUndeliveredWatch(
@@ -60,7 +59,7 @@ export function createUndeliveredWatch(
         destination,
         failed: (before?.failed ?? 0) + (next.state === "failed" ? lost.length : 0),
         held: (before?.held ?? 0) + (next.state === "held" ? lost.length : 0),
-        recipients: unique(recipients).slice(0, recipientsKept),
+        recipients: unique(recipients),
         titles: unique(titles).slice(0, titlesKept),
         reason: next.reason,
       };
