@@ -55,7 +55,10 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const changes = db.prepare<[number, number], AlertRow>(
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
-  const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts").pluck();
+  // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+  const version = db
+    .prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL")
+    .pluck();
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
   const last = db
     .prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1")
