@@ -1,2 +1,32 @@
 #!/usr/bin/env node
-import "../dist/main.js";
+// Plain enough for any Node to read: what is wrong with the installation is said in one line, not by a stack.
+import { existsSync } from "node:fs";
+
+const [major, minor] = process.versions.node.split(".").map(Number);
+const hasBuild = existsSync(new URL("../dist/main.js", import.meta.url));
+const hasSource = existsSync(new URL("../src/main.ts", import.meta.url));
+
+if (major < 20 || (major === 20 && minor < 19)) {
+  refuse(
+    `Tocsin needs Node.js 20.19 or newer; this is ${process.versions.node}.`,
+    "install a current long-term release of Node.js",
+  );
+} else if (!hasBuild) {
+  refuse(
+    "Tocsin is not built yet.",
+    hasSource
+      ? "run: npm run build (npm start and npm run demo do it by themselves)"
+      : "install it again: the folder dist is missing",
+  );
+} else {
+  await import("../dist/main.js");
+}
+
+/** As `reportFailure` does it, which is not there to be called. */
+function refuse(message, hint) {
+  process.stderr.write(`error: ${message}\nhint:  ${hint}\n`);
+  if (process.argv.includes("--json")) {
+    process.stdout.write(`${JSON.stringify({ error: { code: "failed", message, hint } })}\n`);
+  }
+  process.exitCode = 1;
+}

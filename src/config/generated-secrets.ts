@@ -1,7 +1,8 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
-import { chmod, link, mkdir, open, readFile, rename, rm, stat, unlink } from "node:fs/promises";
+import { chmod, link, open, readFile, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../core/errors.ts";
+import { makePrivateFolder } from "../core/private-folder.ts";
 import { Secret } from "../core/secret.ts";
 import { findTokenWeakness } from "./token-strength.ts";
 
@@ -157,7 +158,7 @@ function makeSecretLine({ randomBytes = cryptoRandomBytes }: SecretOptions): str
 }
 
 async function writeTemporary(path: string, content: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(path));
   const temporary = `${path}.${randomUUID()}.new`;
   const file = await open(temporary, "wx", 0o600);
   try {

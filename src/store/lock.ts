@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite, { type Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
+import { makePrivateFolder } from "../core/private-folder.ts";
 import { toOpenError } from "./open-error.ts";
 
 /**
@@ -14,7 +15,7 @@ export function lockDataFolder(dataDir: string): { release(): void } {
   const path = join(dataDir, "tocsin.lock");
   let db: Database | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makePrivateFolder(dataDir);
     closeSync(openSync(path, "a", 0o600));
     db = new Sqlite(path, { timeout: 0 });
     db.pragma("journal_mode = DELETE");

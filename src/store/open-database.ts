@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Sqlite, { type Database } from "better-sqlite3";
+import { makePrivateFolder } from "../core/private-folder.ts";
 import { type Migration, migrate, readMigrations, requireVersion } from "./migrate.ts";
 import { toOpenError } from "./open-error.ts";
 
@@ -56,6 +57,19 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
+/**
+ * Whether SQLite can be used at all by this Node: the library is compiled for one version of it.
+ *
+ * @throws AppError `failed` that says how to build it anew.
+ */
+export function requireDatabaseLibrary(): void {
+  try {
+    new Sqlite(":memory:").close();
+  } catch (error) {
+    throw toOpenError(error, "A database in memory");
+  }
+}
+
 /** Read back, since a 202 means nothing without it. */
 function requireFullSync(db: Database): void {
   const level = db.pragma("synchronous", { simple: true });
@@ -64,7 +78,7 @@ function requireFullSync(db: Database): void {
 
 /** Before SQLite opens it, since the write-ahead log gets the permissions that the database has by then. */
 function makePrivate(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makePrivateFolder(dirname(path));
   closeSync(openSync(path, "a", 0o600));
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }

@@ -1,9 +1,28 @@
 import { AppError } from "../core/errors.ts";
 import { isBug } from "./store-error.ts";
 
+/** better-sqlite3 is compiled for one version of Node, when it is installed and where install scripts are allowed. */
+function describeUnusableLibrary(error: unknown): AppError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const isForeign = (error as NodeJS.ErrnoException).code === "ERR_DLOPEN_FAILED";
+  if (!isForeign && !error.message.startsWith("Could not locate the bindings file")) return undefined;
+  const node = `Node ${process.versions.node}`;
+  const what = /NODE_MODULE_VERSION/.test(error.message)
+    ? `was built for another version of Node and cannot be used by this one (${node})`
+    : isForeign
+      ? `cannot be loaded by this ${node}`
+      : `has not been built for this ${node}`;
+  return new AppError("failed", `The database library better-sqlite3 ${what}.`, {
+    hint: "Run npm rebuild better-sqlite3 with the Node that runs Tocsin; compiling needs g++, make and python3.",
+    cause: error,
+  });
+}
+
 /** A failure to open, in words for whoever started Tocsin. An `AppError` passes as it is, and so does a bug. */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
+  const notUsable = describeUnusableLibrary(error);
+  if (notUsable !== undefined) return notUsable;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string" || isBug(code)) return error;
   if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {

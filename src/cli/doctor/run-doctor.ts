@@ -25,6 +25,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
   };
 
   await tell([checkNode(process.versions.node)]);
+  await tell(await checkLibrary());
   const { config, found } = await readConfiguration(run);
   await tell(found);
   if (config !== undefined) {
@@ -41,6 +42,18 @@ export async function runDoctor(run: RelayRun): Promise<void> {
     () => `\n${summarize(summary, output)}\n`,
   );
   if (problems > 0) context.setExitStatus(1);
+}
+
+/** Silent where all is well: it is a fault of an installation or of a change of Node. */
+async function checkLibrary(): Promise<Finding[]> {
+  const { requireDatabaseLibrary } = await import("../../store/open-database.ts");
+  try {
+    requireDatabaseLibrary();
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [{ check: "database library", verdict: "problem", detail: error.message, mend: error.hint }];
+  }
 }
 
 async function readConfiguration({ context }: RelayRun): Promise<{ config?: Config; found: Finding[] }> {

@@ -1,7 +1,8 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../../core/private-folder.ts";
 import type { Outputs } from "./plan-setup.ts";
 
 const schema = z.object({
@@ -35,7 +36,7 @@ export function savedOutputsFile(dataDir: string): SavedOutputsFile {
       }
     },
     async write(saved) {
-      await mkdir(dataDir, { recursive: true, mode: 0o700 });
+      makePrivateFolder(dataDir);
       const temporary = `${path}.new`;
       const file = await open(temporary, "w", 0o600);
       try {

@@ -1,7 +1,8 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../../core/private-folder.ts";
 import type { SandboxState } from "./state.ts";
 import { stateSchema } from "./state.ts";
 
@@ -76,7 +77,7 @@ function unreadable(path: string, why: string, cause: unknown): AppError {
 
 async function replaceFile(folder: string, path: string, text: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makePrivateFolder(folder);
     const beside = `${path}.new`;
     const file = await open(beside, "w", 0o600);
     try {

@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+
+interface Ran {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+async function run(checkout: string, argv: string[], env: Record<string, string> = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [join(checkout, "bin/tocsin.js"), ...argv], {
+    cwd: makeTempFolder(),
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ran: Ran = { status: null, stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    ran.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    ran.stderr += chunk;
+  });
+  [ran.status] = (await once(child, "close")) as [number | null];
+  return ran;
+}
+
+/** The bin alone, as it stands before a build. */
+function copyBin(): string {
+  const checkout = makeTempFolder();
+  cpSync(join(root, "bin"), join(checkout, "bin"), { recursive: true });
+  cpSync(join(root, "package.json"), join(checkout, "package.json"));
+  return checkout;
+}
+
+/** A built checkout whose database library has this in place of its compiled part; undefined: no such part. */
+function copyBuilt(compiled: string | undefined): string {
+  const checkout = copyBin();
+  cpSync(join(root, "dist"), join(checkout, "dist"), { recursive: true });
+  const from = join(root, "node_modules");
+  const to = join(checkout, "node_modules");
+  mkdirSync(to);
+  for (const name of readdirSync(from)) {
+    if (name !== "better-sqlite3" && !name.startsWith(".")) symlinkSync(join(from, name), join(to, name));
+  }
+  const library = join(to, "better-sqlite3");
+  cpSync(join(from, "better-sqlite3/lib"), join(library, "lib"), { recursive: true });
+  cpSync(join(from, "better-sqlite3/package.json"), join(library, "package.json"));
+  if (compiled !== undefined) {
+    const file = join(library, "build/Release/better_sqlite3.node");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, compiled);
+  }
+  return checkout;
+}
+
+it("says in one line what to run where nothing is built yet", async () => {
+  const checkout = copyBin();
+  mkdirSync(join(checkout, "src"));
+  writeFileSync(join(checkout, "src/main.ts"), "");
+  expect(await run(checkout, ["status"])).toEqual({
+    status: 1,
+    stdout: "",
+    stderr:
+      "error: Tocsin is not built yet.\nhint:  run: npm run build (npm start and npm run demo do it by themselves)\n",
+  });
+});
+
+it("answers --json with its one document also before a build", async () => {
+  const { status, stdout } = await run(copyBin(), ["status", "--json"]);
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: { code: "failed", message: "Tocsin is not built yet." },
+  });
+});
+
+it.each([
+  ["has another version's compiled part", "not a library", /cannot be loaded by this Node \d/],
+  ["was never compiled", undefined, /has not been built for this Node \d/],
+])("says how to build the database library anew when it %s", async (_what, compiled, words) => {
+  const checkout = copyBuilt(compiled);
+  const served = await run(checkout, ["serve"], { DATA_DIR: makeTempFolder(), PORT: "0" });
+  expect(served.status).toBe(1);
+  expect(served.stderr).toMatch(words);
+  expect(served.stderr).toContain("hint:  Run npm rebuild better-sqlite3");
+  expect(served.stderr).not.toMatch(/\n\s+at /);
+  const examined = await run(checkout, ["doctor", "--json"], { DATA_DIR: makeTempFolder(), PORT: "1" });
+  expect(JSON.parse(examined.stdout).data.findings).toContainEqual(
+    expect.objectContaining({ check: "database library", verdict: "problem" }),
+  );
+});
+
+it.runIf(existsSync("/proc/self")).each([
+  ["serve", ["serve"]],
+  ["doctor", ["doctor"]],
+  ["sandbox", ["sandbox", "--port", "0", "--data", "/proc/tocsin/data"]],
+])("ends %s with a line that names the data folder when it lies under /proc", async (_name, argv) => {
+  const env = { DATA_DIR: "/proc/tocsin/data", PORT: "0" };
+  const { status, stdout, stderr } = await run(root, argv, env);
+  expect(status).toBeGreaterThan(0);
+  expect(stdout + stderr).toContain("/proc/tocsin/data");
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
