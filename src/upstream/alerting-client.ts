@@ -15,6 +15,7 @@ import {
   type User,
   usersAnswerSchema,
 } from "./alerting-schemas.ts";
+import { createRangeReader, type HistoryRange } from "./history-range.ts";
 import { UpstreamUnreachable } from "./network-failure.ts";
 import { type Page, type WalkEnd, type WalkOptions, walkPages } from "./page-walk.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
@@ -41,11 +42,8 @@ export interface MetricsQuery {
   keys?: readonly string[];
 }
 
-interface HistoryQuery {
+interface HistoryQuery extends HistoryRange {
   key: string;
-  /** Epoch milliseconds; sent as whole Unix seconds, rounded outwards. */
-  fromAt?: number;
-  toAt?: number;
   /** Sent as it is: the interface documents neither format nor values. */
   granularity?: string;
 }
@@ -61,7 +59,7 @@ export interface AlertingClient {
   setAlertOutputs(change: AlertOutputsChange, options?: CallOptions): Promise<SetOutputsAnswer>;
   /** One page of at most 100. */
   listMetrics(query: MetricsQuery & { page: number }, options?: CallOptions): Promise<Metric[]>;
-  /** All pages, one in memory at a time. */
+  /** All pages, one in memory at a time (two while it is found out where they begin). */
   walkMetrics(
     query: MetricsQuery,
     options?: CallOptions & WalkOptions,
@@ -83,6 +81,7 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
     { name: "alerting", keyHeader: "Authorization", keyName: "ALERTING_API_KEY" },
     options,
   );
+  const readRange = createRangeReader();
 
   const readAccount: AlertingClient["readAccount"] = async ({ signal } = {}) => {
     const answer = await requester.read({ method: "GET", path: "/account", signal }, accountAnswerSchema);
@@ -129,16 +128,12 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
       }
     },
 
-    readHistory: async ({ key, fromAt, toAt, granularity }, { signal } = {}) => {
-      const query = {
-        key,
-        fromTimestamp: fromAt === undefined ? undefined : Math.floor(fromAt / 1000),
-        toTimestamp: toAt === undefined ? undefined : Math.ceil(toAt / 1000),
-        granularity,
-      };
-      const request = { method: "GET", path: "/metrics/records/range", query, signal } as const;
-      return (await requester.read(request, historyAnswerSchema)).data;
-    },
+    readHistory: ({ key, fromAt, toAt, granularity }, { signal } = {}) =>
+      readRange({ fromAt, toAt }, async (range) => {
+        const query = { key, ...range, granularity };
+        const request = { method: "GET", path: "/metrics/records/range", query, signal } as const;
+        return (await requester.read(request, historyAnswerSchema)).data;
+      }),
 
     listTokens: async ({ chainId, addresses }, { signal } = {}) => {
       const query = { chainId, addresses: lowerCase(addresses) };

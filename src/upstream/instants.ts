@@ -16,6 +16,15 @@ export function toEpochMs(value: number | string | null | undefined): number | u
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+export type TimestampUnit = "seconds" | "milliseconds";
+
+/** The unit that a service writes its timestamps in; `undefined` when none of them is a number. */
+export function unitOfTimestamps(values: readonly (number | string)[]): TimestampUnit | undefined {
+  const numbers = values.map(Number).filter(Number.isFinite);
+  if (numbers.length === 0) return undefined;
+  return numbers.some((number) => Math.abs(number) >= leastMilliseconds) ? "milliseconds" : "seconds";
+}
+
 /** Dates end 8.64e15 ms from 1970 (ECMA-262, time values). */
 function isInstant(ms: number): boolean {
   return Math.abs(ms) <= 8.64e15;

@@ -21,10 +21,13 @@ test("timestamps in milliseconds name the same instants", async () => {
   const [metric] = await client.listMetrics({ chainId: "eth", page: 1 });
   const history = await client.readHistory({ key: String(metric?.key) });
   expect(history.points.at(-1)?.at).toBe(fixture.now());
+  const lastHour = await client.readHistory({ key: String(metric?.key), fromAt: fixture.now() - 3_600_000 });
+  expect(lastHour.points.length).toBeGreaterThan(1);
+  expect(lastHour.points.length).toBeLessThan(history.points.length);
 });
 
-test("pages that count from 0 hold the same metrics", async () => {
-  const keys = async (sandboxFixture: SandboxFixture, firstPage: number) => {
+test("pages that count from 0 hold the same metrics, and a walk finds out where they begin", async () => {
+  const keys = async (sandboxFixture: SandboxFixture, firstPage?: number) => {
     const found: unknown[] = [];
     for await (const { items } of clientOf(sandboxFixture).walkMetrics({ chainId: "eth" }, { firstPage })) {
       found.push(...items.map(({ key }) => key));
@@ -33,9 +36,11 @@ test("pages that count from 0 hold the same metrics", async () => {
   };
   fixture = await startSandbox({ firstPage: 0 });
   const fromZero = await keys(fixture, 0);
+  expect(await keys(fixture)).toEqual(fromZero);
   await fixture.sandbox.close();
   fixture = await startSandbox({ firstPage: 1 });
   expect(fromZero).toEqual(await keys(fixture, 1));
+  expect(fromZero).toEqual(await keys(fixture));
   expect(fromZero).toHaveLength(360);
 });
 

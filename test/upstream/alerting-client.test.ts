@@ -328,7 +328,67 @@ describe("metric history", () => {
     }));
     const history = await client.readHistory({ key: "k", fromAt: 1_999, toAt: 2_001, granularity: "1h" });
     expect(history.points).toEqual([{ timestamp: 1_700_000_000, value: 5, at: 1_700_000_000_000 }]);
-    expect(seen[0]?.target).toBe("/metrics/records/range?key=k&fromTimestamp=1&toTimestamp=3&granularity=1h");
+    expect(seen.map(({ target }) => target)).toEqual([
+      "/metrics/records/range?key=k&fromTimestamp=1&toTimestamp=3&granularity=1h",
+    ]);
+  });
+
+  /** A service that keeps one record an hour of 2023-11-14 22:13:20 and the two hours before, and counts in the given unit. */
+  function hourly(unitMs: number, answerEmpty: FakeAnswer = { json: { data: { key: "k", points: [] } } }) {
+    const instants = [lastAt - 2 * hourMs, lastAt - hourMs, lastAt];
+    return ({ query }: SeenRequest): FakeAnswer => {
+      const from = query.fromTimestamp === undefined ? 0 : Number(query.fromTimestamp) * unitMs;
+      const to = query.toTimestamp === undefined ? lastAt : Number(query.toTimestamp) * unitMs;
+      const points = instants
+        .filter((at) => from <= at && at <= to)
+        .map((at) => ({ timestamp: at / unitMs, value: 1 }));
+      return points.length === 0 ? answerEmpty : { json: { data: { key: "k", points } } };
+    };
+  }
+  const hourMs = 3_600_000;
+  const lastAt = 1_700_000_000_000;
+  const lastHour = { key: "k", fromAt: lastAt - hourMs, toAt: lastAt };
+
+  it.each<[string, (request: SeenRequest) => FakeAnswer]>([
+    ["in seconds", hourly(1000)],
+    ["in milliseconds", hourly(1)],
+    ["in milliseconds, and refuses a range that holds nothing", hourly(1, { status: 400, text: "range" })],
+    [
+      "in milliseconds, and knows no record of a range that holds nothing",
+      hourly(1, { status: 404, text: "" }),
+    ],
+  ])("gets the range that was asked for from a service that counts %s", async (_name, answer) => {
+    const { client } = await setUp(answer);
+    for (const range of [lastHour, { ...lastHour, toAt: undefined }]) {
+      const history = await client.readHistory(range);
+      expect(history.points.map(({ at }) => at)).toEqual([lastAt - hourMs, lastAt]);
+    }
+    const first = await client.readHistory({ key: "k", toAt: lastAt - 2 * hourMs });
+    expect(first.points.map(({ at }) => at)).toEqual([lastAt - 2 * hourMs]);
+  });
+
+  it("finds the unit out once", async () => {
+    const { client, seen } = await setUp(hourly(1));
+    await client.readHistory(lastHour);
+    const asked = seen.length;
+    await client.readHistory(lastHour);
+    expect(seen.length - asked).toBe(1);
+    expect(seen.at(-1)?.query).toMatchObject({ fromTimestamp: String(lastAt - hourMs) });
+  });
+
+  it("takes an empty range for empty when the service counts in seconds", async () => {
+    const { client } = await setUp(hourly(1000));
+    const before = { key: "k", fromAt: lastAt - 9 * hourMs, toAt: lastAt - 8 * hourMs };
+    expect((await client.readHistory(before)).points).toEqual([]);
+  });
+
+  it("says why the range was refused, not what finding out the unit met", async () => {
+    const { client } = await setUp(({ query }) =>
+      query.fromTimestamp === undefined
+        ? { status: 404, text: "unknown key" }
+        : { status: 400, text: "unknown granularity" },
+    );
+    expect((await failure(client.readHistory(lastHour))).message).toContain("unknown granularity");
   });
 });
 
@@ -347,41 +407,74 @@ describe("walking all metrics", () => {
     }
   }
 
+  /** A service whose pages count from 1. */
+  const fromOne = (read: (page: number) => FakeAnswer) => (page: number) =>
+    page === 0 ? { json: { data: [] } } : read(page);
+
   it("goes on until a page is empty, past a page that is merely short", async () => {
     const sizes = [100, 40, 100, 0];
     expect(await walk((page) => ({ json: { data: pageOf(page, sizes[page - 1] ?? 0) } }))).toEqual({
       sizes: [100, 40, 100],
       end: "empty",
-      asked: [1, 2, 3, 4],
+      asked: [1, 0, 2, 3, 4],
     });
+  });
+
+  it.each<[string, FakeAnswer, number]>([
+    ["is refused", { status: 400, text: "page must be positive" }, 1],
+    ["is not there", { status: 404, text: "" }, 1],
+    ["makes the service fail", { status: 500, text: "offset must not be negative" }, 4],
+    ["is empty", { json: { data: [] } }, 1],
+    ["is page 1 once more", { json: { data: pageOf(1, 100) } }, 1],
+  ])("reads every metric once where page 0 %s", async (_name, zero, tries) => {
+    const result = await walk((page) =>
+      page === 0 ? zero : { json: { data: pageOf(page, page > 2 ? 0 : 100) } },
+    );
+    const asked = [1, ...Array<number>(tries).fill(0), 2, 3];
+    expect(result).toEqual({ sizes: [100, 100], end: "empty", asked });
+  });
+
+  it.each([
+    ["several pages", 3],
+    ["one page only", 1],
+  ])("begins with page 0 where pages count from it, with %s", async (_name, pages) => {
+    const result = await walk((page) => ({ json: { data: pageOf(page, page < pages ? 100 : 0) } }));
+    expect(result).toMatchObject({ sizes: Array(pages).fill(100), end: "empty" });
+  });
+
+  it("does not take a service that fails for one that has no page 0", async () => {
+    const failing = walk((page) =>
+      page === 1 ? { status: 500, text: "" } : { json: { data: pageOf(page, 1) } },
+    );
+    expect((await failure(failing)).code).toBe("upstream_failed");
   });
 
   it.each([
     ["repeats its last page", (page: number) => Math.min(page, 2)],
     ["begins anew", (page: number) => (page - 1) % 2],
   ])("ends at a service that %s", async (_name, shown) => {
-    const result = await walk((page) => ({ json: { data: pageOf(shown(page), 100) } }));
+    const result = await walk(fromOne((page) => ({ json: { data: pageOf(shown(page), 100) } })));
     expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
   });
 
   it("knows a repeated page by its keys when the values have moved, and when it came back shorter", async () => {
     let value = 0;
     const moving = (page: number) => pageOf(page, 100).map((metric) => ({ ...metric, value: value++ }));
-    const result = await walk((page) => ({
-      json: { data: moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0) },
-    }));
+    const result = await walk(
+      fromOne((page) => ({ json: { data: moving(Math.min(page, 2)).slice(page > 2 ? 1 : 0) } })),
+    );
     expect(result).toMatchObject({ sizes: [100, 100], end: "repeated" });
   });
 
   it("goes on past a page that overlaps the one before", async () => {
     const overlapping = (page: number) => [...pageOf(page - 1, 100).slice(-1), ...pageOf(page, 99)];
-    const result = await walk((page) => ({ json: { data: page > 3 ? [] : overlapping(page) } }));
+    const result = await walk(fromOne((page) => ({ json: { data: page > 3 ? [] : overlapping(page) } })));
     expect(result).toMatchObject({ sizes: [100, 100, 100], end: "empty" });
   });
 
   it("takes a refused page after the last one for the end", async () => {
-    const result = await walk((page) =>
-      page > 2 ? { status: 404, text: "" } : { json: { data: pageOf(page, 100) } },
+    const result = await walk(
+      fromOne((page) => (page > 2 ? { status: 404, text: "" } : { json: { data: pageOf(page, 100) } })),
     );
     expect(result).toMatchObject({ sizes: [100, 100], end: "refused" });
   });

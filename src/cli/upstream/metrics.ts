@@ -11,7 +11,7 @@ import { type LooseTable, layOutLooseTable } from "./loose-table.ts";
 
 export interface MetricsOptions {
   chain: string;
-  /** With `all`: the page to begin with. */
+  /** With `all`: the page to begin with. Default: the service's first. */
   page?: number;
   all?: boolean;
   token?: string[];
@@ -19,16 +19,18 @@ export interface MetricsOptions {
   key?: string[];
 }
 
-const defaultPage = 1;
-
 /** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
 export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Promise<void> {
-  const { chain: chainId, page = defaultPage, token, pool, key } = options;
+  const { chain: chainId, token, pool, key } = options;
   const client = connectAlerting(run);
   const { signal } = run.context;
   const query: MetricsQuery = { chainId, tokenAddresses: token, poolAddresses: pool, keys: key };
-  if (options.all) return printWalk(run, client.walkMetrics(query, { signal, firstPage: page }));
-  const metrics = await client.listMetrics({ ...query, page }, { signal });
+  const pages = client.walkMetrics(query, { signal, firstPage: options.page });
+  if (options.all) return printWalk(run, pages);
+  const first = await pages.next();
+  const { number: page, items: metrics } = first.done
+    ? { number: options.page ?? 1, items: [] }
+    : first.value;
   const { output } = run;
   await output.result(
     metrics,

@@ -52,7 +52,7 @@ function registerMetricCommands(upstream: Command, begin: BeginRun, context: Cli
     .addOption(chainOption())
     .option(
       "--page <n>",
-      "one page of at most 100; with --all the page to begin with (default: 1)",
+      "one page of at most 100; with --all the page to begin with (default: the service's first)",
       parsePage,
     )
     .option("--all", "read every page, in flat memory")

@@ -1,0 +1,69 @@
+import { AppError } from "../core/errors.ts";
+import { type TimestampUnit, unitOfTimestamps } from "./instants.ts";
+
+/** Epoch milliseconds. */
+export interface HistoryRange {
+  fromAt?: number;
+  toAt?: number;
+}
+
+/** The same in the service's unit. */
+export interface RangeParameters {
+  fromTimestamp?: number;
+  toTimestamp?: number;
+}
+
+interface History {
+  points: readonly { timestamp: number | string }[];
+}
+
+/**
+ * Reads a range of records from a service that names no unit for its timestamps: it is asked in seconds, and its answer shows the
+ * unit that it uses itself. When that is milliseconds it is asked again in them. An empty answer and a refusal show no unit, so then
+ * one request without a range finds it out. What was learnt holds for later calls.
+ */
+export function createRangeReader() {
+  let known: TimestampUnit | undefined;
+
+  const learn = ({ points }: History): TimestampUnit | undefined => {
+    known = unitOfTimestamps(points.map(({ timestamp }) => timestamp)) ?? known;
+    return known;
+  };
+
+  /** @throws what `ask` throws for the range; a refusal of the request that only finds out the unit is passed over. */
+  return async function readRange<T extends History>(
+    range: HistoryRange,
+    ask: (parameters: RangeParameters) => Promise<T>,
+  ): Promise<T> {
+    const { fromAt, toAt } = range;
+    if (fromAt === undefined && toAt === undefined) {
+      const all = await ask({});
+      learn(all);
+      return all;
+    }
+    if (known !== undefined) return ask(toParameters(range, known));
+    const first = await ask(toParameters(range, "seconds")).catch(refusalOf);
+    const isUnclear = first instanceof AppError || first.points.length === 0;
+    const shown = isUnclear ? await ask({}).catch(refusalOf) : first;
+    const unit = shown instanceof AppError ? undefined : learn(shown);
+    if (unit === "milliseconds") return ask(toParameters(range, unit));
+    if (first instanceof AppError) throw first;
+    return first;
+  };
+}
+
+/** Whole units, rounded outwards. */
+function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit): RangeParameters {
+  const unitMs = unit === "seconds" ? 1000 : 1;
+  return {
+    fromTimestamp: fromAt === undefined ? undefined : Math.floor(fromAt / unitMs),
+    toTimestamp: toAt === undefined ? undefined : Math.ceil(toAt / unitMs),
+  };
+}
+
+/** A service may refuse a time in the year 57000, or one in 1970. */
+function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && ["upstream_rejected", "upstream_not_found"].includes(error.code))
+    return error;
+  throw error;
+}
