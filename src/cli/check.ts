@@ -57,7 +57,12 @@ function formatDescription(description: ConfigDescription, output: Output): stri
     ),
     output.table(
       [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
-      routes.map((one) => [one.name, one.when, one.to.join(", "), thenOf(one)]),
+      routes.map((one) => [
+        one.name,
+        one.when,
+        one.to.join(", ") || "nobody (dropped on purpose)",
+        thenOf(one),
+      ]),
     ),
   ];
   if (mutes.length > 0) {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Destination, Route } from "../core/rules.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 import { readShape } from "./read-shape.ts";
+import type { z } from "zod";
 import { routeSchema } from "./schema.ts";
 import { showValue } from "./show-value.ts";
 import { suggestOrList } from "./suggest.ts";
@@ -54,6 +55,7 @@ function buildRoute(
     problems.add(fallback.path, message, "name another destination");
   }
   if (options === undefined) return undefined;
+  refuseHalfDrop(options, path, known, problems);
   const name = options.name ?? `route ${Number(path.at(-1)) + 1}`;
   if (options.default === true && options.continue === true) {
     problems.add(
@@ -65,7 +67,7 @@ function buildRoute(
   return {
     name,
     matchers: options.match ?? [],
-    to: options.to,
+    to: options.to ?? [],
     continue: options.continue ?? false,
     isDefault: options.default ?? false,
     updates: options.updates ?? "auto",
@@ -75,6 +77,37 @@ function buildRoute(
     ...(options.freshness === undefined ? {} : { freshnessMs: options.freshness }),
     definedAt: problems.whereIs(path),
   };
+}
+
+/** A list that was emptied by accident and a decision to drop are told apart: `to: []` or `drop: true` says it. */
+function refuseHalfDrop(
+  options: z.infer<typeof routeSchema>,
+  path: ConfigPath,
+  known: readonly string[],
+  problems: ProblemList,
+): void {
+  const { to, drop } = options;
+  const example = `to: [${known[0] ?? "desk"}]`;
+  if (to === undefined && drop !== true) {
+    problems.add([...path, "to"], "is missing", `write ${example}, or drop: true to send it to nobody`);
+    return;
+  }
+  const names = to ?? [];
+  if (drop === true && names.length > 0) {
+    const found = "the route names destinations as well, so nobody can know which is meant";
+    problems.add([...path, "drop"], found, "remove drop, or to");
+    return;
+  }
+  if (drop === false && names.length === 0) {
+    const found = "the route names no destination, so it drops what it takes";
+    problems.add([...path, "drop"], found, `write drop: true, or ${example}`);
+    return;
+  }
+  if (names.length > 0) return;
+  for (const option of ["fallback", "freshness", "updates"] as const) {
+    if (options[option] === undefined) continue;
+    problems.add([...path, option], "has no meaning for a route that drops what it takes", "remove it");
+  }
 }
 
 interface PlacedName {
@@ -154,7 +187,7 @@ function takesAllOf(wider: Route, narrower: Route): boolean {
 
 /** What a reader of the routes may have overlooked. */
 export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
-  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault);
+  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault && !route.continue);
   const defaultRoute = routes.find((route) => route.isDefault);
   const takesEverything = routes.some((route) => route.matchers.length === 0);
   if (routes.length > 0 && !takesEverything) {
@@ -168,6 +201,7 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
     const message = `the default route ${defaultRoute.name} is never used: route ${catchAll.name} takes every alert`;
     problems.warn(defaultRoute.definedAt, message, "remove one of the two, or add match to the other");
   }
+  warnOfContinuing(routes, problems);
   const used = new Set(
     routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])),
   );
@@ -175,4 +209,27 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
     if (!used.has(name))
       problems.warn(definedAt, `no route sends to the destination ${name}`, "name it under to, or remove it");
   }
+}
+
+/**
+ * Until this rule a route that continues kept the default route away. Who relied on it learns here that the default's
+ * destinations get more than before; who reads it for the first time learns what `continue` does.
+ */
+function warnOfContinuing(routes: Route[], problems: ProblemList): void {
+  const defaultRoute = routes.find((route) => route.isDefault);
+  if (defaultRoute === undefined) return;
+  const isEnded = routes.some(
+    ({ isDefault, matchers, continue: goesOn }) => !isDefault && !goesOn && matchers.length === 0,
+  );
+  if (isEnded) return;
+  const adding = routes.filter(
+    (route) => !route.isDefault && route.continue && defaultRoute.to.some((name) => !route.to.includes(name)),
+  );
+  if (adding.length === 0) return;
+  const names = adding.map(({ name }) => name).join(", ");
+  problems.warn(
+    defaultRoute.definedAt,
+    `the default route ${defaultRoute.name} also takes what only routes that continue have matched (${names}); before this version it did not`,
+    "nothing to do if that is meant; to keep such alerts from it, drop them below the route that continues: { match: …, drop: true }",
+  );
 }

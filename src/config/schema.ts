@@ -151,7 +151,11 @@ export const defaultsSchema = z.strictObject(common);
 export const routeSchema = z.strictObject({
   name: text("critical").optional(),
   match: matchSchema.optional(),
-  to: listOf(readText("ops"), "[ops]"),
+  /** May be empty: then what it takes is dropped. */
+  to: listOf(readText("ops"), "the names of destinations, or [] to drop what it takes", {
+    mayBeEmpty: true,
+  }).optional(),
+  drop: flag.optional(),
   continue: flag.optional(),
   default: flag.optional(),
   updates: field(readOneOf(updatePolicies)).optional(),

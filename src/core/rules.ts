@@ -156,10 +156,11 @@ export interface Route {
   name: string;
   /** All must hold; none: matches everything. */
   matchers: Matcher[];
+  /** Empty: what this route takes is dropped on purpose. */
   to: string[];
-  /** Go on with later routes after this one has matched. Default false. */
+  /** Go on with later routes, and with the default route, as if this one had not matched. Default false. */
   continue: boolean;
-  /** Used only when no other route has matched. */
+  /** Asked last, and only when every other route that matched continues. */
   isDefault: boolean;
   updates: UpdatePolicy;
   fallback?: {
@@ -196,7 +197,7 @@ export interface Decision {
   route: string;
   /** Absent when the route did not match. */
   destination?: string;
-  result: "deliver" | "standby" | "muted" | "held" | "skipped" | "not_matched";
+  result: "deliver" | "standby" | "muted" | "held" | "dropped" | "skipped" | "not_matched";
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;

@@ -372,8 +372,8 @@ export interface AlertQuery {
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
   severity?: Severity;
-  /** A delivery state that at least one delivery of the alert has, or `unmatched`, or `unrouted`. */
-  state?: DeliveryState | "unmatched" | "unrouted";
+  /** A delivery state that at least one delivery of the alert has, or `unmatched`, `dropped` or `unrouted`. */
+  state?: DeliveryState | "unmatched" | "dropped" | "unrouted";
   destination?: string;
   fromAt?: number;
   toAt?: number;
@@ -391,6 +391,8 @@ export interface AlertSummary {
   routingError?: string;
   /** No route wanted it. */
   unmatched: boolean;
+  /** A route dropped it on purpose, and no other sent it anywhere. Then `unmatched` is false. */
+  dropped: boolean;
   deliveries: DeliverySummary[];
 }
 

@@ -19,7 +19,7 @@ export interface RoutingResult {
    * one line for each of its destinations, and one for its fallback if it has any.
    */
   decisions: Decision[];
-  /** Empty when no route wanted the alert. */
+  /** Empty when no route wanted the alert, or when one dropped it on purpose: then that route's decision is `dropped`. */
   deliveries: PlannedDelivery[];
 }
 
@@ -77,6 +77,10 @@ export function createRouter(rules: Rules): Router {
       if (verdict.result !== "matched") {
         decisions.push({ route: verdict.route.name, result: verdict.result, reason: verdict.reason });
         continue;
+      }
+      if (verdict.route.to.length === 0) {
+        const reason = `${verdict.reason}; dropped on purpose by route ${verdict.route.name}`;
+        decisions.push({ route: verdict.route.name, result: "dropped", reason });
       }
       for (const name of new Set(verdict.route.to)) {
         const owner = owners.get(name);

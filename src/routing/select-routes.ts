@@ -13,8 +13,9 @@ export interface RouteVerdict {
 export type SelectRoutes = (input: MatchInput) => RouteVerdict[];
 
 /**
- * Routes are asked in their order. The first that matches ends the search, unless it says `continue`. Routes marked as
- * default are asked last, wherever they stand, and only when no other route has matched.
+ * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search goes
+ * on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no route has
+ * ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
  */
 export function compileRoutes(routes: Route[]): SelectRoutes {
   const compiled = routes.map((route) => ({ route, match: compileMatchers(route.matchers) }));
@@ -23,11 +24,16 @@ export function compileRoutes(routes: Route[]): SelectRoutes {
 
   return (input) => {
     const verdicts = new Map<Route, RouteVerdict>();
-    const first = ask(ordinary, input, verdicts);
-    if (first === undefined) ask(defaults, input, verdicts);
-    else {
+    const { endedBy, passed } = ask(ordinary, input, verdicts, "");
+    if (endedBy === undefined) {
+      const before =
+        passed.length === 0
+          ? "no other route has matched; "
+          : `only routes that continue have matched (${passed.join(", ")}); `;
+      ask(defaults, input, verdicts, before);
+    } else {
       for (const { route } of defaults) {
-        const reason = `the default route is not used: route ${first.name} has matched`;
+        const reason = `the default route is not used: route ${endedBy.name} has matched`;
         verdicts.set(route, { route, result: "not_matched", reason });
       }
     }
@@ -40,13 +46,21 @@ interface CompiledRoute {
   match: ReturnType<typeof compileMatchers>;
 }
 
-/** Returns the first route that matched. */
+interface Asked {
+  /** The route that matched and does not continue. */
+  endedBy?: Route;
+  /** Names of the routes that matched and continue. */
+  passed: string[];
+}
+
+/** `before` goes before the reason of a route that matched. */
 function ask(
   compiled: CompiledRoute[],
   input: MatchInput,
   verdicts: Map<Route, RouteVerdict>,
-): Route | undefined {
-  let first: Route | undefined;
+  before: string,
+): Asked {
+  const passed: string[] = [];
   let endedBy: Route | undefined;
   for (const { route, match } of compiled) {
     if (endedBy !== undefined) {
@@ -55,11 +69,14 @@ function ask(
       continue;
     }
     const { matched, reason } = match(input);
-    const words = matched && route.isDefault ? `no other route has matched; ${reason}` : reason;
-    verdicts.set(route, { route, result: matched ? "matched" : "not_matched", reason: words });
+    verdicts.set(route, {
+      route,
+      result: matched ? "matched" : "not_matched",
+      reason: matched ? `${before}${reason}` : reason,
+    });
     if (!matched) continue;
-    first ??= route;
-    if (!route.continue) endedBy = route;
+    if (route.continue) passed.push(route.name);
+    else endedBy = route;
   }
-  return first;
+  return { endedBy, passed };
 }

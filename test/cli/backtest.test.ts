@@ -35,6 +35,7 @@ it("tells alert by alert what another configuration would have sent elsewhere, a
     alerts: 3,
     changed: 3,
     unmatched: { before: 1, after: 1 },
+    dropped: { before: 0, after: 0 },
     destinations: [
       { destination: "desk", before: 1, after: 1, newlySent: 1, noLongerSent: 1 },
       { destination: "mail", before: 1, after: 0, newlySent: 0, noLongerSent: 1 },

@@ -68,6 +68,30 @@ it("explains each alert of a batch from stdin, and what no route wants", async (
   expect(document.data).toMatchObject([{ item: 1, items: 1, facts: { format: "broken-json" } }]);
 });
 
+it("says what a route drops on purpose, everywhere", async () => {
+  const world = await createRelayWorld({
+    yaml: `
+destinations: { desk: { type: telegram, chatId: "${deskChat}" } }
+routes:
+  - { name: noise, match: { severity: info }, drop: true }
+  - { name: rest, default: true, to: desk }
+`,
+  });
+  const [id = ""] = await world.post({ title: "Hourly report", severity: "info" });
+  const stored = await world.ended(id);
+  expect(stored).toMatchObject({ dropped: true, unmatched: false, deliveries: [] });
+  const explained = await world.run(["explain", id]);
+  expect(explained.stdout).toMatch(/noise +dropped +severity is info; dropped on purpose by route noise/);
+  expect(explained.stdout).toContain("It would go nowhere: dropped on purpose by route noise.");
+  expect((await world.run(["alerts", "list", "--state", "dropped"])).stdout).toContain("dropped on purpose");
+  expect((await world.run(["alerts", "list", "--state", "unmatched", "--json"])).json().data).toEqual([]);
+  const backtest = await world.run(["backtest", "--config", "tocsin.yaml", "--json"]);
+  expect(backtest.json().data).toMatchObject({ dropped: { before: 1, after: 1 }, unmatched: { before: 0 } });
+  const test = await world.run(["test", "--severity", "info"]);
+  expect(test.status).toBe(1);
+  expect(test.stdout).toContain("drops an alert of severity info on purpose");
+});
+
 it("explains only the alert asked for of a stored batch", async () => {
   const world = await createRelayWorld();
   const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);

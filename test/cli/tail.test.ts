@@ -108,6 +108,7 @@ function alertOf(version: number) {
     receivedAt: "2026-11-21T12:00:00.000Z",
     routedAt: "2026-11-21T12:00:00.001Z",
     unmatched: true,
+    dropped: false,
     title: `Alert ${version}`,
     severity: "critical",
     status: "firing",

@@ -116,6 +116,34 @@ describe("routes that cannot mean what they say", () => {
   });
 });
 
+describe("a route that drops on purpose", () => {
+  test.each(["to: []", "drop: true", "to: [], drop: true"])("is written as %s", (drop) => {
+    const routes = `routes: [{ name: noise, match: { severity: info }, ${drop} }, { default: true, to: [ops, desk] }]`;
+    const config = load(two + routes, botEnv);
+    expect(config.rules.routes[0]).toMatchObject({ name: "noise", to: [] });
+    expect(config.warnings).toEqual([]);
+  });
+
+  test.each([
+    ["destinations as well", "{ drop: true, to: ops }", "routes[0].drop", "names destinations as well"],
+    ["no drop", "{ drop: false, to: [] }", "routes[0].drop", "names no destination"],
+    ["neither", "{ match: { chain: eth } }", "routes[0].to", "is missing"],
+    ["a list that is not there", "{ to: }", "routes[0].to", "is empty"],
+    ["a fallback", "{ to: [], fallback: { to: ops } }", "routes[0].fallback", "has no meaning"],
+    ["a freshness", "{ drop: true, freshness: 5m }", "routes[0].freshness", "has no meaning"],
+    ["updates", "{ drop: true, updates: new }", "routes[0].updates", "has no meaning"],
+  ])("is refused with %s", (_what, written, path, message) => {
+    expect(problems(`  - ${written}\n`).map((problem) => problem.slice(1))).toEqual([
+      [path, expect.stringContaining(message)],
+    ]);
+  });
+
+  test("names a destination of this configuration where one is missing", () => {
+    const [problem] = problemsOf(`${two}routes: [{ match: { chain: eth } }]`, botEnv);
+    expect(problem?.instead).toBe("write to: [ops], or drop: true to send it to nobody");
+  });
+});
+
 describe("what works, and is told", () => {
   test("alerts that no route takes, and destinations that none names", () => {
     expect(warnings(`${two}routes: [{ match: { chain: eth }, to: ops }]`)).toEqual([
@@ -124,12 +152,25 @@ describe("what works, and is told", () => {
     ]);
   });
 
-  test.each(["false", "true"])("a default route that is never needed (continue: %s)", (goesOn) => {
+  test("a default route that is never needed", () => {
+    expect(
+      warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`),
+    ).toEqual(["the default route rest is never used: route all takes every alert"]);
+  });
+
+  test("a default route that gets more than before, since routes that continue do not count", () => {
     expect(
       warnings(
-        `${two}routes: [{ name: all, to: ops, continue: ${goesOn} }, { name: rest, default: true, to: desk }]`,
+        `${two}routes: [{ name: all, to: ops, continue: true }, { name: rest, default: true, to: desk }]`,
       ),
-    ).toEqual(["the default route rest is never used: route all takes every alert"]);
+    ).toEqual([
+      "the default route rest also takes what only routes that continue have matched (all); before this version it did not",
+    ]);
+  });
+
+  test("and not where it adds nobody", () => {
+    const routes = "[{ to: [ops, desk], continue: true }, { name: rest, default: true, to: desk }]";
+    expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
   });
 });
 

@@ -25,7 +25,12 @@ describe("the example file", () => {
     expect(config.warnings).toEqual([]);
     const types = ["telegram", "telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
     expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
-    expect(config.rules.routes.map(({ name }) => name)).toEqual(["critical", "large-moves", "rest"]);
+    expect(config.rules.routes.map(({ name }) => name)).toEqual([
+      "critical",
+      "large-moves",
+      "staging",
+      "rest",
+    ]);
   });
 
   test("means what its comments say", () => {
@@ -49,7 +54,7 @@ describe("the example file", () => {
         { field: "severity", condition: { equals: ["critical"] } },
         { field: "chain", condition: { equals: ["eth", "arbitrum"] } },
       ],
-      to: ["ops", "treasury-mail", "phones", "incident-hook"],
+      to: ["ops", "desk", "team-discord", "treasury-mail", "phones", "incident-hook"],
       continue: true,
       isDefault: false,
       updates: "auto",
@@ -159,7 +164,7 @@ describe("lines and words of mistakes", () => {
     ["destinations: { 'a b': { type: ntfy, topic: x } }", 'destinations["a b"]'],
     ["routes: {}", "routes"],
     ["routes: [x]", "routes[0]"],
-    ["routes: [{ to: [] }]", "routes[0].to"],
+    ["routes: [{}]", "routes[0].to"],
     ["mutes: [{ match: {}, reason: x, until: 2027-01-01T00:00:00Z }]", "mutes[0].match"],
     ["mutes: [{ match: { token: x }, reason: x, until: 2027-01-01 }]", "mutes[0].until"],
     ["mutes: [{ match: { token: x }, until: 2027-01-01T00:00:00Z }]", "mutes[0].reason"],

@@ -70,6 +70,61 @@ describe("which routes an alert takes", () => {
   });
 });
 
+describe("to nobody, on purpose", () => {
+  const drop = route("noise", [], { matchers: [info] });
+  const destinations = [chat("ops"), chat("log")];
+
+  test("a route without destinations takes an alert, ends the search and sends nothing", () => {
+    const routes = [drop, route("all", ["ops"]), route("rest", ["log"], { isDefault: true })];
+    const { decisions, deliveries } = createRouter(rules({ destinations, routes })).route(
+      alert({ severity: "info" }),
+      [],
+      noon,
+    );
+    expect(deliveries).toEqual([]);
+    expect(decisions).toMatchObject([
+      { route: "noise", result: "dropped", reason: "severity is info; dropped on purpose by route noise" },
+      { route: "all", result: "skipped" },
+      { route: "rest", result: "not_matched" },
+    ]);
+    expect(decisions[0]?.destination).toBeUndefined();
+  });
+
+  test("one that continues leaves the alert to later routes and to the default", () => {
+    const routes = [{ ...drop, continue: true }, route("rest", ["log"], { isDefault: true })];
+    const { decisions, deliveries } = createRouter(rules({ destinations, routes })).route(
+      alert({ severity: "info" }),
+      [],
+      noon,
+    );
+    expect(decisions.map(({ result }) => result)).toEqual(["dropped", "deliver"]);
+    expect(deliveries.map(({ destination }) => destination)).toEqual(["log"]);
+  });
+});
+
+describe("a route that continues", () => {
+  const archive = route("archive", ["log"], { continue: true });
+  const rest = route("rest", ["ops"], { isDefault: true });
+  const destinations = [chat("ops"), chat("log"), chat("desk")];
+
+  test("keeps no alert from the default route", () => {
+    const router = createRouter(rules({ destinations, routes: [archive, rest] }));
+    const { decisions, deliveries } = router.route(alert(), [], noon);
+    expect(deliveries.map(({ destination }) => destination)).toEqual(["log", "ops"]);
+    expect(decisions[1]?.reason).toBe(
+      "only routes that continue have matched (archive); it takes every alert",
+    );
+  });
+
+  test("leaves the default route alone once another has ended the search", () => {
+    const ending = route("critical", ["desk"], { matchers: [critical] });
+    const router = createRouter(rules({ destinations, routes: [archive, ending, rest] }));
+    const { decisions, deliveries } = router.route(alert(), [], noon);
+    expect(deliveries.map(({ destination }) => destination)).toEqual(["log", "desk"]);
+    expect(decisions.at(-1)?.reason).toBe("the default route is not used: route critical has matched");
+  });
+});
+
 test("delivers once to a destination that two routes name, and says so", () => {
   const router = createRouter(
     rules({
@@ -303,16 +358,16 @@ describe("for every alert and every set of routes", () => {
     );
   });
 
-  test("a default route is used exactly when no other route has matched", () => {
+  test("a default route is used exactly when no route that ends the search has matched", () => {
     fc.assert(
       fc.property(anyRoutes, anyAlert, (routes, over) => {
         const { decisions } = createRouter(rules({ destinations, routes })).route(alert(over), [], noon);
         const used = new Set(decisions.filter((d) => d.destination !== undefined).map((d) => d.route));
         const usedDefault = routes.some((r) => r.isDefault && used.has(r.name));
-        const usedOther = routes.some((r) => !r.isDefault && used.has(r.name));
-        expect(usedDefault && usedOther).toBe(false);
+        const isEnded = routes.some((r) => !r.isDefault && !r.continue && used.has(r.name));
+        expect(usedDefault && isEnded).toBe(false);
         if (routes.some((r) => r.isDefault && r.matchers.length === 0)) {
-          expect(usedDefault || usedOther).toBe(true);
+          expect(usedDefault || isEnded).toBe(true);
         }
       }),
     );

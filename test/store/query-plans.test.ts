@@ -32,7 +32,7 @@ const searchWithoutIndex = /^SEARCH (alerts|deliveries|attempts|requests|threads
 
 /** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
 const small =
-  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|deliveries_due|deliveries_claimed|deliveries_fallback)\b/;
+  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|alerts_dropped|deliveries_due|deliveries_claimed|deliveries_fallback)\b/;
 
 function offences(plan: string[]): string[] {
   return plan.filter(
@@ -80,7 +80,7 @@ describe("the plan of every statement", () => {
 const values = {
   q: [undefined, "usdc pool"],
   severity: [undefined, "critical"],
-  state: [undefined, "sent", "queued", "unmatched", "unrouted"],
+  state: [undefined, "sent", "queued", "unmatched", "dropped", "unrouted"],
   destination: [undefined, "chat"],
   fromAt: [undefined, 1],
   toAt: [undefined, 2],
@@ -113,7 +113,7 @@ describe("a page of the log", () => {
         drivers.set(driver, (drivers.get(driver) ?? 0) + 1);
       }
     }
-    expect(Object.fromEntries(drivers)).toEqual({ search: 160, deliveries: 224, log: 232 });
+    expect(Object.fromEntries(drivers)).toEqual({ search: 192, deliveries: 256, log: 296 });
   });
 
   it.each<[string, Partial<AlertQuery>, Driver, RegExp]>([
@@ -142,6 +142,13 @@ describe("a page of the log", () => {
       { state: "unmatched", severity: "info" },
       "log",
       /alerts_unmatched_by_severity \(severity=\? AND seq<\?\)/,
+    ],
+    ["dropped", { state: "dropped" }, "log", /alerts_dropped \(seq<\?\)/],
+    [
+      "dropped of a severity",
+      { state: "dropped", severity: "info" },
+      "log",
+      /alerts_dropped_by_severity \(severity=\? AND seq<\?\)/,
     ],
     ["unrouted of a severity", { state: "unrouted", severity: "info" }, "log", /alerts_unrouted \(seq<\?\)/],
     ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0</],

@@ -58,6 +58,24 @@ describe("the log", () => {
 });
 
 describe("an alert's page", () => {
+  test("shows what a route dropped on purpose as such, and the log finds it", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const reason = "severity is info; dropped on purpose by route noise";
+    const decisions = [{ route: "noise", result: "dropped", reason }] as const;
+    const { id } = await addAlert({ decisions: [...decisions], deliveries: [] });
+    await addAlert({ decisions: [], deliveries: [], facts: { title: "Nobody asked for this" } });
+    const browser = await logIn();
+    const page = await (await browser.get(`/alerts/${id}`)).text();
+    expect(page).toContain(reason);
+    for (const shown of [page, await (await browser.get("/?state=dropped")).text()]) {
+      expect(shown).toMatch(/<span class="chip off">.*dropped on purpose/);
+      expect(shown).not.toContain("no route wanted it");
+    }
+    const unmatched = await (await browser.get("/?state=unmatched")).text();
+    expect(unmatched).toContain("Nobody asked for this");
+    expect(unmatched).not.toContain("dropped on purpose");
+  });
+
   test("tells facts, decisions, attempts and the request", async () => {
     const fixture = await createWebFixture();
     const { failedId } = await fillScene(fixture);

@@ -14,6 +14,7 @@ export function addFilterOptions(command: Command, context: CliContext): Command
       new Option("--state <state>", "a state of at least one delivery, or of the alert itself").choices([
         ...deliveryStates,
         "unmatched",
+        "dropped",
         "unrouted",
       ]),
     )

@@ -1,14 +1,15 @@
 import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
 import type { AlertOnWire } from "../wire.ts";
 
-/** What became of an alert, in one line: `2 sent, 1 failed`, `no route wanted it`, `not routed yet`. */
+/** What became of an alert, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed yet`. */
 export function summarizeDeliveries(
-  alert: Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched"> & {
+  alert: Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched" | "dropped"> & {
     deliveries: { state: DeliveryState }[];
   },
 ): string {
   if (alert.routedAt === null) return alert.routingError === undefined ? "not routed yet" : "routing failed";
   if (alert.unmatched) return "no route wanted it";
+  if (alert.dropped && alert.deliveries.length === 0) return "dropped on purpose";
   if (alert.deliveries.length === 0) return "no deliveries";
   const counts = new Map<DeliveryState, number>();
   for (const { state } of alert.deliveries) counts.set(state, (counts.get(state) ?? 0) + 1);

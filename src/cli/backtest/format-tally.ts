@@ -31,6 +31,7 @@ export function formatTally(
     ),
     output.fields([
       ["wanted by no route", `before ${tally.unmatched.before}, after ${tally.unmatched.after}`],
+      ["dropped on purpose", `before ${tally.dropped.before}, after ${tally.dropped.after}`],
       ["muted", `before ${tally.muted.before}, after ${tally.muted.after}`],
     ]),
     formatExamples("Newly sent, for example", tally.newlySent, output),

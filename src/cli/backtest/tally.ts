@@ -29,6 +29,8 @@ export interface Tally {
   changed: number;
   /** Alerts that no destination got because no route wanted them. */
   unmatched: { before: number; after: number };
+  /** Alerts that a route dropped on purpose, and no other sent anywhere. */
+  dropped: { before: number; after: number };
   /** Alerts that were kept back at a destination by a mute. */
   muted: { before: number; after: number };
   destinations: DestinationTally[];
@@ -53,6 +55,7 @@ export function createTallyBook(routes: Route[]): TallyBook {
     alerts: 0,
     changed: 0,
     unmatched: { before: 0, after: 0 },
+    dropped: { before: 0, after: 0 },
     muted: { before: 0, after: 0 },
     destinations: [],
     newlySent: [],
@@ -73,13 +76,13 @@ export function createTallyBook(routes: Route[]): TallyBook {
       const before = namesOf(planned);
       const after = namesOf(deliveries);
       tally.alerts += 1;
-      if (planned.length === 0) tally.unmatched.before += 1;
-      if (deliveries.length === 0) tally.unmatched.after += 1;
+      if (planned.length === 0) tally[alert.dropped ? "dropped" : "unmatched"].before += 1;
+      if (deliveries.length === 0) tally[isDropped(decisions) ? "dropped" : "unmatched"].after += 1;
       if (planned.some(isMuted)) tally.muted.before += 1;
       if (deliveries.some(isMuted)) tally.muted.after += 1;
       const added = [...after].filter((name) => !before.has(name));
-      const dropped = [...before].filter((name) => !after.has(name));
-      if (added.length + dropped.length > 0) tally.changed += 1;
+      const removed = [...before].filter((name) => !after.has(name));
+      if (added.length + removed.length > 0) tally.changed += 1;
       for (const name of before) entry(name).before += 1;
       for (const name of after) entry(name).after += 1;
       const example = (destination: string): Example => ({
@@ -93,7 +96,7 @@ export function createTallyBook(routes: Route[]): TallyBook {
         entry(name).newlySent += 1;
         if (tally.newlySent.length < mostExamples) tally.newlySent.push(example(name));
       }
-      for (const name of dropped) {
+      for (const name of removed) {
         entry(name).noLongerSent += 1;
         if (tally.noLongerSent.length < mostExamples) tally.noLongerSent.push(example(name));
       }
@@ -103,6 +106,10 @@ export function createTallyBook(routes: Route[]): TallyBook {
       destinations: [...byName.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
     }),
   };
+}
+
+function isDropped(decisions: Decision[]): boolean {
+  return decisions.some(({ result }) => result === "dropped");
 }
 
 function isMuted({ state }: { state: string }): boolean {

@@ -52,5 +52,5 @@ function lineOf(alert: AlertSummary, output: Output): string {
     .padEnd(68);
   const color: Parameters<Output["style"]>[0] =
     status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
-  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || "no route wants it"}`;
+  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || (alert.dropped ? "dropped on purpose" : "no route wants it")}`;
 }

@@ -28,7 +28,7 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
           facts.fields.map(({ name, value }) => [name, value]),
         ),
     decisions.length === 0 ? "No route is configured." : formatDecisions(decisions, output),
-    deliveries.length === 0 ? output.style("yellow", "It would go nowhere: no route wants it.") : "",
+    deliveries.length === 0 ? formatNowhere(decisions, output) : "",
     ...deliveries.map((delivery) => formatDelivery(delivery, output)),
   ];
   const text = sections
@@ -36,6 +36,13 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
     .filter((section) => section !== "")
     .join("\n\n");
   return `${text}\n${item < items ? "\n" : ""}`;
+}
+
+function formatNowhere(decisions: Decision[], output: Output): string {
+  const dropping = decisions.find(({ result }) => result === "dropped");
+  return dropping === undefined
+    ? output.style("yellow", "It would go nowhere: no route wants it.")
+    : `It would go nowhere: dropped on purpose by route ${terminalText(dropping.route)}.`;
 }
 
 function formatDelivery(delivery: ExplainedDelivery, output: Output): string {

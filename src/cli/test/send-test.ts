@@ -84,6 +84,10 @@ function judge(settling: Settling, { to, timeout }: TestOptions): { ok: boolean;
     const why = alert.routingError === undefined ? "" : `: ${alert.routingError}`;
     return { ok: false, words: `After ${seconds} s it was not routed${why}.` };
   }
+  if (alert.deliveries.length === 0 && alert.dropped) {
+    const words = `A route drops an alert of severity ${alert.severity} on purpose: it went nowhere; see: tocsin explain ${alert.id}`;
+    return { ok: false, words };
+  }
   if (alert.deliveries.length === 0) {
     return { ok: false, words: `No route wants an alert of severity ${alert.severity}: it went nowhere.` };
   }

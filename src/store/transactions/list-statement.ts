@@ -73,7 +73,7 @@ function matchCondition(match: string | undefined, driver: Driver): Condition[] 
 function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): Condition[] {
   const parts: Condition[] = [];
   if (destination !== undefined) parts.push({ sql: "d.destination = ?", values: [destination] });
-  if (state !== undefined && state !== "unmatched" && state !== "unrouted")
+  if (state !== undefined && state !== "unmatched" && state !== "dropped" && state !== "unrouted")
     parts.push({ sql: "d.state = ?", values: [state] });
   if (parts.length === 0) return [];
   const sql = parts.map((part) => part.sql).join(" AND ");
@@ -102,6 +102,7 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
   const column = state === "unrouted" ? "+a.severity" : "a.severity";
   if (severity !== undefined) conditions.push({ sql: `${column} = ?`, values: [severity] });
   if (state === "unmatched") conditions.push({ sql: "a.unmatched = 1", values: [] });
+  if (state === "dropped") conditions.push({ sql: "a.dropped = 1", values: [] });
   if (state === "unrouted") conditions.push({ sql: "a.routed_at IS NULL", values: [] });
   return conditions;
 }

@@ -15,6 +15,7 @@ interface AlertRow {
   routed_at: number | null;
   routing_error: string | null;
   unmatched: 0 | 1;
+  dropped: 0 | 1;
   facts: string | null;
   decisions: string | null;
   request_seq: number | null;
@@ -104,6 +105,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       facts: row.facts === null ? undefined : (JSON.parse(row.facts) as AlertFacts),
       routingError: row.routing_error ?? undefined,
       unmatched: row.unmatched === 1,
+      dropped: row.dropped === 1,
       deliveries: deliveriesOf.all(row.seq).map(toDeliverySummary),
     };
   }

@@ -70,7 +70,7 @@ export function createRouting(context: TransactionContext) {
     "SELECT content_type, body FROM requests WHERE seq = ?",
   );
   const markRouted = db.prepare(
-    `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, facts = ?, decisions = ?,
+    `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, dropped = ?, facts = ?, decisions = ?,
        routing_error = NULL
      WHERE seq = ? AND routed_at IS NULL`,
   );
@@ -118,11 +118,14 @@ export function createRouting(context: TransactionContext) {
 
     recordRouting(records: RoutingRecord[]): void {
       for (const record of records) {
+        const isNowhere = record.deliveries.length === 0;
+        const isDropped = isNowhere && record.decisions.some(({ result }) => result === "dropped");
         const { changes } = markRouted.run(
           record.routedAt,
           record.facts.severity,
           record.facts.alertKey,
-          record.deliveries.length === 0 ? 1 : 0,
+          isNowhere && !isDropped ? 1 : 0,
+          isDropped ? 1 : 0,
           JSON.stringify(record.facts),
           JSON.stringify(record.decisions),
           record.alertSeq,

@@ -26,7 +26,7 @@ const listQuery = z.strictObject({
   state: alertFilters.shape.state.openapi({
     enum: [...stateFilters],
     description:
-      "A state that at least one delivery has, or `unmatched` (no route wanted it), or `unrouted` (not decided yet).",
+      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), or `unrouted` (not decided yet).",
   }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
   from: alertFilters.shape.from.openapi({

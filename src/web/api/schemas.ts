@@ -81,6 +81,9 @@ export const alertSchema = z
     routedAt: instant.nullable().openapi({ description: "null until it has been read and routed." }),
     routingError: z.string().optional(),
     unmatched: z.boolean().openapi({ description: "No route wanted it." }),
+    dropped: z
+      .boolean()
+      .openapi({ description: "A route dropped it on purpose, and no other sent it anywhere." }),
     title: z.string().nullable(),
     severity: z.enum(severities).nullable(),
     status: z.enum(statuses).nullable(),
@@ -93,7 +96,7 @@ export const decisionSchema = z
   .object({
     route: z.string(),
     destination: z.string().optional(),
-    result: z.enum(["deliver", "standby", "muted", "held", "skipped", "not_matched"]),
+    result: z.enum(["deliver", "standby", "muted", "held", "dropped", "skipped", "not_matched"]),
     reason: z.string(),
     muteId: z.string().optional(),
   })

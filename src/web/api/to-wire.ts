@@ -20,7 +20,7 @@ export type AlertOnWire = z.infer<typeof alertSchema>;
 
 /** An alert as lists and the event stream give it. */
 export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire {
-  const { id, version, origin, routingError, unmatched, facts } = alert;
+  const { id, version, origin, routingError, unmatched, dropped, facts } = alert;
   return {
     id,
     version,
@@ -30,6 +30,7 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
     routedAt: alert.routedAt === undefined ? null : toIso(alert.routedAt),
     routingError,
     unmatched,
+    dropped,
     title: facts?.title ?? null,
     severity: facts?.severity ?? null,
     status: facts?.status ?? null,

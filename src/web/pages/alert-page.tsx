@@ -179,6 +179,7 @@ const resultWords: Record<Decision["result"], string> = {
   standby: "stands by",
   muted: "muted",
   held: "held",
+  dropped: "dropped",
   skipped: "skipped",
   not_matched: "no match",
 };

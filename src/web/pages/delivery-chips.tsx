@@ -112,6 +112,14 @@ export function DeliveryChips({ alert }: { alert: AlertSummary }) {
       </span>
     );
   }
+  if (alert.deliveries.length === 0 && alert.dropped) {
+    return (
+      <span class="chip off">
+        <Mark tone="off" />
+        dropped on purpose
+      </span>
+    );
+  }
   if (alert.deliveries.length === 0) {
     return (
       <span class="chip bad">

@@ -83,6 +83,52 @@ export function describeRouting(open: OpenStore): void {
       expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
     });
 
+    it("shows an alert that a route dropped on purpose as dropped, and lists it as such", async () => {
+      const { store } = await openScene(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const [unrouted] = await store.listUnrouted(1, noon);
+      const id = incoming.ids[0] ?? "";
+      const dropping = { route: "noise", result: "dropped", reason: "severity is info" } as const;
+      await store.recordRouting([
+        {
+          alertSeq: unrouted?.alerts[0]?.seq ?? 0,
+          facts: factsOf(),
+          decisions: [dropping],
+          deliveries: [],
+          purpose: "alert",
+          routedAt: noon,
+        },
+      ]);
+      expect(await store.getAlert(id)).toMatchObject({
+        dropped: true,
+        unmatched: false,
+        decisions: [dropping],
+      });
+      const listed = async (state: "dropped" | "unmatched") =>
+        (await store.listAlerts({ limit: 10, state })).map((alert) => alert.id);
+      expect(await listed("dropped")).toEqual([id]);
+      expect(await listed("unmatched")).toEqual([]);
+    });
+
+    it("counts an alert as delivered when another route sends what one has dropped", async () => {
+      const { store } = await openScene(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const [unrouted] = await store.listUnrouted(1, noon);
+      await store.recordRouting([
+        {
+          alertSeq: unrouted?.alerts[0]?.seq ?? 0,
+          facts: factsOf(),
+          decisions: [{ route: "noise", result: "dropped", reason: "severity is info" }],
+          deliveries: [planned("chat")],
+          purpose: "alert",
+          routedAt: noon,
+        },
+      ]);
+      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({ dropped: false, unmatched: false });
+    });
+
     it("ends a muted delivery at once, and never hands it out", async () => {
       const { store, route, due } = await openScene(open);
       const mute = planned("chat", { state: "muted", reason: "muted until 14:00: maintenance" });
