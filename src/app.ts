@@ -169,6 +169,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       parseDuration,
       adminToken: secrets.adminToken,
       publicUrl,
+      trustedProxies: config.server.trustedProxies,
       behindFly: config.server.isBehindFly,
       clock,
       newId,

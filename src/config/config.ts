@@ -13,9 +13,11 @@ export interface ServerSettings {
   host: string;
   /** How the outside reaches it, without a trailing slash. Absent: nobody has said. */
   publicUrl?: string;
-  /** `host` is not this machine's own loopback, or `publicUrl` names a host of the network. */
+  /** `host` is not this machine's own loopback, `publicUrl` names a host of the network, or proxies are named. */
   isPublic: boolean;
-  /** It runs on Fly (`FLY_APP_NAME`), whose proxy tells the client's address in `Fly-Client-IP`. */
+  /** Addresses and CIDR ranges of proxies that are believed about the client's address. */
+  trustedProxies: string[];
+  /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
   isBehindFly: boolean;
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { isMailAddress } from "../core/mail-address.ts";
@@ -72,7 +73,11 @@ function readServer(env: Env, problems: ProblemList): ServerSettings {
   const publicUrl =
     readVariable(env, "PUBLIC_URL", readPublicUrl, problems) ??
     (flyApp === undefined ? undefined : `https://${flyApp}.fly.dev`);
-  const isPublic = !isLoopback(host) || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname));
+  const proxies = readTrustedProxies(env, problems);
+  const isPublic =
+    !isLoopback(host) ||
+    (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname)) ||
+    (proxies?.length ?? 0) > 0;
   if (publicUrl?.startsWith("http://") && !isLoopback(new URL(publicUrl).hostname)) {
     const why = "is not https: the webhook's secret and the page's session travel in the clear";
     problems.warn("PUBLIC_URL", why, "put a proxy with a certificate in front, and write https://");
@@ -85,6 +90,7 @@ function readServer(env: Env, problems: ProblemList): ServerSettings {
     port,
     host,
     isPublic,
+    trustedProxies: proxies ?? (isLoopback(host) ? ["127.0.0.0/8", "::1/128"] : []),
     isBehindFly: flyApp !== undefined,
     ...(publicUrl === undefined ? {} : { publicUrl }),
   };
@@ -108,6 +114,33 @@ function readPublicUrl(value: unknown): string | Refusal {
     "has a query or fragment",
     "write the base address alone, e.g. https://alerts.example.com",
   );
+}
+
+/** Undefined when nobody has said. */
+function readTrustedProxies(env: Env, problems: ProblemList): string[] | undefined {
+  const text = envText(env, "TRUSTED_PROXIES");
+  if (text === undefined) return undefined;
+  if (text.toLowerCase() === "none") return [];
+  const ranges: string[] = [];
+  for (const part of text.split(/[\s,]+/).filter((part) => part !== "")) {
+    const range = readProxyRange(part);
+    if (range instanceof Refusal) problems.addEnv("TRUSTED_PROXIES", range.message, range.instead);
+    else ranges.push(range);
+  }
+  return ranges;
+}
+
+function readProxyRange(text: string): string | Refusal {
+  const instead =
+    "write the proxies' addresses or ranges, e.g. TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8, or none";
+  const [address = "", length, ...rest] = text.split("/");
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  const isRange = length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= bits);
+  if (bits < 0 || address.includes("%") || rest.length > 0 || !isRange) {
+    return new Refusal(`${showValue(text)} is neither an address nor a range`, instead);
+  }
+  if (Number(length ?? bits) > 0) return `${address}/${length ?? bits}`;
+  return new Refusal(`${showValue(text)} is everybody, who could then make up any address`, instead);
 }
 
 function isLoopback(host: string): boolean {

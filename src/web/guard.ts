@@ -1,22 +1,22 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { AppError } from "../core/errors.ts";
-import { clientAddressOf } from "./client-address.ts";
+import type { ClientNetworkOf } from "./client-address.ts";
 import { readField, readForm } from "./form.ts";
 import { judgeOrigin } from "./form-origin.ts";
 import { isSameText } from "./keyed-hash.ts";
-import type { LoginLimit } from "./login-limit.ts";
 import { routeTable } from "./route-table.ts";
 import type { Sessions } from "./session.ts";
 import type { SessionCookie } from "./session-cookie.ts";
+import type { TokenCheck } from "./token-check.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { Identity, WebContext, WebEnv } from "./web-env.ts";
 
-export interface GuardDeps extends Pick<WebDeps, "adminToken" | "publicUrl" | "behindFly"> {
-  sessions: Sessions;
+export interface GuardDeps extends Pick<WebDeps, "publicUrl"> {
+  sessions: Pick<Sessions, "renew" | "formToken">;
   cookie: SessionCookie;
-  /** Of wrong bearer tokens; apart from that of the login form, so that a script with an old token locks nobody out of it. */
-  tokenLimit: LoginLimit;
+  tokenCheck: TokenCheck;
+  networkOf: ClientNetworkOf;
 }
 
 /** The name of the form field that holds the session's form token. */
@@ -25,7 +25,7 @@ export const formTokenField = "form_token";
 /**
  * Lets a request through to its route when the route table allows it, and leaves who asks for the handler.
  *
- * 401 without a token, 429 after many wrong ones from that address (a right one always passes: an address may be shared);
+ * 401 without a token or with a wrong one, 429 for a wrong one after many (`createTokenCheck`);
  * browsers without a session are sent to the login; 403 for a form of another site.
  */
 export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
@@ -83,24 +83,27 @@ function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, 
   if (renewed !== undefined) deps.cookie.write(c, renewed);
 }
 
-function requireToken(c: WebContext, { adminToken, behindFly, tokenLimit }: GuardDeps): void {
+function requireToken(c: WebContext, { tokenCheck, networkOf }: GuardDeps): void {
   const given = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
-  if (given !== undefined && isSameText(given, adminToken.reveal())) {
-    c.set("identity", { kind: "token" });
-    return;
-  }
   if (given === undefined) {
     throw new AppError("unauthorized", "This needs the admin token.", {
       hint: "Send the header Authorization: Bearer <ADMIN_TOKEN>.",
     });
   }
-  const address = clientAddressOf(c, behindFly);
-  const waitMs = tokenLimit.waitMs(address);
-  if (waitMs > 0) throw tooManyTries(waitMs);
-  tokenLimit.recordFailure(address);
-  throw new AppError("unauthorized", "This is not the admin token.", {
-    hint: "Compare it with ADMIN_TOKEN or the file secrets/admin-token in DATA_DIR.",
-  });
+  const verdict = tokenCheck.judge(given, () => networkOf(c));
+  switch (verdict.kind) {
+    case "right":
+      c.set("identity", { kind: "token" });
+      return;
+    case "limited":
+      throw tooManyTries(verdict.waitMs);
+    case "wrong":
+      throw new AppError("unauthorized", "This is not the admin token.", {
+        hint: "Compare it with ADMIN_TOKEN or the file secrets/admin-token in DATA_DIR.",
+      });
+    default:
+      verdict satisfies never;
+  }
 }
 
 /** The field, since a browser may send a form without saying where it comes from. */
@@ -119,10 +122,14 @@ function foreignForm(): AppError {
 }
 
 export function tooManyTries(waitMs: number): AppError {
-  return new AppError("rate_limited", "Too many wrong tokens came from this address.", {
-    hint: `Try again in ${Math.ceil(waitMs / 1000)} seconds.`,
-    retryAfterMs: waitMs,
-  });
+  return new AppError(
+    "rate_limited",
+    "This is not the admin token, and too many wrong ones came before it.",
+    {
+      hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
+      retryAfterMs: waitMs,
+    },
+  );
 }
 
 /** Where the browser wanted to go; after a form, the page that the form was on. */

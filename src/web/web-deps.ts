@@ -5,9 +5,10 @@ import type { Operations } from "../core/operations.ts";
 import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { LogStore, Store } from "../core/store.ts";
+import type { ProxyTrust } from "./client-address.ts";
 
 /** All that pages and API are made from. */
-export interface WebDeps {
+export interface WebDeps extends ProxyTrust {
   store: LogStore & Pick<Store, "onChange">;
   operations: Operations;
   adminToken: Secret;
@@ -15,8 +16,6 @@ export interface WebDeps {
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
-  /** Whether proxies in front may be believed about the client's address (`Fly-Client-IP`). Default false. */
-  behindFly: boolean;
   /** Reads a map of field → value, list of values, or conditions. Throws AppError `invalid_request`. */
   parseMatch(value: unknown): Matcher[];
   /** Reads one matcher of a command line, e.g. `severity=info`. Throws AppError `usage`. */

@@ -5,9 +5,9 @@ import { createApi } from "./api/api.ts";
 import { createDocument } from "./api/document.ts";
 import { createEventStreams } from "./api/event-stream.ts";
 import { loadAssets } from "./assets.ts";
+import { createClientNetwork } from "./client-address.ts";
 import { answerError, toAppError } from "./error-answer.ts";
 import { createGuard } from "./guard.ts";
-import { createLoginLimit } from "./login-limit.ts";
 import { createLoginCodes } from "./login-link.ts";
 import { answerErrorPage } from "./pages/error-page.tsx";
 import type { PageDeps } from "./pages/frame.ts";
@@ -16,6 +16,7 @@ import { addProbeRoutes } from "./probe-routes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { createSessions } from "./session.ts";
 import { createSessionCookie } from "./session-cookie.ts";
+import { createTokenCheck } from "./token-check.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
 
@@ -37,15 +38,16 @@ export function createWeb(deps: WebDeps): Web {
   const assets = loadAssets();
   const sessions = createSessions({ adminToken, now: clock.now });
   const cookie = createSessionCookie(sessions, isHttps);
-  const limit = createLoginLimit(clock.now);
+  const tokenCheck = createTokenCheck({ adminToken, now: clock.now });
+  const networkOf = createClientNetwork(deps);
   const codes = createLoginCodes({ adminToken, now: clock.now });
   const streams = createEventStreams({ store: deps.store, publicUrl, clock });
-  const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, limit, codes };
+  const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, tokenCheck, networkOf, codes };
 
   const app = new OpenAPIHono<WebEnv>();
   app.use(securityHeaders(isHttps));
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
-  app.use(createGuard({ ...deps, sessions, cookie, tokenLimit: createLoginLimit(clock.now) }));
+  app.use(createGuard({ publicUrl, sessions, cookie, tokenCheck, networkOf }));
 
   const api = createApi({ ...deps, sessions, streams });
   const document = createDocument(api, publicUrl);

@@ -5,7 +5,13 @@ const strong = "k3Jd-92mXq_0aLzPw7TtYbRs";
 
 test("an empty environment gives the documented defaults", () => {
   const config = load(undefined);
-  expect(config.server).toEqual({ port: 8080, host: "127.0.0.1", isPublic: false, isBehindFly: false });
+  expect(config.server).toEqual({
+    port: 8080,
+    host: "127.0.0.1",
+    isPublic: false,
+    trustedProxies: ["127.0.0.0/8", "::1/128"],
+    isBehindFly: false,
+  });
   expect(config).toMatchObject({ dataDir: "/srv/tocsin/data", logLevel: "info" });
   expect(config.intake).toEqual({ maxBodyBytes: 1_048_576, idempotencyPaths: [] });
   expect(config.configFile).toBeUndefined();
@@ -277,4 +283,54 @@ test("does not miss in the environment what the file names", () => {
   const yaml =
     "destinations:\n  ops: { type: telegram, chatId: -1001 }\n  mail: { type: email, to: [a@example.com] }\n";
   expect(load(yaml, { ...botEnv, ...mailEnv }).warnings).toEqual([]);
+});
+
+describe("TRUSTED_PROXIES", () => {
+  const trusted = (env: Record<string, string>) => load(undefined, env).server.trustedProxies;
+
+  test("is this machine by default where only this machine can connect, and nobody elsewhere", () => {
+    for (const HOST of ["127.0.0.1", "::1", "localhost"])
+      expect(trusted({ HOST })).toEqual(["127.0.0.0/8", "::1/128"]);
+    expect(trusted({ HOST: "0.0.0.0", ADMIN_TOKEN: strong })).toEqual([]);
+  });
+
+  test("takes addresses and ranges in place of the default, or none", () => {
+    expect(trusted({ TRUSTED_PROXIES: "10.0.0.3, 10.1.0.0/16 2001:db8::/32,fd00::1," })).toEqual([
+      "10.0.0.3/32",
+      "10.1.0.0/16",
+      "2001:db8::/32",
+      "fd00::1/128",
+    ]);
+    expect(trusted({ TRUSTED_PROXIES: "none" })).toEqual([]);
+  });
+
+  test.each([
+    "10.0.0.0/33",
+    "fd00::/129",
+    "10.0.0",
+    "proxy.lan",
+    "10.0.0.0/8/8",
+    "10.0.0.0/-1",
+    "10.0.0.0/",
+    "fe80::1%eth0",
+  ])("refuses %s, and says what to write", (text) => {
+    expect(problemsOf(undefined, { TRUSTED_PROXIES: `10.0.0.3,${text}` })).toMatchObject([
+      {
+        message: expect.stringContaining("is neither an address nor a range"),
+        instead: expect.stringContaining("TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8"),
+      },
+    ]);
+  });
+
+  test.each(["0.0.0.0/0", "::/0"])("refuses %s, by which anybody could make up addresses", (text) => {
+    expect(problemsOf(undefined, { TRUSTED_PROXIES: text })).toMatchObject([
+      { message: expect.stringContaining("is everybody") },
+    ]);
+  });
+
+  test("says that others can reach the server, so that a token that can be guessed is refused", () => {
+    expect(load(undefined, { ADMIN_TOKEN: "short-one" }).adminToken?.reveal()).toBe("short-one");
+    const problems = problemsOf(undefined, { ADMIN_TOKEN: "short-one", TRUSTED_PROXIES: "127.0.0.1" });
+    expect(problems).toMatchObject([{ message: expect.stringContaining("others can reach this server") }]);
+  });
 });

@@ -94,6 +94,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     adminToken: new Secret(adminToken),
     publicUrl: "http://tocsin.test",
     hookUrl: () => new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
+    trustedProxies: [],
     behindFly: false,
     parseMatch,
     parseMatchText,

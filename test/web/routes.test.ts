@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { toAppError } from "../../src/web/error-answer.ts";
 import { createGuard } from "../../src/web/guard.ts";
-import { createLoginLimit } from "../../src/web/login-limit.ts";
 import { routeTable } from "../../src/web/route-table.ts";
 import { createSessions } from "../../src/web/session.ts";
 import { createSessionCookie } from "../../src/web/session-cookie.ts";
+import { createTokenCheck } from "../../src/web/token-check.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
@@ -26,12 +26,11 @@ test("a route that is missing from the table is refused, whoever asks", async ()
   const app = new Hono<WebEnv>();
   app.use(
     createGuard({
-      adminToken,
       publicUrl: "http://tocsin.test",
-      behindFly: false,
       sessions,
       cookie: createSessionCookie(sessions, false),
-      tokenLimit: createLoginLimit(Date.now),
+      tokenCheck: createTokenCheck({ adminToken, now: Date.now }),
+      networkOf: () => "unknown",
     }),
   );
   app.get("/forgotten", (c) => c.text("secret"));

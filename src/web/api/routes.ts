@@ -12,7 +12,10 @@ import {
 
 const json = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
 const failure = (description: string) => ({ description, content: json(errorSchema) });
-const refused = { 401: failure("No admin token, or a wrong one.") };
+const refused = {
+  401: failure("No admin token, or a wrong one."),
+  429: failure("A wrong admin token after many others. The right one is taken at any time."),
+};
 const idParameter = z.object({ id: z.string().openapi({ description: "An id of the log." }) });
 
 /** The filters are read by `alertFilters`; this says what they mean. */

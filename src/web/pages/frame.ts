@@ -1,9 +1,10 @@
 import type { Assets } from "../assets.ts";
-import type { LoginLimit } from "../login-limit.ts";
+import type { ClientNetworkOf } from "../client-address.ts";
 import type { LoginCodes } from "../login-link.ts";
 import type { Sessions } from "../session.ts";
 import type { SessionCookie } from "../session-cookie.ts";
 import type { WebDeps } from "../web-deps.ts";
+import type { TokenCheck } from "../token-check.ts";
 import { sessionOf, type WebContext } from "../web-env.ts";
 
 /** What every page's routes are made from. */
@@ -11,7 +12,8 @@ export interface PageDeps extends WebDeps {
   assets: Assets;
   sessions: Sessions;
   cookie: SessionCookie;
-  limit: LoginLimit;
+  tokenCheck: TokenCheck;
+  networkOf: ClientNetworkOf;
   codes: LoginCodes;
 }
 

@@ -1,10 +1,8 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import { clientAddressOf } from "../client-address.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
 import { tooManyTries } from "../guard.ts";
-import { isSameText } from "../keyed-hash.ts";
 import { safeNext } from "../safe-next.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { PageDeps } from "./frame.ts";
@@ -15,7 +13,7 @@ import { HtmlDocument, Notice } from "./layout.tsx";
  * the link changes nothing and uses nothing up. `POST /login` logs in, `POST /logout` out.
  */
 export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
-  const { sessions, cookie, limit, codes } = deps;
+  const { sessions, cookie, tokenCheck, networkOf, codes } = deps;
 
   function enter(c: WebContext, next: string) {
     cookie.write(c, sessions.start());
@@ -34,22 +32,25 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const form = await readForm(c);
     const next = safeNext(readField(form, "next"));
     const code = readField(form, "code");
-    const address = clientAddressOf(c, deps.behindFly);
-    // A code cannot be guessed, so it is always open: whoever shares an address with a guesser gets in with it.
     if (code !== "") {
       if (codes.use(code)) return enter(c, next);
       return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
     }
-    const waitMs = limit.waitMs(address);
-    if (waitMs > 0) {
-      const refusal = tooManyTries(waitMs);
-      setRetryAfter(c, refusal);
-      return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
+    const verdict = tokenCheck.judge(readField(form, "token"), () => networkOf(c));
+    switch (verdict.kind) {
+      case "right":
+        return enter(c, next);
+      case "limited": {
+        const refusal = tooManyTries(verdict.waitMs);
+        setRetryAfter(c, refusal);
+        return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
+      }
+      case "wrong":
+        deps.log.warn("login.refused", { address: networkOf(c) });
+        return c.html(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
+      default:
+        return verdict satisfies never;
     }
-    if (isSameText(readField(form, "token"), deps.adminToken.reveal())) return enter(c, next);
-    limit.recordFailure(address);
-    deps.log.warn("login.refused", { address });
-    return c.html(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
   });
 
   app.post("/logout", (c) => {
