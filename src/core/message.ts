@@ -75,4 +75,6 @@ export interface WebhookData {
     url?: string;
   }[];
   repeat: boolean;
+  /** Good news only (all of it is resolved): nothing that should ring. */
+  silent: boolean;
 }

@@ -226,11 +226,13 @@ export interface Thread {
   destination: string;
   recipient: string;
   alertKey: string;
-  /** The first message of the current occurrence, and the alert that it shows now. */
-  rootRef: string;
+  /** The first message of the current occurrence, and the alert that it shows now. No ref where the vendor gives none. */
+  rootRef?: string;
   rootAlertSeq: number;
   /** The last message that pinged. */
-  lastRef: string;
+  lastRef?: string;
+  /** The newest alert among those that were sent. */
+  lastAlertSeq: number;
   firstAt: number;
   /** When the last message that pinged was sent. */
   lastNewAt: number;
@@ -238,9 +240,12 @@ export interface Thread {
   count: number;
   severity: Severity;
   status: AlertStatus;
+  /** When an alert said that it is over, while that has not been sent here: it waits, or went out in a digest. */
+  overAt?: number;
 }
 
-export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey">;
+/** Saving one clears `overAt`. */
+export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey" | "overAt">;
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
 

@@ -14,8 +14,12 @@ export interface Telling {
   late?: { byMs: number; why: string };
   /** Set for a `fallback`: the destination that could not take it. */
   insteadOf?: string;
-  /** Set when an earlier message of the same alert key is edited or answered. */
+  /** Set when an earlier message of the same alert key is edited, answered or followed. */
   history?: { count: number; firstAt: number; lastAt: number };
+  /** The message answers the first one, which says what it is about. Default false. */
+  isAnswer?: boolean;
+  /** For a resolution that comes late: since when the same alert fires again, as its reader knows. */
+  firesAgainAt?: number;
   /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
   resolvedBy?: Alert;
 }
@@ -25,6 +29,8 @@ export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours";
 export interface DigestTelling {
   now: number;
   reason: DigestReason;
+  /** For `quiet_hours`: when they are, `HH:MM`; absent when the destination has none any more. */
+  quietHours?: { from: string; to: string };
   possibleRepeat: boolean;
   late?: { byMs: number; why: string };
 }

@@ -24,7 +24,7 @@ import type { FloodWatch } from "./flood-watch.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
 import type { Pacer } from "./pacing.ts";
 import { parkAfter } from "./park-after.ts";
-import { isStale } from "./plan-claim.ts";
+import { isGoodNews, isStale } from "./plan-claim.ts";
 import { decideNext } from "./policy.ts";
 import type { UndeliveredWatch } from "./undelivered.ts";
 
@@ -92,7 +92,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
   const { store, destination, pacer, health, fallbacks, settings, clock, log } = deps;
   const [newest] = claim.deliveries;
   const progress: DeliveryProgress = { ...newest.progress, refs: [...newest.progress.refs] };
-  const silent = claim.deliveries.every((delivery) => isStale(delivery, clock.now()));
+  const silent = claim.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery));
   let { leaseUntil } = claim;
   let calls = 0;
   let isUnrecorded = false;

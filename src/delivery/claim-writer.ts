@@ -13,11 +13,14 @@ import { explainLateness } from "./lateness.ts";
 /** Writes the messages of a claim: what they say besides the alert comes from how its deliveries have fared. */
 export interface ClaimWriter {
   /** The alert itself. What it says of time is kept in `progress`, so that the rest of a long message is cut in the same places. */
-  alert(claim: Claim, progress: DeliveryProgress, history: Telling["history"]): Message[];
+  alert(claim: Claim, progress: DeliveryProgress, context: MessageContext): Message[];
   digest(claim: Claim, progress: DeliveryProgress): Message[];
-  /** The first message of a thread, which goes on telling its own alert, and that it is over. */
+  /** The first message of a thread, which goes on showing its own alert, and that it is over. */
   resolved(claim: Claim, root: Alert, thread: Thread): Message[];
 }
+
+/** What a message has to say of those before it. */
+export type MessageContext = Pick<Telling, "history" | "isAnswer" | "firesAgainAt">;
 
 export interface ClaimWriterDeps {
   composer: Composer;
@@ -36,14 +39,14 @@ export function createClaimWriter({ composer, destination, health, clock }: Clai
   }
 
   return {
-    alert(claim, progress, history) {
+    alert(claim, progress, context) {
       const [newest] = claim.deliveries;
       const telling: Telling = {
         ...settleTime(progress, newest),
         purpose: newest.purpose,
         possibleRepeat: mayBeRepeat(claim),
         insteadOf: newest.insteadOf,
-        history,
+        ...context,
       };
       return composer.alert(newest, alertOf(newest), telling, destination);
     },
@@ -53,6 +56,7 @@ export function createClaimWriter({ composer, destination, health, clock }: Clai
       const telling = {
         ...settleTime(progress, oldest),
         reason: claim.digest?.reason ?? "burst",
+        quietHours: destination.quietHours,
         possibleRepeat: mayBeRepeat(claim),
       };
       return composer.digest(claim.deliveries, telling, formOf(claim), destination);
@@ -66,7 +70,7 @@ export function createClaimWriter({ composer, destination, health, clock }: Clai
         purpose: newest.purpose,
         possibleRepeat: false,
         resolvedBy: alertOf(newest),
-        history: count > 1 ? { count, firstAt, lastAt } : undefined,
+        history: { count, firstAt, lastAt },
       };
       return composer.alert(newest, root, telling, destination);
     },

@@ -6,6 +6,7 @@ import type { Message, MessageForm, WebhookData } from "../core/message.ts";
 import type { Destination } from "../core/rules.ts";
 import type { DigestTelling, Rendering, Telling } from "../core/telling.ts";
 import type { ToldDelivery } from "./claim-session.ts";
+import { isGoodNews } from "./plan-claim.ts";
 
 /** Makes the messages of a claim. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
@@ -41,6 +42,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
       deliveryId: deliveries[0]?.digestId ?? deliveries[0]?.id ?? "",
       at: now,
       repeat: deliveries.some((delivery) => delivery.ambiguous > 0),
+      silent: deliveries.every(isGoodNews),
       alerts: deliveries.map((delivery) => ({
         id: delivery.alertId,
         receivedAt: delivery.receivedAt,

@@ -56,6 +56,11 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
   return delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs;
 }
 
+/** Says that something is over: it is sent without a sound. What a person asked for sounds as any other, so it can be tried. */
+export function isGoodNews(delivery: Pick<DueDelivery, "purpose" | "status">): boolean {
+  return delivery.status === "resolved" && !isByHand(delivery);
+}
+
 /** Some of it, or perhaps all, has reached a reader. */
 function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;

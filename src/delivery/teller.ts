@@ -2,9 +2,8 @@ import type { Outcome } from "../core/delivery.ts";
 import type { Message } from "../core/message.ts";
 import type { Channel } from "../core/ports.ts";
 import type { ClaimedDelivery, DeliveryProgress, Store, Thread } from "../core/store.ts";
-import type { Telling } from "../core/telling.ts";
 import { type Claim, type ClaimSession, openClaimSession, type SessionDeps } from "./claim-session.ts";
-import { createClaimWriter } from "./claim-writer.ts";
+import { createClaimWriter, type MessageContext } from "./claim-writer.ts";
 import type { Composer } from "./compose.ts";
 import type { PayloadReader } from "./payloads.ts";
 import { planUpdate, type UpdateStep } from "./plan-update.ts";
@@ -37,6 +36,7 @@ export function createTeller(deps: TellerDeps): Teller {
     const steps = planUpdate({
       policy: isUpdatable(newest) ? newest.updates : "new",
       canEdit: channel.edit !== undefined,
+      alertSeq: newest.alertSeq,
       status: newest.status,
       severity: newest.severity,
       thread,
@@ -50,11 +50,12 @@ export function createTeller(deps: TellerDeps): Teller {
       if (course === "settled") return;
     }
     // The one step was an edit that cannot be done, so the alert answers the message that it could not change.
-    await send(session, thread ? { action: "reply", ref: thread.rootRef } : { action: "send" }, thread);
+    const ref = thread?.rootRef;
+    await send(session, ref === undefined ? { action: "send" } : { action: "reply", ref }, thread);
   }
 
   function findThread(newest: ClaimedDelivery): Promise<Thread | undefined> {
-    if (channel.edit === undefined || !isUpdatable(newest)) return Promise.resolve(undefined);
+    if (!isUpdatable(newest)) return Promise.resolve(undefined);
     return store.findThread(newest.destination, newest.recipient, newest.alertKey);
   }
 
@@ -97,7 +98,7 @@ export function createTeller(deps: TellerDeps): Teller {
   ): Promise<Message[] | undefined> {
     const { claim } = session;
     if (step.shows === "self")
-      return write(session, () => writer.alert(claim, { refs: [] }, historyOf(step, thread, claim)));
+      return write(session, () => writer.alert(claim, { refs: [] }, contextOf(step, thread, claim)));
     const root = await store.findAlertFacts(thread.rootAlertSeq);
     return (
       root && write(session, () => writer.resolved(claim, { ...root, seq: thread.rootAlertSeq }, thread))
@@ -110,13 +111,13 @@ export function createTeller(deps: TellerDeps): Teller {
     const messages = write(session, () =>
       claim.digest
         ? writer.digest(claim, progress)
-        : writer.alert(claim, progress, historyOf(step, thread, claim)),
+        : writer.alert(claim, progress, contextOf(step, thread, claim)),
     );
     if (messages === undefined) {
       await session.record({ action: "send", part: 1, parts: 1 }, unwritable, { settles: true });
       return "settled";
     }
-    const replyTo = step.action === "send" ? undefined : step.ref;
+    const replyTo = step.action === "reply" ? step.ref : undefined;
     const action = replyTo === undefined ? "send" : "reply";
     while (progress.refs.length < messages.length) {
       const part = progress.refs.length + 1;
@@ -191,14 +192,25 @@ function isUpdatable(delivery: ClaimedDelivery): boolean {
   return delivery.purpose === "alert" || delivery.purpose === "fallback";
 }
 
-function historyOf(step: UpdateStep, thread: Thread | undefined, claim: Claim): Telling["history"] {
-  const told = claim.deliveries.length;
-  const lastAt = claim.deliveries[0].receivedAt;
-  if (step.action === "send" || !thread) {
-    const firstAt = Math.min(...claim.deliveries.map((delivery) => delivery.receivedAt));
-    return told > 1 ? { count: told, firstAt, lastAt } : undefined;
+/** What the message has to say of those before it. */
+function contextOf(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): MessageContext {
+  const count = deliveries.length;
+  const lastAt = deliveries[0].receivedAt;
+  const isNew = step.action === "send" && step.place === undefined;
+  if (thread && step.action === "send" && step.place === "apart")
+    return isOpen(thread) ? { firesAgainAt: thread.firstAt } : {};
+  if (isNew || !thread) {
+    const firstAt = Math.min(...deliveries.map((delivery) => delivery.receivedAt));
+    return count > 1 ? { history: { count, firstAt, lastAt } } : {};
   }
-  return { count: thread.count + told, firstAt: thread.firstAt, lastAt };
+  return {
+    history: { count: thread.count + count, firstAt: thread.firstAt, lastAt },
+    isAnswer: step.action !== "send",
+  };
+}
+
+function isOpen({ status, overAt }: Thread): boolean {
+  return status !== "resolved" && overAt === undefined;
 }
 
 /** Parts of a message that must be made anew count as not sent: its cuts move, or all of it is marked as a repeat. */

@@ -63,9 +63,16 @@ export function leadingWord(title: string): string | undefined {
   return (match?.[1] ?? match?.[2] ?? match?.[3])?.trim().toLowerCase();
 }
 
-/** The status that a leading word tells, if it does. */
+/** In front of a title these name a move or an event of the market ("Up: ETH above 4,000") as often as a recovery. */
+const doubtfulWords = new Set(["up", "close", "closed", "clear", "normal", "ended", "online", "fixed"]);
+
+/**
+ * The status that a leading word tells, if it does. What counts as resolved rings no phone, so a word that may mean
+ * something else tells none.
+ */
 export function statusOfLeadingWord(word: string): AlertStatus | undefined {
-  return word === "alert" ? undefined : statusOfWord.get(word.replace(/[^a-z]+/g, ""));
+  const letters = word.replace(/[^a-z]+/g, "");
+  return word === "alert" || doubtfulWords.has(letters) ? undefined : statusOfWord.get(letters);
 }
 
 /** A title without its leading status words, so that firing and resolved share it. */

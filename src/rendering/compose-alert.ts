@@ -3,8 +3,9 @@ import type { Block, Document, Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
 import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
 import { cleanLine, cleanText } from "./clean.ts";
+import { composeResolution, isBriefResolution, resolvedAfterMs } from "./compose-resolution.ts";
 import { isTest, writeHeadline } from "./headline.ts";
-import { code, link, text, time } from "./inlines.ts";
+import { bold, code, link, text, time } from "./inlines.ts";
 import { pageOfAlert } from "./page-links.ts";
 import { formatDuration } from "./time.ts";
 import { writeValueLine } from "./value-line.ts";
@@ -19,67 +20,68 @@ const cutTextUnits = 19_900;
  * Shows only what the body offers; what it lacks leaves no trace.
  */
 export function composeAlert(alert: Alert, telling: Telling, publicUrl: string | undefined): Document {
-  const status: AlertStatus = telling.resolvedBy === undefined ? alert.facts.status : "resolved";
+  const { status } = alert.facts;
+  const ending = paragraph(writeEnding(alert, publicUrl));
+  if (isBriefResolution(alert, telling)) {
+    const notes = [...writeLateness(telling), ...writeSmallPrint(alert, telling, publicUrl)];
+    return withoutEmpty(composeResolution(alert, telling, { notes, ending }));
+  }
   const headline = writeHeadline(alert, telling, status);
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
-    ...(telling.resolvedBy === undefined
-      ? [paragraph(writeValueLine(alert.facts))]
-      : writeResolution(alert, telling.resolvedBy, telling)),
-    ...writeTimeliness(alert, telling, status),
+    ...writeResolution(alert, telling),
+    paragraph(writeValueLine(alert.facts)),
+    ...writeLateness(telling),
+    ...writeHistory(alert, telling, status),
     { kind: "fields", rows: writeAlertRows(alert, telling.now) },
     ...writeWords(alert, telling.resolvedBy),
     { kind: "fields", rows: writeMoreFields(alert.facts) },
     ...writeSmallPrint(alert, telling, publicUrl),
-    paragraph(writeEnding(alert, publicUrl)),
+    ending,
   ];
-  return {
+  return withoutEmpty({
     subject: headline.subject,
     mailSubject: headline.mailSubject,
     severity: alert.facts.severity,
     status,
-    blocks: blocks.filter((block) => !isEmpty(block)),
-  };
+    blocks,
+  });
 }
 
-/** After repeats that changed the message, `alert` is the last of them; since when it lasts, the history knows. */
-function writeResolution(alert: Alert, resolvedBy: Alert, { now, history }: Telling): Block[] {
-  const shownAt = alert.facts.occurredAt ?? alert.receivedAt;
-  const startedAt = Math.min(shownAt, history?.firstAt ?? shownAt);
-  const endedAt = resolvedBy.facts.occurredAt ?? resolvedBy.receivedAt;
-  const lasted = endedAt > startedAt ? `, after ${formatDuration(endedAt - startedAt)}` : "";
+function withoutEmpty(document: Document): Document {
+  return { ...document, blocks: document.blocks.filter((block) => !isEmpty(block)) };
+}
+
+/** The first message of an alert that is over stays the record of what fired; this is added to it. */
+function writeResolution(alert: Alert, { resolvedBy, history, now }: Telling): Block[] {
+  if (resolvedBy === undefined) return [];
+  const firstAt = history?.firstAt ?? alert.receivedAt;
+  const lastedMs = resolvedAfterMs(resolvedBy, firstAt);
+  const lasted = lastedMs > 0 ? `, after ${formatDuration(lastedMs)}` : "";
+  const times = history !== undefined && history.count > 1 ? `; it fired ${history.count} times` : "";
   const valueNow = writeValueLine(resolvedBy.facts);
-  const { value, unit } = alert.facts;
-  const valueThen = value === undefined ? [] : writeValueLine({ value, unit });
   return [
-    paragraph([text("Resolved at "), time(endedAt, now), text(lasted)]),
+    paragraph([bold("✅ Over"), text(" since "), time(firstAt + lastedMs, now), text(`${lasted}${times}`)]),
     paragraph(valueNow.length === 0 ? [] : [text("Now: "), ...valueNow]),
-    paragraph(
-      valueThen.length === 0
-        ? []
-        : [text(history === undefined ? "When it fired: " : "When it last fired: "), ...valueThen],
-    ),
   ];
 }
 
 /** What changes how the numbers are to be taken stands right below them. */
-function writeTimeliness(alert: Alert, telling: Telling, status: AlertStatus): Block[] {
-  const { late, history } = telling;
-  const blocks: Block[] = [];
-  if (late !== undefined) {
-    const why = cleanLine(late.why);
-    blocks.push(note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)]));
-  }
-  if (history === undefined || telling.resolvedBy !== undefined) return blocks;
+function writeLateness({ late }: Telling): Block[] {
+  if (late === undefined) return [];
+  const why = cleanLine(late.why);
+  return [note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)])];
+}
+
+function writeHistory(alert: Alert, { history, resolvedBy, now }: Telling, status: AlertStatus): Block[] {
+  if (history === undefined || resolvedBy !== undefined) return [];
   if (status === "resolved") {
-    const endedAt = alert.facts.occurredAt ?? alert.receivedAt;
-    const lastedMs = endedAt - history.firstAt;
-    const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First told at ";
-    blocks.push(note([text(lasted), time(history.firstAt, telling.now)]));
-  } else if (history.count > 1) {
-    blocks.push(note([text(`${ordinal(history.count)} time since `), time(history.firstAt, telling.now)]));
+    const lastedMs = resolvedAfterMs(alert, history.firstAt);
+    const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First at ";
+    return [note([text(lasted), time(history.firstAt, now)])];
   }
-  return blocks;
+  if (history.count < 2) return [];
+  return [note([text(`${ordinal(history.count)} time since `), time(history.firstAt, now)])];
 }
 
 /** What the sender wrote, and what it wrote at the end where that is something else. */

@@ -2,6 +2,7 @@ import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestReason, DigestTelling } from "../core/telling.ts";
 import { cleanLine, isolate } from "./clean.ts";
+import { resolvedAfterMs } from "./compose-resolution.ts";
 import { type DigestItem, gatherDigestItems, isResolved, severityRank } from "./digest-items.ts";
 import { clipWithEllipsis } from "./graphemes.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
@@ -26,13 +27,13 @@ export function composeDigest(
   const shown = items.slice(0, maxItems);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
-  const counts = writeCounts(alerts);
   const repeat = telling.possibleRepeat ? " (possible repeat)" : "";
+  const head = writeHead(alerts, items, telling);
   const blocks: Block[] = [
     {
       kind: "heading",
       inlines: [
-        bold(`${stateSymbol(severity, status)} ${countOf(alerts.length, "alert")}: ${counts}${repeat}`),
+        bold(`${telling.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`),
       ],
     },
     { kind: "note", inlines: writeReason(alerts, telling) },
@@ -41,11 +42,21 @@ export function composeDigest(
     ...writeSmallPrint(items, telling),
     ...writeEnding(publicUrl),
   ];
-  return { subject: `${countOf(alerts.length, "alert")}: ${counts}${repeat}`, severity, status, blocks };
+  return { subject: `${head}${repeat}`, severity, status, blocks };
+}
+
+/** After quiet hours the first question is what is still open; otherwise it is how much and how bad. */
+function writeHead(alerts: Alert[], items: DigestItem[], { reason, quietHours }: DigestTelling): string {
+  const total = countOf(alerts.length, "alert");
+  if (reason !== "quiet_hours") return `${total}: ${writeCounts(alerts)}`;
+  const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
+  const open = items.map(({ told }) => told).filter((told) => !isResolved(told));
+  if (open.length === 0) return `While quiet${hours}: ${total}, none still firing`;
+  return `While quiet${hours}: ${total}, ${count(open.length)} still firing (${writeCounts(open)})`;
 }
 
 function writeItem(item: DigestItem, now: number, publicUrl: string | undefined): Inline[] {
-  const { told, count } = item;
+  const { told, count, firedAt } = item;
   const { severity, status, value, unit } = told.facts;
   const page = pageOfAlert(publicUrl, told.id);
   const title = isolate(shortTitle(told.facts, maxTitleUnits));
@@ -53,10 +64,12 @@ function writeItem(item: DigestItem, now: number, publicUrl: string | undefined)
     cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`),
     maxValueUnits,
   );
+  const lasted =
+    firedAt === undefined ? "" : ` · over after ${formatDuration(resolvedAfterMs(told, firedAt))}`;
   return [
     text(`${stateSymbol(severity, status)} `),
     page === undefined ? text(title) : link(title, page),
-    text(`${count > 1 ? ` ×${count}` : ""}${number === "" ? "" : ` · ${isolate(number)}`} · `),
+    text(`${count > 1 ? ` ×${count}` : ""}${lasted}${number === "" ? "" : ` · ${isolate(number)}`} · `),
     time(told.facts.occurredAt ?? told.receivedAt, now),
   ];
 }

@@ -6,6 +6,8 @@ export interface DigestItem {
   told: Alert;
   /** How many alerts the line stands for. */
   count: number;
+  /** Set when it is over: when the first of them fired, epoch milliseconds. */
+  firedAt?: number;
 }
 
 /** One item for each alert key: what still fires first, the worst first, and of equals the newest first. */
@@ -19,7 +21,7 @@ export function gatherDigestItems(alerts: Alert[]): DigestItem[] {
   return [...byKey.values()]
     .flatMap((same): DigestItem[] => {
       const told = pickTold(same);
-      return told === undefined ? [] : [{ told, count: same.length }];
+      return told === undefined ? [] : [{ told, count: same.length, firedAt: firedBefore(told, same) }];
     })
     .sort((one, other) => rankOf(one.told) - rankOf(other.told) || newestFirst(one.told, other.told));
 }
@@ -40,6 +42,16 @@ function pickTold(same: Alert[]): Alert | undefined {
   if (newest === undefined || isResolved(newest)) return newest;
   const worst = Math.min(...same.filter((alert) => !isResolved(alert)).map(rankOf));
   return same.find((alert) => !isResolved(alert) && rankOf(alert) === worst);
+}
+
+/** Since the resolution before, if there is one among them. */
+function firedBefore(told: Alert, same: Alert[]): number | undefined {
+  if (!isResolved(told)) return undefined;
+  const before = same.slice(same.indexOf(told) + 1);
+  const last = before.findIndex((alert) => !isResolved(alert));
+  if (last === -1) return undefined;
+  const end = before.findIndex((alert, index) => index > last && isResolved(alert));
+  return before.slice(last, end === -1 ? undefined : end).at(-1)?.receivedAt;
 }
 
 function rankOf(alert: Alert): number {

@@ -67,8 +67,17 @@ export function stateSymbol(severity: Severity, status: AlertStatus): string {
   }
 }
 
+/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
+export function titleWithoutState(title: string): string {
+  const rest = cleanLine(title).replace(
+    /^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu,
+    "",
+  );
+  return rest === "" ? cleanLine(title) : rest;
+}
+
 /** The title of an alert on a line of a digest. */
-export function shortTitle(facts: AlertFacts, maxUnits: number): string {
+export function shortTitle(facts: Pick<AlertFacts, "title">, maxUnits: number): string {
   return clipWithEllipsis(cleanLine(facts.title), maxUnits);
 }
 

@@ -29,6 +29,7 @@ export function renderWebhook(
       data: {
         deliveryId: data.deliveryId,
         repeat: data.repeat,
+        silent: data.silent,
         ...told,
         alerts: data.alerts.map((alert) => writeAlert(alert, form)),
       },

@@ -1,4 +1,3 @@
-import type { Severity } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import type { MatchInput } from "./field-values.ts";
@@ -137,15 +136,16 @@ function startOf(target: Target, input: RouteInput, muted: MuteVerdict, now: num
     return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
   }
   const window = input.origin === "test" ? undefined : target.findQuietWindow?.(now);
-  if (window === undefined || isExcepted(target.destination, input.facts.severity)) {
+  const isExcepted = target.destination.quietHours?.except.includes(input.facts.severity) ?? false;
+  const isOver = input.facts.status === "resolved";
+  if (window === undefined || (isExcepted && !isOver)) {
     return { state: "queued", dueAt: now, words: muted.notes };
   }
-  const words = `held until ${describeInstant(window.endsAt)} by ${window.description}`;
-  return { state: "held", dueAt: window.endsAt, words: [words, ...muted.notes] };
-}
-
-function isExcepted(destination: Destination, severity: Severity): boolean {
-  return destination.quietHours?.except.includes(severity) ?? false;
+  const words = [
+    `held until ${describeInstant(window.endsAt)} by ${window.description}`,
+    ...(isExcepted ? ["resolved: waits for the end of the quiet hours"] : []),
+  ];
+  return { state: "held", dueAt: window.endsAt, words: [...words, ...muted.notes] };
 }
 
 const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;

@@ -54,6 +54,7 @@ export function threadOf(changes: Partial<Thread> = {}): Thread {
     rootRef: "11",
     rootAlertSeq: 1,
     lastRef: "12",
+    lastAlertSeq: 2,
     firstAt: now - 600_000,
     lastNewAt: now - 300_000,
     lastAt: now - 300_000,

@@ -301,12 +301,13 @@ describe("updates", () => {
     await clock.advance(5_000);
     const calls = channels.chat?.calls ?? [];
     expect(calls[1]).toMatchObject({ action: "edit", ref: "1" });
-    expect(calls[1]?.text).toMatch(/[Rr]esolved/);
-    expect(calls[2]).toMatchObject({ action: "send", context: { replyTo: "1" } });
+    expect(calls[1]?.text).toMatch(/^⚠️ Warning: USDC TVL\n✅ Over since .*, after 5 min/);
+    expect(calls[2]).toMatchObject({ action: "send", context: { replyTo: "1", silent: true } });
+    expect(calls[2]?.text).toBe("✅ Over after 5 min: USDC TVL");
     await clock.advance(5_000);
     await accept(key);
     await clock.advance(5_000);
-    expect(calls[3]).toMatchObject({ action: "send" });
+    expect(calls[3]).toMatchObject({ action: "send", context: { silent: false } });
     expect(calls[3]?.context.replyTo).toBeUndefined();
   });
 

@@ -18,6 +18,18 @@ describe("channels that cannot edit", () => {
     },
   );
 
+  it("say how often it fired and how long it lasted", async () => {
+    const fixture = await startFixture([mailTo("mail", ["a@x.io"])]);
+    for (const status of ["firing", "firing", "resolved", "firing"] as const) {
+      await fixture.accept({ alertKey: "k", status });
+      await fixture.clock.advance(60 * 4 * second);
+    }
+    const texts = channelOf(fixture, "mail").calls.map((call) => call.text);
+    expect(texts[1]).toContain("2nd time since");
+    expect(texts[2]).toContain("[Over after 8 min] Alert 3");
+    expect(texts[3]).not.toContain("time since");
+  });
+
   it("tell more than ten for one mailbox as one mail, and count each mailbox for itself", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"])]);
     const mail = channelOf(fixture, "mail");

@@ -19,6 +19,7 @@ function steps(
   return planUpdate({
     policy,
     canEdit: true,
+    alertSeq: 9,
     status: "firing",
     severity: "warning",
     thread: thread && threadOf(thread),
@@ -31,6 +32,10 @@ const justNow = { lastNewAt: now - 10 * second, lastAt: now - 10 * second };
 const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
 const resolved = { status: "resolved" as const };
 const cannotEdit = { canEdit: false };
+/** Where the vendor gives no ids. */
+const noRefs = { rootRef: undefined, lastRef: undefined };
+const goOn = { action: "send", place: "continues" };
+const apart = { action: "send", place: "apart" };
 
 const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateInput>, unknown[]][] = [
   ["auto: the first of its key", "auto", undefined, {}, [send]],
@@ -65,7 +70,23 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["reply: firing again after the resolution", "reply", { ...justNow, ...resolved }, {}, [send]],
 
   ["new: a repeat", "new", justNow, {}, [send]],
-  ["new: the resolution", "new", aWhileAgo, resolved, [send]],
+  ["new: the resolution", "new", aWhileAgo, resolved, [goOn]],
+
+  [
+    "firing again, though its end waits for the end of quiet hours",
+    "auto",
+    { ...justNow, overAt: now },
+    {},
+    [send],
+  ],
+  ["edit: firing again, though its end waits", "edit", { ...justNow, overAt: now }, {}, [send]],
+  ["the resolution after a day", "auto", { lastAt: now - 25 * hour }, resolved, [goOn]],
+  ["the resolution of what has fired again since", "auto", { lastAlertSeq: 10 }, resolved, [apart]],
+  ["no ids: a repeat", "auto", { ...justNow, ...noRefs }, {}, [goOn]],
+  ["no ids: a repeat where messages can be edited", "edit", { ...aWhileAgo, ...noRefs }, {}, [goOn]],
+  ["no ids: the resolution", "auto", { ...justNow, ...noRefs }, resolved, [goOn]],
+  ["no ids: firing again after the resolution", "auto", { ...noRefs, ...resolved }, {}, [send]],
+  ["no ids: each for itself", "new", { ...justNow, ...noRefs }, {}, [send]],
 
   [
     "the clock was set back: it is not only edited",
@@ -76,7 +97,7 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ],
 ];
 
-describe("how an alert is told in view of what was told before", () => {
+describe("how an alert is sent in view of what was sent before", () => {
   it.each(table)("%s", (_name, policy, thread, changes, expected) => {
     expect(steps(policy, thread, changes)).toEqual(expected);
   });

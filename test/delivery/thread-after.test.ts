@@ -14,6 +14,7 @@ describe("what a chat shows of an alert key after a message", () => {
       rootRef: "20",
       rootAlertSeq: 9,
       lastRef: "20",
+      lastAlertSeq: 9,
       firstAt: now - 5_000,
       lastNewAt: now,
       lastAt: now,
@@ -54,8 +55,15 @@ describe("what a chat shows of an alert key after a message", () => {
     expect(closed?.rootAlertSeq).toBe(1);
   });
 
-  it("begins none where the vendor gives no id to come back to", () => {
-    expect(threadAfter({ action: "send" }, null, told, undefined, now)).toBeUndefined();
-    expect(threadAfter({ action: "send" }, undefined, told, undefined, now)).toBeUndefined();
+  it.each([null, undefined])("keeps the history where the vendor gives no id to come back to: %s", (ref) => {
+    const first = threadAfter({ action: "send" }, ref, told, undefined, now);
+    expect(first).toMatchObject({ rootRef: undefined, lastRef: undefined, firstAt: now - 5_000, count: 2 });
+    const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
+    const next = threadAfter({ action: "send", place: "continues" }, ref, told, withoutRefs, now);
+    expect(next).toMatchObject({ rootRef: undefined, firstAt: thread.firstAt, count: 4, lastAlertSeq: 9 });
+  });
+
+  it("stays as it is after a resolution that came later than the next occurrence", () => {
+    expect(threadAfter({ action: "send", place: "apart" }, "20", told, thread, now)).toBeUndefined();
   });
 });

@@ -35,7 +35,7 @@ describe("alerts that are told together", () => {
     expect(channelOf(fixture, "chat").calls).toHaveLength(0);
     await fixture.clock.advance(minute);
     expect(channelOf(fixture, "chat").calls.map((call) => call.text)).toEqual([
-      expect.stringMatching(/2 alerts[\s\S]*quiet hours/),
+      expect.stringMatching(/^🌙 While quiet: 2 alerts, 2 still firing/),
     ]);
     expect(channelOf(fixture, "hook").calls.map((call) => call.text)).toEqual([
       expect.stringMatching(/8 h.* late: quiet hours/),

@@ -198,6 +198,8 @@ describe("status", () => {
     [{ heartbeat: { status: 1 } }, "resolved"],
     [{ type: "alert.resolved" }, "resolved"],
     [{ title: "[RESOLVED] TVL fell" }, "resolved"],
+    [{ title: "Up: ETH is above 4,000" }, "unknown"],
+    [{ title: "Close: BTC at 97,000" }, "unknown"],
     [{ title: "✅ Recovered: TVL" }, "resolved"],
     [{ status: "acknowledged" }, "unknown"],
     [{ status: "no data" }, "unknown"],

@@ -249,6 +249,7 @@ describe("an outgoing webhook", () => {
     deliveryId: "d-1",
     at: receivedAt + 1000,
     repeat: false,
+    silent: false,
     alerts: [
       {
         id: "a-1",

@@ -68,7 +68,7 @@ describe("a composed alert", () => {
     else expect(text).toContain(expected);
   });
 
-  it("says when it was resolved, after how long, and both values", () => {
+  it("stays the record of what fired when it is over, and says since when, after how long, and both values", () => {
     const resolvedBy = makeAlert({
       receivedAt: receivedAt + 18 * minuteMs,
       facts: { value: "5012000", unit: "USD", status: "resolved", text: "Recovered." },
@@ -77,10 +77,10 @@ describe("a composed alert", () => {
       resolvedBy,
       now: resolvedBy.receivedAt,
     });
-    expect(text).toMatch(/^✅ Resolved: /);
-    expect(text).toContain("Resolved at 03:20 CET, after 18 min");
+    expect(text).toMatch(/^🚨 Critical: USDC total TVL/);
+    expect(text).toContain("✅ Over since 03:20 CET, after 18 min\n");
     expect(text).toContain("Now: 5012000 USD");
-    expect(text).toContain("When it fired: 4812345.67 USD");
+    expect(text).toContain("\n4812345.67 USD");
     expect(text).toContain("> Recovered.");
   });
 
@@ -92,13 +92,62 @@ describe("a composed alert", () => {
       now: resolvedBy.receivedAt,
       history: { count: 3, firstAt: receivedAt, lastAt: minutesOn(17) },
     });
-    expect(text).toContain(", after 18 min");
-    expect(text).toContain("When it last fired: 7");
+    expect(text).toContain(", after 18 min; it fired 3 times");
+    expect(text).toContain("\n7\n");
   });
 
-  it("does not claim a duration when the sender's clocks disagree", () => {
-    const resolvedBy = makeAlert({ facts: { occurredAt: receivedAt - 60 * minuteMs } });
-    expect(textOf(makeAlert(), { resolvedBy })).toMatch(/Resolved at 02:02 CET\n/);
+  it.each([-60, 60])("does not believe a sender's clock that is %i minutes off", (minutes) => {
+    const resolvedBy = makeAlert({
+      receivedAt: receivedAt + 8 * minuteMs,
+      facts: { occurredAt: receivedAt + minutes * minuteMs },
+    });
+    expect(textOf(makeAlert(), { resolvedBy })).toContain("Over since 03:10 CET, after 8 min\n");
+  });
+
+  describe("that says that it is over", () => {
+    const resolved = makeAlert({
+      receivedAt: receivedAt + 8 * minuteMs,
+      facts: { ...fullFacts, status: "resolved", value: "25320000", occurredAt: undefined },
+    });
+    const history = { count: 2, firstAt: receivedAt, lastAt: resolved.receivedAt };
+
+    it("is one line where it answers the first message", () => {
+      expect(textOf(resolved, { history, isAnswer: true })).toBe(
+        "✅ Over after 8 min: USDC total TVL fell below 5,000,000 · 25320000 USD",
+      );
+    });
+
+    it("says what else is to be known of it below that line", () => {
+      const late = { byMs: 125 * minuteMs, why: "quiet hours" };
+      const text = textOf(resolved, { history, isAnswer: true, late, possibleRepeat: true });
+      expect(text).toMatch(/^✅ Over after 8 min: .* \(possible repeat\)\n⏱ 2 h 5 min late: quiet hours\n/);
+    });
+
+    it("stands for itself in a few lines where there is nothing to answer", () => {
+      const text = textOf(resolved, { history });
+      expect(text).toMatch(/^✅ Over after 8 min: USDC total TVL/);
+      expect(text).toContain("\n25320000 USD");
+      expect(text).toContain("Token: USDC on eth");
+      expect(text).toContain(`Open in Tocsin: ${publicUrl}/alerts/`);
+      expect(text).not.toContain("sub_8841");
+    });
+
+    it("claims no duration where nothing was sent before, and does not say the state twice", () => {
+      const facts = { title: "[RESOLVED] Health factor of the vault", status: "resolved" as const };
+      expect(textOf(makeAlert({ facts }))).toMatch(/^✅ Over: Health factor of the vault\n/);
+    });
+
+    it("says that it fires again, when it comes later than that", () => {
+      expect(textOf(resolved, { firesAgainAt: receivedAt + 9 * minuteMs })).toContain(
+        "It fires again since 03:11 CET",
+      );
+    });
+
+    it("is shown whole when a person asks for it, and when its body could not be read for certain", () => {
+      expect(textOf(resolved, { purpose: "resend" })).toContain("sub_8841");
+      const facts = { status: "resolved", format: "broken-json", text: '{"state": "ok"' } as const;
+      expect(textOf(makeAlert({ facts }))).toMatch(/^✅ Resolved: /);
+    });
   });
 
   it("names the destination that it stands in for, and a resend", () => {

@@ -78,8 +78,35 @@ describe("a digest", () => {
     const open = [makeOne(1, { ...same, severity: "critical" }), makeOne(2, { ...same, severity: "info" })];
     expect(linesOf(textOf(open))).toEqual(["• 🚨 Alert 1 ×2 · 02:02 UTC"]);
     const over = [...open, makeOne(3, { ...same, status: "resolved" })];
-    expect(linesOf(textOf(over))).toEqual(["• ✅ Alert 3 ×3 · 02:02 UTC"]);
+    expect(linesOf(textOf(over))).toEqual(["• ✅ Alert 3 ×3 · over after 2 s · 02:02 UTC"]);
     expect(textOf(over)).toMatch(/^3 alerts: 1 critical, 1 info, 1 resolved/);
+  });
+
+  it("after quiet hours counts as firing only what is not over, and says of the rest how long it lasted", () => {
+    const key = (alertKey: string) => ({ alertKey });
+    const alerts = [
+      makeOne(0, key("a")),
+      makeOne(480, { ...key("a"), status: "resolved" }),
+      makeOne(500, { ...key("b"), severity: "warning" }),
+      makeOne(600, { ...key("c"), status: "resolved" }),
+    ];
+    const quietHours = { from: "22:00", to: "07:00" };
+    const text = textOf(alerts, { reason: "quiet_hours", quietHours });
+    expect(text).toMatch(/^While quiet \(22:00 to 07:00\): 4 alerts, 1 still firing \(1 warning\)\n/);
+    expect(linesOf(text)).toEqual([
+      "• ⚠️ Alert 500 · 02:10 UTC",
+      "• ✅ Alert 600 · 02:12 UTC",
+      "• ✅ Alert 480 ×2 · over after 8 min · 02:10 UTC",
+    ]);
+    expect(textOf(alerts.slice(0, 2), { reason: "quiet_hours" })).toMatch(
+      /^While quiet: 2 alerts, none still firing\n/,
+    );
+  });
+
+  it("counts how long it lasted from the last time that it fired anew", () => {
+    const statuses = ["firing", "resolved", "firing", "firing", "resolved"] as const;
+    const alerts = statuses.map((status, index) => makeOne(index * 60, { alertKey: "a", status }));
+    expect(linesOf(textOf(alerts))).toEqual(["• ✅ Alert 240 ×5 · over after 2 min · 02:06 UTC"]);
   });
 
   it("says since when, why, and how late", () => {

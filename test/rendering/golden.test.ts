@@ -101,13 +101,41 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a resolution as an answer", async () => {
+  it("tells a resolution as an answer, and where there is nothing to answer", async () => {
+    const facts = {
+      ...fullFacts,
+      status: "resolved",
+      value: "5012000",
+      text: "Back above the limit.",
+    } as const;
+    const history = { count: 2, firstAt: receivedAt - 18 * minuteMs, lastAt: receivedAt };
+    await expectGolden("resolved-answer", tell(facts, { history, isAnswer: true }));
+    await expectGolden("resolved-alone", tell(facts, { history }));
+  });
+
+  it("tells what came during quiet hours", async () => {
+    const facts = { alertKey: "a", title: "USDC total TVL below 5,000,000" };
+    const alerts = [
+      makeAlert({ seq: 1, facts }),
+      makeAlert({
+        seq: 2,
+        receivedAt: receivedAt + 8 * minuteMs,
+        facts: { ...facts, status: "resolved", value: "5012000", unit: "USD" },
+      }),
+      makeAlert({
+        seq: 3,
+        receivedAt: receivedAt + 60 * minuteMs,
+        facts: { title: "WETH price below 3,000", alertKey: "b", severity: "warning", value: "2998.4" },
+      }),
+    ];
     await expectGolden(
-      "resolved-answer",
-      tell(
-        { ...fullFacts, status: "resolved", value: "5012000", text: "Back above the limit." },
-        { history: { count: 2, firstAt: receivedAt - 18 * minuteMs, lastAt: receivedAt } },
-      ),
+      "digest-quiet",
+      rendering.composeDigest(alerts, {
+        now: receivedAt + 238 * minuteMs,
+        reason: "quiet_hours",
+        quietHours: { from: "22:00", to: "07:00" },
+        possibleRepeat: false,
+      }),
     );
   });
 

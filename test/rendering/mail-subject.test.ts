@@ -33,11 +33,11 @@ describe("subjects of mails about one alert", () => {
   });
 
   it("say the state first, for the locked phone", () => {
-    expect(subjectOf({ ...facts, status: "resolved" })).toBe("[Resolved] USDC total TVL");
+    expect(subjectOf({ ...facts, status: "resolved" })).toBe("[Over] USDC total TVL");
   });
 
   it("do not say twice what the title says", () => {
     expect(subjectOf({ title: "Critical: TVL", severity: "critical" })).toBe("Critical: TVL");
-    expect(subjectOf({ title: "Critical: TVL", status: "resolved" })).toBe("[Resolved] Critical: TVL");
+    expect(subjectOf({ title: "Critical: TVL", status: "resolved" })).toBe("[Over] Critical: TVL");
   });
 });

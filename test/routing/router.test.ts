@@ -261,6 +261,19 @@ describe("quiet hours", () => {
   test("let excepted severities through", () => {
     expect(router.route(alert(), [], noon).deliveries[0]?.state).toBe("queued");
   });
+
+  test("hold what is over, whatever its severity, and say why", () => {
+    const { decisions, deliveries } = router.route(alert({ status: "resolved" }), [], noon);
+    expect(deliveries.map((d) => [d.state, d.dueAt])).toEqual([
+      ["held", noon + 3_600_000],
+      ["queued", noon],
+    ]);
+    expect(decisions[0]?.reason).toMatch(/; resolved: waits for the end of the quiet hours$/);
+  });
+
+  test.each(["firing", "unknown"] as const)("let an excepted severity through that is %s", (status) => {
+    expect(router.route(alert({ status }), [], noon).deliveries[0]?.state).toBe("queued");
+  });
 });
 
 test("a test alert travels the same routes, and is neither muted nor held", () => {

@@ -77,6 +77,10 @@ export function createRouting(context: TransactionContext) {
   const markFailed = db.prepare(
     "UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ? WHERE seq = ?",
   );
+  const markOver = db.prepare(
+    `UPDATE threads SET over_at = ? WHERE destination = ? AND recipient = ? AND alert_key = ?
+       AND over_at IS NULL AND status <> 'resolved'`,
+  );
   const insertNotice = db.prepare(
     `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions)
      VALUES (?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ?)`,
@@ -135,6 +139,8 @@ export function createRouting(context: TransactionContext) {
         indexLate(record.alertSeq, record.facts);
         for (const planned of record.deliveries) {
           insertDelivery(record.alertSeq, planned, record.purpose, record.routedAt);
+          if (record.facts.status === "resolved" && record.purpose === "alert")
+            markOver.run(record.routedAt, planned.destination, planned.recipient, record.facts.alertKey);
         }
       }
     },

@@ -15,12 +15,14 @@ interface ThreadRow {
   root_ref: string;
   root_alert_seq: number;
   last_ref: string;
+  last_alert_seq: number;
   first_at: number;
   last_new_at: number;
   last_at: number;
   count: number;
   severity: Severity;
   status: AlertStatus;
+  over_at: number | null;
 }
 
 interface PaceRow {
@@ -30,6 +32,9 @@ interface PaceRow {
   parked_why: string | null;
 }
 
+/** A message of a vendor that gives no ids. */
+const noRef = "";
+
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
 export function createStateKeeping({ db, changed }: TransactionContext) {
   const upsertPace = db.prepare(
@@ -38,8 +43,8 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
   const paces = db.prepare<[], PaceRow>("SELECT * FROM paces");
   const upsertThread = db.prepare(
     `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
-       last_new_at, last_at, count, severity, status)
-     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?
+       last_new_at, last_at, count, severity, status, last_alert_seq)
+     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
   );
   const thread = db.prepare<[string, string, string], ThreadRow>(
@@ -93,15 +98,16 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
 
     saveThread(deliverySeq: number, update: ThreadUpdate): void {
       upsertThread.run(
-        update.rootRef,
+        update.rootRef ?? noRef,
         update.rootAlertSeq,
-        update.lastRef,
+        update.lastRef ?? noRef,
         update.firstAt,
         update.lastNewAt,
         update.lastAt,
         update.count,
         update.severity,
         update.status,
+        update.lastAlertSeq,
         deliverySeq,
       );
     },
@@ -113,15 +119,17 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
         destination: row.destination,
         recipient: row.recipient,
         alertKey: row.alert_key,
-        rootRef: row.root_ref,
+        rootRef: row.root_ref === noRef ? undefined : row.root_ref,
         rootAlertSeq: row.root_alert_seq,
-        lastRef: row.last_ref,
+        lastRef: row.last_ref === noRef ? undefined : row.last_ref,
+        lastAlertSeq: row.last_alert_seq,
         firstAt: row.first_at,
         lastNewAt: row.last_new_at,
         lastAt: row.last_at,
         count: row.count,
         severity: row.severity,
         status: row.status,
+        overAt: row.over_at ?? undefined,
       };
     },
 

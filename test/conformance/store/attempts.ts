@@ -117,6 +117,7 @@ export function describeAttempts(open: OpenStore): void {
           rootRef: "1",
           rootAlertSeq: 1,
           lastRef: "1",
+          lastAlertSeq: 1,
           firstAt: noon,
           lastNewAt: noon,
           lastAt: noon,

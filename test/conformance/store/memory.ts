@@ -6,6 +6,7 @@ const thread: ThreadUpdate = {
   rootRef: "11",
   rootAlertSeq: 1,
   lastRef: "12",
+  lastAlertSeq: 1,
   firstAt: noon,
   lastNewAt: noon + 1,
   lastAt: noon + 2,
@@ -34,6 +35,31 @@ export function describeMemory(open: OpenStore): void {
       });
       expect(await scene.store.findThread("mail", "-1004", "tvl:usdc")).toBeUndefined();
       expect(await scene.store.findThread("chat", "-1004", "tvl:dai")).toBeUndefined();
+    });
+
+    it("remembers that an alert is over as soon as it is routed, until a message of its key goes out", async () => {
+      const scene = await openScene(open);
+      await scene.route({});
+      const [delivery] = await scene.claim("chat", "t1");
+      const deliverySeqs = [delivery?.seq ?? 0];
+      await scene.attempt({ token: "t1", deliverySeqs, next: undefined, thread });
+      const find = () => scene.store.findThread("chat", "-1004", "tvl:usdc");
+      expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
+      await scene.route({ facts: { status: "resolved" }, to: ["mail", "chat"] });
+      await scene.restart();
+      expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
+      await scene.attempt({ token: "t1", deliverySeqs, thread });
+      expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
+    });
+
+    it("remembers an alert key where the vendor gives no ids of messages", async () => {
+      const scene = await openScene(open);
+      await scene.route({});
+      const [delivery] = await scene.claim("chat", "t1");
+      const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
+      await scene.attempt({ token: "t1", deliverySeqs: [delivery?.seq ?? 0], thread: withoutRefs });
+      const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
+      expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
     });
 
     it("finds what the first message told", async () => {

@@ -1,0 +1,102 @@
+import type { Alert } from "../core/alert.ts";
+import type { Block, Document, Inline } from "../core/document.ts";
+import type { Telling } from "../core/telling.ts";
+import { writeAlertRows } from "./alert-rows.ts";
+import { cleanLine, cleanText, isolate } from "./clean.ts";
+import { clipWithEllipsis } from "./graphemes.ts";
+import { shortTitle, titleWithoutState, writeSubject } from "./headline.ts";
+import { bold, markLongWords, text, time } from "./inlines.ts";
+import { formatDuration } from "./time.ts";
+import { writeValueLine } from "./value-line.ts";
+
+const maxTitleUnits = 120;
+const maxValueUnits = 40;
+const maxWordsUnits = 280;
+/** Where and when; the rest of what a resolution carries is on its page. */
+const shownRows = new Set(["Token", "Chain", "When", "Received"]);
+
+/**
+ * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole, as
+ * is a body that could not be read well enough to be sure.
+ */
+export function isBriefResolution(alert: Alert, telling: Telling): boolean {
+  const { status, format } = alert.facts;
+  return (
+    status === "resolved" &&
+    alert.origin === "hook" &&
+    (telling.purpose === "alert" || telling.purpose === "fallback") &&
+    telling.resolvedBy === undefined &&
+    format !== "broken-json" &&
+    format !== "binary"
+  );
+}
+
+/**
+ * "Over after 8 min", what, and the value now: one line where it answers the first message, and so much as stands for
+ * itself where it does not. `notes` and `ending` are what every message may have to say of itself.
+ */
+export function composeResolution(
+  alert: Alert,
+  telling: Telling,
+  { notes, ending }: { notes: Block[]; ending: Block },
+): Document {
+  const { facts } = alert;
+  const over = `Over${writeLength(alert, telling)}`;
+  const title = shortTitle({ title: titleWithoutState(facts.title) }, maxTitleUnits);
+  const value = telling.isAnswer ? writeShortValue(alert, title) : "";
+  const repeat = telling.possibleRepeat ? " (possible repeat)" : "";
+  const heading: Inline[] = [
+    bold(`✅ ${over}: `),
+    ...markLongWords(title, bold),
+    ...(value === "" ? [] : [text(` · ${isolate(value)}`)]),
+    ...(repeat === "" ? [] : [bold(repeat)]),
+  ];
+  const inBrackets = telling.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
+  return {
+    subject: writeSubject(`${over}: `, title, repeat),
+    mailSubject: writeSubject(inBrackets, cleanLine(facts.title), ""),
+    severity: facts.severity,
+    status: "resolved",
+    blocks: [
+      { kind: "heading", inlines: heading },
+      ...(telling.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
+      ...writeFiresAgain(telling),
+      ...(telling.isAnswer ? notes : [...writeDetails(alert, telling), ...notes, ending]),
+    ],
+  };
+}
+
+/** From the first message of this occurrence to the end by the sender's word, or ours where the two do not fit. */
+export function resolvedAfterMs(resolution: Alert, firstAt: number): number {
+  const { receivedAt, facts } = resolution;
+  const occurredAt = facts.occurredAt ?? receivedAt;
+  return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
+}
+
+function writeLength(alert: Alert, { history }: Telling): string {
+  if (history === undefined) return "";
+  const lastedMs = resolvedAfterMs(alert, history.firstAt);
+  return lastedMs > 0 ? ` after ${formatDuration(lastedMs)}` : "";
+}
+
+function writeShortValue({ facts }: Alert, title: string): string {
+  const { value, unit } = facts;
+  if (value === undefined || title.includes(cleanLine(value))) return "";
+  return clipWithEllipsis(cleanLine(`${value} ${unit ?? ""}`), maxValueUnits);
+}
+
+function writeFiresAgain({ firesAgainAt, now }: Telling): Block[] {
+  if (firesAgainAt === undefined) return [];
+  return [{ kind: "note", inlines: [text("It fires again since "), time(firesAgainAt, now)] }];
+}
+
+function writeDetails(alert: Alert, { now }: Telling): Block[] {
+  const rows = writeAlertRows(alert, now).filter(({ label }) => shownRows.has(label));
+  const words = cleanText(alert.facts.text ?? "").trim();
+  const details: Block[] = [{ kind: "fields", rows }];
+  if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {
+    const inlines = [text(clipWithEllipsis(words, maxWordsUnits))];
+    details.push({ kind: "paragraph", inlines, quoted: true });
+  }
+  return details;
+}
