@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
 import type { FoundFacts } from "./find-facts.ts";
 import type { Leaf } from "./leaves.ts";
+import { shortenAddress } from "./make-title.ts";
 import { cleanLine } from "./plain-text.ts";
-import { withoutStatus } from "./read-status.ts";
+import type { Measurement } from "./read-measurement.ts";
+import { readSeverity } from "./read-severity.ts";
+import { leadingWord, withoutEnding, withoutStatus } from "./read-status.ts";
 import { readTime } from "./read-time.ts";
+import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;
 
@@ -38,6 +42,8 @@ export interface KeySources {
   /** The title the message will have; used when the sender gives none. */
   title: string;
   text: string | undefined;
+  /** What the title measures, if it does. */
+  measured: Measurement | undefined;
   /** One of several alerts of a request, so that the group's key does not name it. */
   inBatch: boolean;
 }
@@ -46,6 +52,9 @@ export interface KeySources {
  * Names the thing that fires and resolves. By preference: the sender's own key; the rule with what it watches; metric,
  * token, chain and condition; the title with what is watched. Two things under one key would be told as one, and the
  * second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when nothing better names it.
+ *
+ * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status comes with
+ * it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
  */
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
@@ -61,22 +70,31 @@ export function deriveAlertKey(sources: KeySources): string {
   if (rules.length > 0) return keyOf("rule", [...rules, ...watched, ...conditions, ...wordsOf(sources)]);
   const named = conditions.length > 0 || (found.title ?? found.text) === undefined;
   if (found.metric !== undefined && named) return keyOf("metric", [...watched, ...conditions]);
-  return keyOf("title", [steadyTitle(sources), ...watched, ...wordsOf(sources)]);
+  return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
 }
 
 /**
  * What an alert says, where nothing tells that it has a life: without a status and a metric only the same words again are
  * the same thing. Times and plain numbers are left out, as they differ each time.
  */
-function wordsOf({ found, leaves, text }: KeySources): string[] {
+function wordsOf(sources: KeySources): string[] {
+  const { found, leaves, text } = sources;
   if (found.status !== "unknown" || found.metric !== undefined) return [];
   const said = leaves.filter(
     (leaf) => !found.used.has(leaf) && (leaf.kind === "string" || /id$/.test(leaf.names.at(-1) ?? "")),
   );
-  const words = said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair);
-  return text === undefined && words.length === 0
-    ? []
-    : [`words ${digestOf([text, ...words].join("\n")).slice(0, 16)}`];
+  const pairs = said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair);
+  if (text === undefined && pairs.length === 0) return [];
+  const shown = [text, ...pairs].join("\n");
+  const steady = lastsAWhile(sources) ? steadyLines(shown) : shown;
+  return [`words ${digestOf(steady).slice(0, 16)}`];
+}
+
+function steadyLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => partsOf(steadyWords(line, "unknown"))?.join(" ") ?? line)
+    .join("\n");
 }
 
 function showSorted(leaves: Leaf[]): string[] {
@@ -112,13 +130,51 @@ function showPair(leaf: Leaf): string {
   return `${leaf.names.slice(-2).join(".")}=${cleanLine(leaf.text)}`;
 }
 
-/** The title without its status and its own reading, which differ from one message to the next. */
-function steadyTitle({ found, title }: KeySources): string {
-  let steady = cleanLine(withoutStatus(found.title ?? title)).toLowerCase();
-  for (const reading of [found.value, found.previousValue]) {
-    if (reading !== undefined && reading.length > 1) steady = steady.replaceAll(reading.toLowerCase(), "…");
+/** The title without its status and its readings, which differ from one message to the next; then its limit. */
+function steadyTitle(sources: KeySources): string[] {
+  const { found, title } = sources;
+  if (found.title === undefined && found.text === undefined && found.token !== undefined) {
+    return [steadyReading(found, found.token)];
   }
-  return steady;
+  const bare = withoutStatus(found.title ?? title);
+  const sent = cleanLine(withoutEnding(bare) ?? bare);
+  const [words = sent.toLowerCase(), ...limit] =
+    (lastsAWhile(sources) ? partsOf(steadyWords(sent, found.status)) : undefined) ?? [];
+  const readings = [found.value, found.previousValue].filter((reading) => (reading?.length ?? 0) > 1);
+  const steady = readings.reduce<string>(
+    (rest, reading = "") => rest.replaceAll(reading.toLowerCase(), "…"),
+    words,
+  );
+  return [steady, ...limit];
+}
+
+function partsOf(steady: SteadyWords | undefined): string[] | undefined {
+  if (steady === undefined) return undefined;
+  return steady.limit === undefined ? [steady.words] : [steady.words, steady.limit];
+}
+
+/** A title that was made of a token's reading, in the words that it has had since the first version: keys are kept for long. */
+function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, token: string): string {
+  const shown = unit === undefined || unit.length > 20 ? "" : unit === "%" ? "%" : ` ${unit}`;
+  const subject = `${value === undefined && threshold === undefined ? "Alert on " : ""}${shortenAddress(token)}`;
+  return [
+    `${subject}${value === undefined ? "" : ` is …${shown}`}`,
+    ...(previousValue === undefined ? [] : ["was …"]),
+    ...(threshold === undefined ? [] : [`threshold ${threshold}`]),
+  ]
+    .join(", ")
+    .toLowerCase();
+}
+
+/**
+ * Whether an alert is about a state and no single event. A status that is read from a word of severity ("CRITICAL …") says
+ * nothing about that.
+ */
+function lastsAWhile({ found, title, measured }: KeySources): boolean {
+  if (found.status === "resolved" || measured !== undefined) return true;
+  const word = leadingWord(found.title ?? title);
+  const isSeverity = word !== undefined && readSeverity(word, "severity") !== undefined;
+  return found.status === "firing" && !isSeverity;
 }
 
 /** Kinds are prefixed, so that a title can never equal somebody's fingerprint; long keys are hashed. */

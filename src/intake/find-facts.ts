@@ -5,7 +5,7 @@ import { findMetricKey, readMetricKey } from "./metric-key.ts";
 import { cleanLine, cleanText, cut } from "./plain-text.ts";
 import { readLink } from "./read-link.ts";
 import { readSeverity } from "./read-severity.ts";
-import { leadingWord, readStatus, statusOfLeadingWord } from "./read-status.ts";
+import { leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { readTime } from "./read-time.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
@@ -162,8 +162,12 @@ function takeStatus(leaves: Leaf[], candidates: Candidate[], used: Set<Leaf>): A
 }
 
 function statusOfTitle(title: string | undefined): AlertStatus | undefined {
-  const word = title === undefined ? undefined : leadingWord(title);
-  return word === undefined ? undefined : statusOfLeadingWord(word);
+  if (title === undefined) return undefined;
+  const word = leadingWord(title);
+  const status = word === undefined ? undefined : statusOfLeadingWord(word);
+  if (status !== undefined && !urgentWords.test(word ?? "")) return status;
+  // "CRITICAL: USDC TVL back to normal" is over, whatever it was.
+  return withoutEnding(title.split("\n", 1)[0] ?? "") === undefined ? status : "resolved";
 }
 
 /**

@@ -84,7 +84,8 @@ function unitOf(found: FoundFacts): string {
   return found.unit === "%" ? "%" : ` ${found.unit}`;
 }
 
-function shortenAddress(text: string): string {
+/** 0xa0b8…eb48 for each whole address in the text. */
+export function shortenAddress(text: string): string {
   return text.replace(/(0x[0-9a-fA-F]{4})[0-9a-fA-F]{20,}([0-9a-fA-F]{4})(?![0-9a-fA-F])/g, "$1…$2");
 }
 

@@ -84,3 +84,37 @@ export function withoutStatus(title: string): string {
   }
   return rest === "" ? title : rest;
 }
+
+/** How a sentence ends when the thing is over, as its last words. */
+const endings = [
+  "back to normal",
+  "is normal again",
+  "is normal",
+  "is back online",
+  "has recovered",
+  "have recovered",
+  "is recovered",
+  "has been resolved",
+  "is resolved",
+  "has cleared",
+  "has been cleared",
+];
+/** These alone, after a separator: "USDC total TVL: recovered". "Funds recovered" may be anything. */
+const shortEndings = ["recovered", "resolved", "cleared", "ok"];
+
+/** A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without them. */
+export function withoutEnding(title: string): string | undefined {
+  const sentence = title.slice(0, 400).replace(/[\s.!✅)\]]{1,8}$/u, "");
+  const lower = sentence.toLowerCase();
+  for (const ending of [...endings, ...shortEndings]) {
+    if (!lower.endsWith(ending)) continue;
+    const rest = sentence.slice(0, sentence.length - ending.length);
+    const isSeparate = /[:,;([–—-]\s?$/.test(rest);
+    if (!isSeparate && (shortEndings.includes(ending) || !/\s$/.test(rest))) continue;
+    // "is not back to normal"
+    if (/\bnot\s$|n't\s$/i.test(rest)) continue;
+    const kept = rest.replace(/[\s:,;([–—-]{1,4}$/, "");
+    if (/[\p{L}\p{N}]/u.test(kept)) return kept;
+  }
+  return undefined;
+}

@@ -7,6 +7,7 @@ import { findMetricKey, readMetricKey } from "./metric-key.ts";
 import { cleanText } from "./plain-text.ts";
 import { readLines } from "./read-lines.ts";
 import { findLink } from "./read-link.ts";
+import { addMeasurement, readMeasurement } from "./read-measurement.ts";
 
 /**
  * A plain text: its first line is the title and all of it is shown, so its `Name: value` lines give facts and no fields.
@@ -15,7 +16,10 @@ import { findLink } from "./read-link.ts";
 export function translateText(sent: string, notes: string[]): AlertFacts {
   const text = cleanText(sent);
   const headline = headlineOfText(text);
-  const { leaves } = listLeaves(readLines(text));
+  const measured = readMeasurement(headline.title);
+  // A sentence is no `Name: value` line, though "ETH price: 4012 (above 4000)" has the look of one.
+  const pairs = measured === undefined ? text : text.slice(firstLineLength(text));
+  const { leaves } = listLeaves(readLines(pairs));
   const {
     title: _title,
     weakTitle: _weakTitle,
@@ -41,11 +45,23 @@ export function translateText(sent: string, notes: string[]): AlertFacts {
   const found = { ...all, title: headline.title, text: headline.text, used, notes: guesses };
   return {
     title: headline.title,
-    ...all,
+    ...addMeasurement(all, measured),
     format: "text",
     text: headline.text,
-    alertKey: deriveAlertKey({ leaves, found, title: headline.title, text: headline.text, inBatch: false }),
+    alertKey: deriveAlertKey({
+      leaves,
+      found,
+      title: headline.title,
+      text: headline.text,
+      measured,
+      inBatch: false,
+    }),
     fields: [],
     notes: [...notes, ...guesses, ...headline.notes],
   };
+}
+
+function firstLineLength(text: string): number {
+  const end = text.indexOf("\n");
+  return end === -1 ? text.length : end;
 }

@@ -9,6 +9,7 @@ import { listFields, namesQuantity } from "./list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength } from "./make-title.ts";
 import { cleanText, cut, formatBytes } from "./plain-text.ts";
 import type { Reading } from "./read-body.ts";
+import { addMeasurement, readMeasurement } from "./read-measurement.ts";
 import { readRequest } from "./split-batch.ts";
 import { translateText } from "./translate-text.ts";
 import { unwrapPayload } from "./unwrap-payload.ts";
@@ -93,12 +94,14 @@ function translateLeaves(
   const told = new Set([...used].filter((leaf) => leaf !== named));
   const list = listFields(leaves, { used: told, texts }, more);
   const inBatch = context.inBatch ?? false;
+  const isSent = found.title !== undefined || found.text !== undefined;
+  const measured = isSent ? readMeasurement(headline.title) : undefined;
   return {
     title: headline.title,
-    ...facts,
+    ...addMeasurement(facts, measured),
     format: context.format,
     text,
-    alertKey: deriveAlertKey({ leaves, found, title: headline.title, text, inBatch }),
+    alertKey: deriveAlertKey({ leaves, found, title: headline.title, text, measured, inBatch }),
     fields: list.fields,
     notes: [...context.notes, ...notes, ...headline.notes, ...list.notes],
   };

@@ -24,7 +24,9 @@ export function writeAlertRows(alert: Alert, now: number): Row[] {
   if (token !== "") rows.push({ label: "Token", value: [...markLongWords(token), ...onChain(chain)] });
   else if (chain !== "") rows.push({ label: "Chain", value: markLongWords(chain) });
   const metric = cleanLine(facts.metric ?? "");
-  if (metric !== "") rows.push({ label: "Metric", value: [code(metric)] });
+  // What was read from the title itself stands there already.
+  if (metric !== "" && !cleanLine(facts.title).includes(metric))
+    rows.push({ label: "Metric", value: [code(metric)] });
   const source = cleanLine(facts.source ?? "");
   if (source !== "") rows.push({ label: "From", value: markLongWords(source) });
   rows.push(...writeTimes(alert, now));

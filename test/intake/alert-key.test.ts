@@ -47,6 +47,37 @@ describe("the alert key", () => {
       { title: "TVL is 7.5 now", value: 7.5, status: "ok" },
     ],
     ["a text's first line", "[ALERTING] TVL fell", "[OK] TVL fell"],
+    [
+      "a sentence",
+      "CRITICAL kite988 on arbitrum: pool TVL 54563.484 USD (above 53470), before 52763.04",
+      "RESOLVED kite988 on arbitrum: pool TVL 52000.1 USD (above 53470), before 54563.484",
+    ],
+    [
+      "a sentence about a change",
+      "WARNING WETH on eth: price 3200.12 USD (moved 0.8 % or more), before 3100",
+      "RESOLVED WETH on eth: price 3100 USD (moved 0.8 % or more), before 3200.12",
+    ],
+    [
+      "a limit that the value crosses back",
+      "ETH price crossed above $4,000 (now $4,012.3)",
+      "RESOLVED: ETH price back below $4,000 (now $3,990)",
+    ],
+    [
+      "a limit that is crossed back, without a value",
+      "ETH price crossed above $4,000",
+      "✅ Resolved: ETH price is back below $4,000",
+    ],
+    [
+      "a threshold without a side",
+      "TVL of USDC on eth is 3.2M, was 4M, threshold 5M",
+      "[OK] TVL of USDC on eth is 5.2M, was 3.2M, threshold 5M",
+    ],
+    ["words at the end", "[FIRING] ETH RPC", "ETH RPC has recovered"],
+    [
+      "a status and what differs",
+      "[FIRING] 5.2% errors on rpc-2 at 21:35",
+      "[OK] 0.1% errors on rpc-2 at 21:41",
+    ],
   ])("stays the same when a thing fires and resolves, by %s", (_, firing, resolved) => {
     expect(keyOf(firing)).toBe(keyOf(resolved));
   });
@@ -84,6 +115,85 @@ describe("the alert key", () => {
     ],
   ])("tells apart two %s", (_, one, other) => {
     expect(keyOf(one)).not.toBe(keyOf(other));
+  });
+
+  it.each([
+    [
+      "values in a sentence",
+      "CRITICAL kite988 on arbitrum: pool TVL 54563.484 USD (above 53470), before 52763.04",
+      "WARNING kite988 on arbitrum: pool TVL 1.2e5 USD (above 53470), before 99",
+    ],
+    [
+      "values in a title",
+      { title: "USDC TVL is 24318772.10, below 25000000" },
+      { title: "USDC TVL is 24000001, below 25000000" },
+    ],
+    [
+      "values in a text below the title",
+      { title: "USDC TVL below 25000000", text: "It is 24318772.10 USD, was 25.1M" },
+      { title: "USDC TVL below 25000000", text: "It is 24318000.00 USD, was 25.3M" },
+    ],
+    ["a share", "Utilisation of DAI is 95.3 % (above 95 %)", "Utilisation of DAI is 97 % (above 95 %)"],
+    ["a change", "ONYX504 TVL down 8.2% to 18.6k", "ONYX504 TVL down 9.1% to 17.2k"],
+    [
+      "times and counters",
+      "[FIRING] disk 91% for 5m at 21:35 (2nd time)",
+      "[FIRING] disk 92% for 10m at 21:40 (3rd time)",
+    ],
+    [
+      "a block",
+      "Oracle lag on base is 312 s at block 19283746",
+      "Oracle lag on base is 400 s at block 19283999",
+    ],
+  ])("stays the same at other numbers: %s", (_, one, other) => {
+    expect(keyOf(one)).toBe(keyOf(other));
+  });
+
+  it.each([
+    ["pools by a number", "Pool 3 TVL is 5M below 6M", "Pool 4 TVL is 5M below 6M"],
+    ["pools by their fee", "USDC/WETH 0.05% price 3 above 2", "USDC/WETH 0.3% price 3 above 2"],
+    ["symbols with digits", "kite988 on eth: price 3 USD (above 2)", "kite989 on eth: price 3 USD (above 2)"],
+    ["hosts", "[FIRING] 5.2% errors on rpc-2", "[FIRING] 5.2% errors on rpc-3"],
+    ["chains", "TVL of USDC on eth is 3M, threshold 5M", "TVL of USDC on base is 3M, threshold 5M"],
+    ["windows", "USDC 24h volume is 3M below 5M", "USDC 7d volume is 3M below 5M"],
+    ["limits in a sentence", "ETH price is 3990 below 4000", "ETH price is 3490 below 3500"],
+    ["sides of one limit", "ETH price 3990 (below 4000)", "ETH price 4010 (above 4000)"],
+    ["limits of a change", "FIRING: ETH price moved 0.8 % or more", "FIRING: ETH price moved 2.5 % or more"],
+    [
+      "transfers, which have no end",
+      "CRITICAL: Large transfer: 5,000,000 USDC to Binance",
+      "CRITICAL: Large transfer: 9,000,000 USDC to Binance",
+    ],
+    ["ranges", "[FIRING] price outside 0.98 and 1.02", "[FIRING] price outside 0.95 and 1.05"],
+    ["bare numbers", "[FIRING] 5%", "[FIRING] 6%"],
+  ])("tells apart by what a sentence names: %s", (_, one, other) => {
+    expect(keyOf(one)).not.toBe(keyOf(other));
+  });
+
+  it("of a payload that names its rule or metric is made as it always was", () => {
+    const flat = {
+      eventId: "evt_1",
+      title: "USDC total TVL: below 25000000",
+      subscriptionId: "sub_1",
+      metricKey: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
+      tokenSymbol: "USDC",
+      chain: "eth",
+      condition: "below",
+      value: 24318772.1,
+      threshold: 25000000,
+      status: "firing",
+    };
+    expect(keyOf({ ruleId: 5, token: "ETH", title: "ETH is 4012.3 above 4000", status: "firing" })).toBe(
+      "rule:ruleid=5|ETH",
+    );
+    expect(keyOf(flat)).toBe(keyOf({ ...flat, value: 1, title: "another" }));
+    expect(keyOf({ metric: "eth_tvl", threshold: 5, value: 3 })).toBe("metric:eth_tvl|threshold=5");
+    expect(keyOf({ title: "[FIRING] TVL fell", token: "USDC", status: "firing" })).toBe(
+      "title:tvl fell|USDC",
+    );
+    expect(keyOf({ ticker: "ETH/USD", price: 2999.99, limit: 3000, state: "firing" })).toBe(
+      "title:eth/usd is …, threshold 3000|ETH/USD",
+    );
   });
 
   it("cannot be forged by a title, and stays short", () => {

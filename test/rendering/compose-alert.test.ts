@@ -33,6 +33,12 @@ describe("a composed alert", () => {
     expect(first("Depeg", "info")).toBe("ℹ️ Depeg");
   });
 
+  it("names a metric only where the title does not", () => {
+    const title = "USDC on eth: total TVL 3 USD (above 2)";
+    expect(textOf(makeAlert({ facts: { title, metric: "total TVL" } }))).not.toContain("Metric");
+    expect(textOf(makeAlert({ facts: { title, metric: "eth_tvl" } }))).toContain("Metric: eth_tvl");
+  });
+
   it("marks a test as one even when the title does", () => {
     const text = textOf(makeAlert({ origin: "test", facts: { title: "Test alert", severity: "info" } }));
     expect(text).toMatch(/^ℹ️ TEST: Test alert\n/);

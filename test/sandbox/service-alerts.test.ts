@@ -122,6 +122,23 @@ describe("notifications", () => {
     expect(new Set(firing.map(({ condition }) => condition))).toEqual(new Set(["above", "below"]));
   });
 
+  test("repeats and resolves an alert by hand under the condition that it fired with", async () => {
+    const { sandbox } = await start();
+    const first = sandbox.fire({});
+    const { metricKey, condition, threshold } = first;
+    const again = sandbox.fire({ metricKey });
+    const over = sandbox.fire({ metricKey, status: "resolved" });
+    expect([again, over]).toMatchObject([
+      { condition, threshold, status: "firing" },
+      { condition, threshold, status: "resolved" },
+    ]);
+    const isAbove = condition === "above";
+    expect([first, again, over].map(({ value }) => value > threshold)).toEqual([isAbove, isAbove, !isAbove]);
+    // A value that contradicts the condition is what was asked for, and begins another.
+    const other = sandbox.fire({ metricKey, value: isAbove ? threshold / 2 : threshold * 2 });
+    expect(other.threshold).not.toBe(threshold);
+  });
+
   test.each(notificationShapes)("has a body that tells the value in the shape %s", async (shape) => {
     const fixture = await start({ shape });
     const receiver = await receive();

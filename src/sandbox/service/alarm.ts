@@ -15,7 +15,7 @@ export interface FireInput {
   accountId?: string;
   /** Default any metric. */
   metricKey?: string;
-  /** Default firing. */
+  /** Default firing. A repeat and a resolution keep the condition of the alert by hand before, as a subscription would. */
   status?: AlertEvent["status"];
   /** Default warning. */
   severity?: AlertEvent["severity"];
@@ -24,6 +24,12 @@ export interface FireInput {
   threshold?: number;
   /** Default `above` or `below`, whichever makes the value and the threshold tell the status. */
   condition?: string;
+}
+
+/** What an alert by hand was about: the condition of the subscription that it stands for. */
+interface WatchedByHand {
+  condition: "above" | "below";
+  threshold: number;
 }
 
 /** Watches the subscriptions' conditions and turns what changes into events. */
@@ -53,6 +59,7 @@ export function createAlarm(
 ): Alarm {
   const { state, accounts, catalogue, market, notifier, now, random } = deps;
   let lookedAt = now();
+  const byHand = new Map<string, WatchedByHand>();
 
   function watch(): AlertEvent[] {
     const times = { at: now(), previousAt: lookedAt, speed: options.speed };
@@ -89,9 +96,8 @@ export function createAlarm(
     }
     const id = accounts.newId("evt");
     const isFiring = (input.status ?? "firing") === "firing";
-    const value = input.value ?? market.metricValue(metric, now());
     const draw = random();
-    const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
+    const { value, threshold, condition } = chooseNumbers(input, metric, isFiring, draw);
     const isOver = value > threshold;
     return {
       id,
@@ -106,7 +112,7 @@ export function createAlarm(
       chain: metric.chainId,
       tokenSymbol: metric.token.symbol,
       tokenAddress: metric.token.address,
-      condition: input.condition ?? (isOver === isFiring ? "above" : "below"),
+      condition,
       value,
       // On the other side of the threshold, since this is a turn.
       previousValue:
@@ -114,6 +120,29 @@ export function createAlarm(
       threshold,
       link: deps.linkOf(id),
     };
+  }
+
+  function chooseNumbers(
+    input: FireInput,
+    metric: Metric,
+    isFiring: boolean,
+    draw: number,
+  ): { value: number; threshold: number; condition: string } {
+    const known = byHand.get(metric.key);
+    const isFree = input.threshold === undefined && input.condition === undefined;
+    if (known !== undefined && isFree) {
+      const isOver = (known.condition === "above") === isFiring;
+      // Across the threshold, wherever the market is.
+      const value =
+        input.value ?? roundTo(known.threshold * (1 + (isOver ? 1 : -1) * (0.005 + 0.02 * draw)), 8);
+      if (value > known.threshold === isOver) return { value, ...known };
+    }
+    const value = input.value ?? market.metricValue(metric, now());
+    const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
+    const natural = value > threshold === isFiring ? "above" : "below";
+    const condition = input.condition ?? natural;
+    if (condition === "above" || condition === "below") byHand.set(metric.key, { condition, threshold });
+    return { value, threshold, condition };
   }
 
   function anyMetric(): Metric | undefined {

@@ -1,0 +1,190 @@
+import {
+  above,
+  amounts,
+  below,
+  crossing,
+  fillers,
+  isNow,
+  limitNouns,
+  motion,
+  moves,
+  relative,
+  times,
+  wasBefore,
+  wideAbove,
+  wideBelow,
+} from "./measurement-words.ts";
+import type { NumberPiece, Piece } from "./sentence.ts";
+
+/** How a threshold was said: `crossing` and `threshold` name no side. */
+export type Side = "above" | "below" | "crossing" | "threshold";
+
+export interface Limit {
+  at: number;
+  /** The first piece that belongs to it: "above" in "above the limit of 5". */
+  from: number;
+  side: Side;
+  /** "back above": it is on that side again. */
+  isBack: boolean;
+}
+
+/** Positions of pieces. */
+export interface Roles {
+  value?: number;
+  previous?: number;
+  limit?: Limit;
+  /** How far something moved: "down 8.2 %". */
+  changes: Set<number>;
+  /** Limits that are not the value's ("moved 0.8 % or more"), or of which there are several. */
+  otherLimits: Set<number>;
+  /** False when two numbers could be the value. */
+  isSure: boolean;
+}
+
+/** The part of each number. Of two values, two limits or two former values none is taken. */
+export function assignRoles(pieces: Piece[]): Roles {
+  const roles: Omit<Roles, "isSure"> = { changes: new Set(), otherLimits: new Set() };
+  const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };
+  const limits: Limit[] = [];
+  for (const [at, { number }] of pieces.entries()) {
+    const role =
+      number === undefined ? undefined : roleOf(pieces, at, number, { changes: roles.changes, found });
+    if (role === undefined) continue;
+    if (role === "change") roles.changes.add(at);
+    else if (role === "moveLimit") roles.otherLimits.add(at);
+    else if (role === "value" || role === "previous") found[role].push(at);
+    else limits.push(role);
+  }
+  const isSure = found.value.length < 2 && found.previous.length < 2;
+  if (isSure) Object.assign(roles, { value: found.value[0], previous: found.previous[0] });
+  // "above 5 or below 3": which one it is about is not said.
+  if (limits.length === 1) roles.limit = limits[0];
+  else for (const { at } of limits) roles.otherLimits.add(at);
+  return { ...roles, isSure };
+}
+
+interface Before {
+  changes: Set<number>;
+  found: { previous: number[] };
+}
+
+type Role = "value" | "previous" | "change" | "moveLimit" | Limit;
+
+function roleOf(pieces: Piece[], at: number, number: NumberPiece, before: Before): Role | undefined {
+  const back = (steps: number) => pieces[at - steps];
+  const isPlain = back(1)?.number === undefined && pieces[at + 1]?.number === undefined;
+  // "1 000", "3 of 5", "3 to 5": not one number, or not one thing.
+  if (!isPlain || pieces[at + 1]?.lower === "of") return undefined;
+  const limit = limitAt(pieces, at);
+  if (limit !== undefined) {
+    const isMove =
+      moves.has(pieces[limit.from - 1]?.lower ?? "") && limit.side !== "crossing" && isThan(pieces, limit);
+    if (isMove) return "moveLimit";
+    return number.timeUnit === undefined || measuresTime(pieces, at) ? limit : undefined;
+  }
+  const word = skip(pieces, at - 1, fillers);
+  const lead = pieces[word]?.lower ?? "";
+  if (moves.has(lead) && pieces[at + 1]?.lower === "or" && pieces[at + 2]?.lower === "more")
+    return "moveLimit";
+  if (moves.has(back(1)?.lower ?? "") || (number.isPercent && moves.has(lead))) return "change";
+  if (number.timeUnit !== undefined && !measuresTime(pieces, at)) return undefined;
+  if (wasBefore.has(lead) || (lead === "at" && wasBefore.has(pieces[word - 1]?.lower ?? "")))
+    return "previous";
+  if (lead === "from")
+    return pieces[at + 1]?.lower === "to" || moves.has(pieces[word - 1]?.lower ?? "")
+      ? "previous"
+      : undefined;
+  if (lead === "to") return hasMoved(pieces, word, before) ? "value" : undefined;
+  return valueRole(pieces, at, number, back(1)?.lower ?? "", lead);
+}
+
+function valueRole(
+  pieces: Piece[],
+  at: number,
+  number: NumberPiece,
+  last: string,
+  lead: string,
+): "value" | "change" | undefined {
+  const isMeasured = relative.has(lead) || amounts.has(lead) || times.has(lead);
+  if (number.isPercent && (amounts.has(lead) || (number.isSigned && isMeasured && last === lead)))
+    return "change";
+  if (isMeasured) return "value";
+  if (last === ":" && !isMeasured) return undefined;
+  if (isNow.has(last) || isNow.has(lead))
+    return pieces[at + 1]?.kind === "word" && isCounted(pieces[at + 1]) ? undefined : "value";
+  return undefined;
+}
+
+/** "is 3 pools behind": a number of things, and not the measured one. */
+function isCounted(next: Piece | undefined): boolean {
+  const word = next?.lower ?? "";
+  return !(
+    above.has(word) ||
+    below.has(word) ||
+    wideAbove.has(word) ||
+    wideBelow.has(word) ||
+    /^(?:and|but|from|on|in|vs|was|before|against|for|after|at|up|down|threshold|limit|which|now|again)$/.test(
+      word,
+    )
+  );
+}
+
+function isThan(pieces: Piece[], limit: Limit): boolean {
+  return pieces[limit.from + 1]?.lower === "than";
+}
+
+function measuresTime(pieces: Piece[], at: number): boolean {
+  return pieces.slice(Math.max(0, at - 6), at).some(({ lower }) => times.has(lower));
+}
+
+/** "fell to 5", "from 7 to 5", "down 8.2 % to 18.6k". */
+function hasMoved(pieces: Piece[], to: number, { changes, found }: Before): boolean {
+  const before = pieces[to - 1];
+  if (before?.number !== undefined) return changes.has(to - 1) || found.previous.includes(to - 1);
+  return before !== undefined && moves.has(before.lower) && before.lower !== "change";
+}
+
+/** The position of the nearest piece at or before `at` that is none of the words; numbers end the search. */
+function skip(pieces: Piece[], at: number, skipped: ReadonlySet<string>): number {
+  let position = at;
+  // Six are more than any sentence needs, and keep the whole linear.
+  while (position > 0 && at - position < 6 && skipped.has(pieces[position]?.lower ?? "")) position -= 1;
+  return position;
+}
+
+const limitFillers: ReadonlySet<string> = new Set([...fillers, ...limitNouns, "is"]);
+
+function limitAt(pieces: Piece[], at: number): Limit | undefined {
+  const position = skip(pieces, at - 1, limitFillers);
+  const between = pieces.slice(position + 1, at);
+  const isNamed = [...between, pieces[position]].some((piece) => limitNouns.has(piece?.lower ?? ""));
+  const side = sideAt(pieces, position);
+  // "above: is 5" and "below, the value of 5" are two clauses.
+  if (
+    side !== undefined &&
+    (isNamed || between.every(({ lower }) => /^(?:the|a|an|its|your|our|=)$/.test(lower)))
+  ) {
+    const isBack = /^(?:back|again|returned)$/.test(pieces[side.from - 1]?.lower ?? "");
+    return { at, ...side, isBack };
+  }
+  if (!isNamed) return undefined;
+  let noun = at - 1;
+  while (!limitNouns.has(pieces[noun]?.lower ?? "")) noun -= 1;
+  return { at, from: noun, side: "threshold", isBack: false };
+}
+
+function sideAt(pieces: Piece[], at: number): { from: number; side: Side } | undefined {
+  const word = pieces[at]?.lower ?? "";
+  const before = pieces[at - 1]?.lower ?? "";
+  if (word === "up" && crossing.has(before)) return { from: at - 1, side: "above" };
+  if (word === "down" && crossing.has(before)) return { from: at - 1, side: "below" };
+  if (crossing.has(word)) return { from: at, side: "crossing" };
+  if (word === "than" && /^(?:more|greater|higher|larger)$/.test(before))
+    return { from: at - 1, side: "above" };
+  if (word === "than" && /^(?:less|lower|smaller|fewer)$/.test(before))
+    return { from: at - 1, side: "below" };
+  const isWide = motion.has(before) || pieces[at - 1]?.number !== undefined;
+  if (above.has(word) || (wideAbove.has(word) && isWide)) return { from: at, side: "above" };
+  if (below.has(word) || (wideBelow.has(word) && isWide)) return { from: at, side: "below" };
+  return undefined;
+}

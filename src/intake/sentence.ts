@@ -1,0 +1,153 @@
+/** One piece of a sentence: a word, a number with what belongs to it, or a mark that separates. */
+export interface Piece {
+  kind: "word" | "number" | "mark";
+  /** As sent; of a number without its unit. */
+  text: string;
+  /** `text` in lower case, for looking things up. */
+  lower: string;
+  /** Of numbers only. */
+  number?: NumberPiece;
+}
+
+export interface NumberPiece {
+  isPercent: boolean;
+  /** It carries a sign of its own: "+5.2%". */
+  isSigned: boolean;
+  /** Bare digits, which may as well be a name: "pool 3". Decimals, groups, currencies, multipliers and units make an amount. */
+  isBare: boolean;
+  /** "USD", "ETH", "gwei". */
+  unit?: string;
+  /** "minutes", "s": the number is a length of time. */
+  timeUnit?: string;
+}
+
+/** Titles have at most 300 characters; lines of a text are cut to this. */
+const maxLineLength = 600;
+
+/** Marks stand alone wherever they are; a comma between digits belongs to the number. */
+const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
+const digitGroups = /^\d[,']\d$/;
+
+/**
+ * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent. "53.470,5" and
+ * "1 000" are none, because a wrong number is worse than none.
+ */
+const amountPattern =
+  /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;
+
+const magnitudes = new Set("k thousand m mn mm million bn b billion t tn trillion".split(" "));
+const percents = new Set(["%", "percent", "pct", "bps"]);
+const timeUnits = new Set(
+  `ms millisecond milliseconds s sec secs second seconds min mins minute minutes h hr hrs hour hours d day days
+  week weeks month months block blocks epoch epochs`.split(/\s+/),
+);
+const plainUnits = new Set("gwei wei sats shares contracts dollars".split(" "));
+
+/**
+ * Takes a line apart, in one pass. A number has to stand by itself: what is glued to letters or to more dots and colons
+ * ("kite988", "rpc-2", "0x1f", "1.2.3", "21:35", "24h") is a word.
+ */
+export function splitSentence(line: string): Piece[] {
+  const pieces = splitPieces(line.slice(0, maxLineLength));
+  const joined: Piece[] = [];
+  for (let at = 0; at < pieces.length; at += 1) {
+    const piece = pieces[at] as Piece;
+    if (piece.number === undefined) {
+      joined.push(piece);
+      continue;
+    }
+    const whole = joinNumber(pieces, at, piece.number);
+    joined.push(whole.piece);
+    at += whole.taken;
+  }
+  return joined;
+}
+
+function splitPieces(line: string): Piece[] {
+  const pieces: Piece[] = [];
+  let chunk = "";
+  const end = () => {
+    // A full stop or a colon ends a word only when nothing follows it.
+    let kept = chunk.length;
+    while (kept > 0 && ".:".includes(chunk.charAt(kept - 1))) kept -= 1;
+    if (kept > 0) pieces.push(pieceOf(chunk.slice(0, kept)));
+    if (kept < chunk.length) pieces.push({ kind: "mark", text: chunk.slice(kept), lower: chunk.slice(-1) });
+    chunk = "";
+  };
+  for (let at = 0; at < line.length; at += 1) {
+    const char = line.charAt(at);
+    if (/\s/.test(char)) end();
+    else if (!marks.has(char) || digitGroups.test(line.slice(at - 1, at + 2))) chunk += char;
+    else {
+      end();
+      pieces.push({ kind: "mark", text: char, lower: char });
+    }
+  }
+  end();
+  return pieces;
+}
+
+function pieceOf(text: string): Piece {
+  const lower = text.toLowerCase();
+  const match = text.length > 100 ? null : amountPattern.exec(text);
+  if (match === null) return { kind: "word", text, lower };
+  const [, sign = "", currency = "", fraction, suffix] = match;
+  // "5m" is a window of time at least as often as five millions.
+  if (suffix === "m" && currency === "" && fraction === undefined) return { kind: "word", text, lower };
+  const isPercent = suffix === "%" || suffix === "bps";
+  const amount = isPercent ? text.slice(0, -(suffix?.length ?? 0)) : text;
+  const isBare = /^\d+$/.test(amount) && !isPercent;
+  const number: NumberPiece = { isPercent, isSigned: sign !== "", isBare };
+  if (isPercent) number.unit = suffix;
+  return { kind: "number", text: amount, lower: amount.toLowerCase(), number };
+}
+
+/** A number with the multiplier, the percent sign and the unit that follow it as words of their own. */
+function joinNumber(pieces: Piece[], at: number, own: NumberPiece): { piece: Piece; taken: number } {
+  const number = { ...own };
+  let { text } = pieces[at] as Piece;
+  let taken = 0;
+  const next = () => {
+    const piece = pieces[at + taken + 1];
+    return piece?.kind === "word" ? piece : undefined;
+  };
+  const multiplier = next();
+  const isLetter = multiplier?.lower.length === 1;
+  if (
+    multiplier !== undefined &&
+    magnitudes.has(multiplier.lower) &&
+    !(isLetter && multiplier.text === "m")
+  ) {
+    text += ` ${multiplier.text}`;
+    taken += 1;
+    number.isBare = false;
+  }
+  const unit = next();
+  if (unit !== undefined && !number.isPercent) {
+    if (percents.has(unit.lower))
+      Object.assign(number, { isPercent: true, unit: unit.lower === "bps" ? "bps" : "%" });
+    else if (timeUnits.has(unit.lower) && unit.text === unit.lower) number.timeUnit = unit.text;
+    else if (namesUnit(unit)) number.unit = unit.text;
+    if (number.unit !== undefined || number.timeUnit !== undefined) {
+      taken += 1;
+      number.isBare = false;
+    }
+  }
+  return { piece: { kind: "number", text, lower: text.toLowerCase(), number }, taken };
+}
+
+/** A currency or a token: two to ten capitals and digits, as tickers are written. */
+function namesUnit({ text, lower }: Piece): boolean {
+  return plainUnits.has(lower) || (/^[A-Z][A-Z0-9]{1,9}$/.test(text) && !shoutedWords.has(lower));
+}
+
+/** Words in capitals that are no token: what the sentence says about the number, and what names no thing. */
+export const shoutedWords: ReadonlySet<string> = new Set(
+  `above below over under than from to was is now at on of in by and or but the for with before after up down new old high low
+  max min avg per rose fell crossed crossing alert alarm warning critical info error firing resolved ok triggered test
+  limit threshold target price volume tvl total liquidity rate ratio balance change value usage health factor utc gmt cet
+  cest est edt pst pdt am pm rpc api cpu ram url http https id apy apr ltv fdv mcap pnl lp dex cex nft dao defi p0 p1 p2 p3 p4 p5
+  sev0 sev1 sev2 sev3 sev4 sev5 s0 s1 s2 s3 s4 s5 l1 l2 pool token chain block node keeper oracle vault market bridge all any no not`.split(
+    /\s+/,
+  ),
+);
