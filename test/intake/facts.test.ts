@@ -80,7 +80,7 @@ describe("names", () => {
 
   it("makes a title of the reading when the sender gives none", () => {
     expect(read({ metric: "eth_tvl", value: 3.2, threshold: 5, unit: "%" }).title).toBe(
-      "eth_tvl is 3.2%, threshold 5",
+      "eth_tvl is 3.2%, below 5",
     );
     expect(read({ token: "ETH", price: 2999 }).title).toBe("ETH is 2999");
     expect(read({ metric: "eth_tvl" }).title).toBe("Alert on eth_tvl");
@@ -404,12 +404,57 @@ describe("what a woken person would ask", () => {
 
   it("says in words what a metric key means where the sender gives no title", () => {
     expect(read({ metricKey: key, token: "USDT", value: 3, threshold: 5 }).title).toBe(
-      "Total TVL of USDT on eth is 3, threshold 5",
+      "USDT total TVL on eth is 3, below 5",
     );
     expect(read({ key, value: 3 }).title).toBe("Total TVL of 0xdac1…1ec7 on eth is 3");
     const pool = "bsc_pool_h24_volume_0x4c36388be6f416a29c8d8eee81c771ce6be14b18";
-    expect(read({ key: pool, value: 3 }).title).toBe("H24 volume of pool 0x4c36…4b18 on bsc is 3");
+    expect(read({ key: pool, value: 3 }).title).toBe("24 h volume of pool 0x4c36…4b18 on bsc is 3");
     expect(read({ metric: "error_rate", value: 3 }).title).toBe("error_rate is 3");
+  });
+
+  it("calls a pool by its pair, its name, or the token that the payload names", () => {
+    const pool = "polygon_pool_total_tvl_0x4c36388be6f416a29c8d8eee81c771ce6be14b18";
+    const numbers = {
+      metricKey: pool,
+      value: 18623.426,
+      threshold: 19000,
+      previousValue: 20282.771,
+      unit: "USD",
+    };
+    const end = "pool TVL on polygon is 18623.426 USD, below 19000, was 20282.771";
+    expect(read({ ...numbers, tokenSymbol: "ONYX504" }).title).toBe(`ONYX504 ${end}`);
+    expect(read({ ...numbers, tokenSymbol: "ONYX504", pool: { name: "ONYX504/WETH 0.3%" } }).title).toBe(
+      `ONYX504/WETH 0.3% ${end}`,
+    );
+    expect(read({ ...numbers, pair: "ONYX504/USDC" }).title).toBe(`ONYX504/USDC ${end}`);
+    expect(read({ ...numbers, pool: { address: "0x4c36" } }).title).toBe(
+      "Total TVL of pool 0x4c36…4b18 on polygon is 18623.426 USD, below 19000, was 20282.771",
+    );
+    expect(
+      read({ ...numbers, token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", tokenName: "USD Coin" }).title,
+    ).toBe(`USD Coin ${end}`);
+  });
+
+  it("puts the token before a metric that does not name it", () => {
+    expect(read({ metric: "price", token: "ETH", chain: "base", value: 3 }).title).toBe(
+      "ETH price on base is 3",
+    );
+    expect(read({ metric: "eth_tvl", token: "ETH", value: 3 }).title).toBe("eth_tvl is 3");
+  });
+
+  it.each([
+    [{ value: 3, threshold: 5 }, "below 5"],
+    [{ value: "4,012.3", threshold: "$4,000" }, "above $4,000"],
+    [{ value: 5, threshold: 5, condition: "below" }, "threshold 5"],
+    [{ value: 7, threshold: 5, condition: "below" }, "threshold 5"],
+    [{ value: 7, threshold: 5, condition: "below", status: "resolved" }, "above 5"],
+    [{ value: "many 3", threshold: 5, condition: "LessThanThreshold" }, "below 5"],
+    [{ value: "many 3", threshold: 5, condition: "below", status: "resolved" }, "threshold 5"],
+    [{ value: 3305, threshold: 2.5, condition: "change_percent" }, "threshold of the change 2.5"],
+  ])("says in the title of %j: %s", (numbers, words) => {
+    const { title } = read({ metric: "eth_tvl", ...numbers });
+    expect(title).toMatch(/^eth_tvl is /);
+    expect(title.split(", ").at(-1)).toBe(words);
   });
 
   it("keeps the pair that the ticker calls its id", () => {
