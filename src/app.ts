@@ -5,7 +5,6 @@ import type { Config } from "./config/config.ts";
 import { parseDuration } from "./config/duration.ts";
 import { followWebhookSecret } from "./config/follow-webhook-secret.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
-import { parseMatchText } from "./config/match-text.ts";
 import { parseMatch } from "./config/read-match.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
@@ -165,7 +164,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
       parseMatch,
-      parseMatchText,
       parseDuration,
       adminToken: secrets.adminToken,
       publicUrl,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { z } from "zod";
 import type { Destination, Route } from "../core/rules.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 import { readShape } from "./read-shape.ts";
-import type { z } from "zod";
 import { routeSchema } from "./schema.ts";
 import { showValue } from "./show-value.ts";
 import { suggestOrList } from "./suggest.ts";

@@ -1,4 +1,5 @@
-import type { Condition, Destination, Matcher, Mute, QuietHours, Route } from "../core/rules.ts";
+import { describeMatchers } from "../core/describe-matcher.ts";
+import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import type { Config } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
 import { formatDuration } from "./duration.ts";
@@ -27,6 +28,7 @@ export interface DestinationDescription {
 
 export interface RouteDescription {
   name: string;
+  /** The matchers in their text form, or "every alert". */
   when: string;
   to: string[];
   continue: boolean;
@@ -123,24 +125,4 @@ function describeMute({ matchers, reason, startsAt, endsAt }: Mute) {
     ...(startsAt === 0 ? {} : { from: new Date(startsAt).toISOString() }),
     until: new Date(endsAt).toISOString(),
   };
-}
-
-/** "severity is critical; value above 5 and below 10"; "every alert" without matchers. */
-export function describeMatchers(matchers: Matcher[]): string {
-  if (matchers.length === 0) return "every alert";
-  return matchers.map(({ field, condition }) => `${field} ${describeCondition(condition)}`).join("; ");
-}
-
-function describeCondition(condition: Condition): string {
-  const { equals, not, gt, gte, lt, lte, exists, matches } = condition;
-  const words: string[] = [];
-  if (equals !== undefined) words.push(`is ${equals.join(" or ")}`);
-  if (not !== undefined) words.push(`is not ${not.join(" or ")}`);
-  if (gt !== undefined) words.push(`above ${gt}`);
-  if (gte !== undefined) words.push(`at least ${gte}`);
-  if (lt !== undefined) words.push(`below ${lt}`);
-  if (lte !== undefined) words.push(`at most ${lte}`);
-  if (matches !== undefined) words.push(`matches /${matches}/`);
-  if (exists !== undefined) words.push(exists ? "is present" : "is missing");
-  return words.join(" and ");
 }

@@ -1,59 +1,170 @@
-import { AppError } from "../core/errors.ts";
-import type { Condition, Matcher } from "../core/rules.ts";
-import { parseMatch } from "./read-match.ts";
-
-const operators = ["!=", ">=", "<=", "=~", "=", ">", "<"] as const;
+import type { Condition } from "../core/rules.ts";
+import { Refusal } from "./refusal.ts";
+import { showValue } from "./show-value.ts";
 
 /**
- * One matcher of a command line: `severity=critical`, `chain=eth,base`, `token!=USDC`, `value>=5`, `title=~^TVL`,
- * `payload.pool.tvl<1e6`. The first operator counts, so values may hold any of them. Throws `usage`.
+ * The text form of `match`, the same on routes, in mutes, on the page and on the command line:
+ *
+ *     text      = condition { ( " " | " and " ) condition }      all must hold
+ *     condition = field operator value | field " exists" | field " is missing"
+ *     operator  = "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "=~" | "!~"
+ *     value     = item { "," item }                               after = and !=: any of them; elsewhere one item
+ *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next condition or comma
+ *
+ * A value may hold spaces and operators. White space followed by a word and an operator begins the next condition; a text
+ * that holds such a thing itself stands in quotes.
  */
-export function parseMatchText(text: string): Matcher {
-  const { field, operator, value } = split(text);
-  try {
-    const [matcher] = parseMatch({ [field]: toCondition(operator, value) });
-    if (matcher !== undefined) return matcher;
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    throw new AppError("usage", `${JSON.stringify(text)}: ${error.message}`);
+export interface WrittenCondition {
+  /** As it was written, for messages. */
+  text: string;
+  field: string;
+  key: keyof Condition;
+  items: WrittenItem[];
+}
+
+export interface WrittenItem {
+  text: string;
+  /** In quotes: nothing in it has a meaning of its own. */
+  isQuoted: boolean;
+}
+
+const keys = {
+  "==": "equals",
+  "=": "equals",
+  "!=": "not",
+  ">=": "gte",
+  "<=": "lte",
+  "=~": "matches",
+  "!~": "notMatches",
+  ">": "gt",
+  "<": "lt",
+} as const satisfies Record<string, keyof Condition>;
+type Operator = keyof typeof keys;
+
+const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
+const operator = String.raw`==|!=|!~|>=|<=|=~|=|>|<`;
+const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=\\s|$))`, "y");
+const separator = /\s+(?:and\s+)?/y;
+const quoted = /"((?:[^"\\]|\\.)*)"/sy;
+
+/** Longer than any rule that a person writes, and short enough to be read at once. */
+const longestText = 4_000;
+
+/** The conditions of one text, or why it cannot be read. */
+export function splitMatchText(text: string): WrittenCondition[] | Refusal {
+  if (text.length > longestText) return new Refusal(`is longer than ${longestText} characters`, "shorten it");
+  const written = text.trim();
+  const conditions: WrittenCondition[] = [];
+  let position = 0;
+  do {
+    const start = position;
+    const found = matchAt(head, written, position);
+    if (found === null) return notACondition(written.slice(position));
+    const [whole, name = "", sign, presence] = found;
+    position += whole.length;
+    const base = { field: name, text: "" };
+    if (presence !== undefined) {
+      const isThere = { text: String(presence === "exists"), isQuoted: true };
+      conditions.push({ ...base, key: "exists", items: [isThere] });
+    } else {
+      const key = keys[sign as Operator];
+      const value = readItems(written, position, key === "equals" || key === "not");
+      if (value instanceof Refusal) return value;
+      position = value.end;
+      conditions.push({ ...base, key, items: value.items });
+    }
+    const last = conditions.at(-1);
+    if (last !== undefined) last.text = written.slice(start, position).trim();
+    const between = matchAt(separator, written, position);
+    if (between === null && position < written.length) return notACondition(written.slice(position));
+    position += between?.[0].length ?? 0;
+  } while (position < written.length);
+  return conditions;
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | null {
+  pattern.lastIndex = position;
+  return pattern.exec(text);
+}
+
+function readItems(
+  text: string,
+  start: number,
+  isList: boolean,
+): { items: WrittenItem[]; end: number } | Refusal {
+  const items: WrittenItem[] = [];
+  let position = start;
+  for (;;) {
+    while (/\s/.test(text[position] ?? "")) position += 1;
+    const inQuotes = text[position] === '"' ? matchAt(quoted, text, position) : undefined;
+    if (inQuotes === null) {
+      return new Refusal(
+        "has a quote that is not closed",
+        'end the value with ", and write \\" for a quote in it',
+      );
+    }
+    if (inQuotes !== undefined) {
+      position += inQuotes[0].length;
+      items.push({ text: (inQuotes[1] ?? "").replace(/\\(["\\])/g, "$1"), isQuoted: true });
+    } else {
+      const end = endOfItem(text, position, isList);
+      const item = text.slice(position, end).trim();
+      const refusal = judgeBare(item, { isLast: end >= text.length, isFirst: items.length === 0 });
+      if (refusal !== undefined) return refusal;
+      items.push({ text: item, isQuoted: false });
+      position = end;
+    }
+    const comma = isList ? /\s*,/y : undefined;
+    const next = comma === undefined ? null : matchAt(comma, text, position);
+    if (next === null) return { items, end: position };
+    position += next[0].length;
   }
-  throw notAMatcher(text);
 }
 
-function split(text: string): { field: string; operator: (typeof operators)[number]; value: string } {
-  // A quoted key of a path may hold an operator: payload["a=b"]=c.
-  const start = /^(?:[^="<>!~[]|\[[^\]"]*\]|\["(?:[^"\\]|\\.)*"\])+/.exec(text)?.[0];
-  const rest = text.slice(start?.length ?? 0);
-  const operator = operators.find((candidate) => rest.startsWith(candidate));
-  if (start === undefined || operator === undefined) throw notAMatcher(text);
-  return { field: start.trim(), operator, value: rest.slice(operator.length).trim() };
-}
-
-function notAMatcher(text: string): AppError {
-  return new AppError("usage", `${JSON.stringify(text)} is not a matcher.`, {
-    hint: "Write field=value, e.g. severity=critical, token!=USDC, value>=5 or title=~^TVL.",
-  });
-}
-
-function toCondition(
-  operator: (typeof operators)[number],
-  value: string,
-): Record<keyof Condition, unknown> | object {
-  const values = value.split(",").map((part) => part.trim());
-  switch (operator) {
-    case "=":
-      return { equals: values };
-    case "!=":
-      return { not: values };
-    case ">":
-      return { gt: value };
-    case ">=":
-      return { gte: value };
-    case "<":
-      return { lt: value };
-    case "<=":
-      return { lte: value };
-    case "=~":
-      return { matches: value };
+/** Up to the comma of a list, the beginning of the next condition, or the end. */
+function endOfItem(text: string, start: number, isList: boolean): number {
+  for (let position = start; position < text.length; position += 1) {
+    const character = text[position] ?? "";
+    if (isList && character === ",") return position;
+    if (position === start || !/\s/.test(character)) continue;
+    const between = matchAt(separator, text, position);
+    if (between !== null && matchAt(head, text, position + between[0].length) !== null) return position;
+    // One look at a row of spaces is enough.
+    while (/\s/.test(text[position + 1] ?? "")) position += 1;
   }
+  return text.length;
+}
+
+function judgeBare(
+  item: string,
+  { isLast, isFirst }: { isLast: boolean; isFirst: boolean },
+): Refusal | undefined {
+  if (item === "") {
+    const instead = 'write a value; "" stands for an empty text, and "field is missing" for none';
+    return new Refusal("has an operator or a comma without a value behind it", instead);
+  }
+  if (!isLast && /(?:^|\s)(?:or|\|\|)$/i.test(item)) {
+    return new Refusal(
+      "joins conditions by or, which it cannot: all of them must hold",
+      "list the values instead, e.g. token=USDC,DAI, or write two routes (or two mutes)",
+    );
+  }
+  if (!isLast && /(?:[;&]|^and)$/i.test(item)) {
+    return new Refusal("separates conditions by a sign", "separate them by a space or by and");
+  }
+  if (!isFirst && /^(?:[a-z]\w*|payload[.[]\S*)\s*(?:==|!=|!~|>=|<=|=~|=|>|<)/i.test(item)) {
+    return new Refusal(
+      "has a condition behind a comma",
+      "separate conditions by a space; a comma separates values",
+    );
+  }
+  if (/^'.*'$/s.test(item)) return new Refusal("has a value in single quotes", 'write double quotes: "…"');
+  return undefined;
+}
+
+function notACondition(text: string): Refusal {
+  return new Refusal(
+    `${showValue(text)} is not a condition`,
+    "write field=value, e.g. severity=critical, token!=USDC,DAI, value>=5, title=~^TVL or payload.pool exists",
+  );
 }

@@ -1,45 +1,168 @@
-import { RE2JS } from "re2js";
 import { z } from "zod";
-import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { factFields, parseFieldPath } from "../core/field-path.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
+import { splitMatchText } from "./match-text.ts";
+import {
+  addCondition,
+  type PlacedValue,
+  type Refuse,
+  refuseContradiction,
+  writeAsMap,
+} from "./read-condition.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
 import { suggest, suggestOrList } from "./suggest.ts";
 
-const conditionKeys = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matches"] as const;
+const conditionKeys = [
+  "equals",
+  "not",
+  "lt",
+  "lte",
+  "gt",
+  "gte",
+  "exists",
+  "matches",
+  "notMatches",
+] as const satisfies (keyof Condition)[];
 
-/** Facts that only ever have one of these values; any other could never match. */
-const closedFields: Readonly<Record<string, readonly string[]>> = {
-  severity: severities,
-  status: statuses,
-  format: bodyFormats,
-  origin: alertOrigins,
+/** What the condition is called elsewhere. */
+const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
+  equals: ["is", "eq", "in", "any", "anyof", "oneof", "value", "="],
+  not: ["ne", "neq", "isnot", "notequals", "notin", "except", "noneof", "!="],
+  lt: ["below", "under", "lessthan", "<"],
+  lte: ["max", "le", "atmost", "<="],
+  gt: ["above", "over", "morethan", "greaterthan", ">"],
+  gte: ["min", "ge", "atleast", ">="],
+  exists: ["present", "exist", "defined"],
+  matches: ["contains", "includes", "regex", "regexp", "re", "pattern", "like", "match", "search", "=~", "~"],
+  notMatches: ["notcontains", "notregex", "unlike", "!~"],
 };
 
 /**
- * `match:` as it is written: field → value, list of values, or a map of conditions. Several fields hold together.
- * An empty one is refused, since a line too many commented out would make it match everything.
+ * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field → value,
+ * list of values or map of conditions. All must hold. An empty one is refused, since a line too many commented out would
+ * make it match everything.
  */
 export const matchSchema: z.ZodType<Matcher[]> = z.unknown().transform((value, context) => {
-  const matchers: Matcher[] = [];
-  const refuse = (path: (string | number)[], { message, instead }: Refusal): void => {
+  const refuse: Refuse = (path, { message, instead }) => {
     context.issues.push({ code: "custom", message, input: undefined, path, params: { instead } });
   };
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    refuse([], new Refusal(`${showValue(value)} is not a map`, "write e.g. { severity: critical }"));
-    return z.NEVER;
+  if (typeof value === "string") return readTexts([{ text: value, path: [] }], refuse);
+  if (Array.isArray(value)) return readList(value, refuse);
+  if (typeof value === "object" && value !== null) return readMap(value, refuse);
+  const problem = value === undefined ? "is missing" : `${showValue(value)} is not a matcher`;
+  refuse([], new Refusal(problem, 'write e.g. { severity: critical } or "severity=critical value>=5"'));
+  return [];
+});
+
+/** The same for mutes made at run time. Throws `invalid_request` with all that is wrong. */
+export function parseMatch(value: unknown): Matcher[] {
+  const result = matchSchema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map((issue) => {
+    const instead = issue.code === "custom" ? issue.params?.instead : undefined;
+    const where = issue.path.filter((step) => step !== "equals").join(".");
+    return `${where}${where === "" ? "" : " "}${issue.message}${typeof instead === "string" ? ` (${instead})` : ""}`;
+  });
+  throw new AppError("invalid_request", `The matcher cannot be used: ${problems.join("; ")}.`);
+}
+
+function readList(values: unknown[], refuse: Refuse): Matcher[] {
+  const texts = values.flatMap((text, index) => {
+    if (typeof text === "string") return [{ text, path: [index] }];
+    const instead =
+      "in a list each entry is a text such as severity=critical; write the fields of a map without the list";
+    refuse([index], new Refusal(`${showValue(text)} is not a condition`, instead));
+    return [];
+  });
+  if (values.length === 0)
+    refuse([], new Refusal("is empty", "write at least one condition, e.g. severity=critical"));
+  return readTexts(texts, refuse);
+}
+
+interface PlacedText {
+  text: string;
+  path: (string | number)[];
+}
+
+/** Conditions of one field are joined, as in a map: of several values the same one must meet all of them. */
+function readTexts(texts: PlacedText[], refuse: Refuse): Matcher[] {
+  const matchers: Matcher[] = [];
+  for (const { text, path } of texts) {
+    const found = text.trim() === "" ? new Refusal("is empty", emptyAdvice) : splitMatchText(text);
+    if (found instanceof Refusal) {
+      refuse(path, found.message === "is empty" ? found : withText(text, found));
+      continue;
+    }
+    for (const [position, { text: own, field, key, items }] of found.entries()) {
+      const refuseHere: Refuse = (_path, refusal) => refuse(path, withText(own, refusal));
+      if (!isField(field, position > 0, refuseHere)) continue;
+      const condition: Condition = {};
+      const values = items.map((item): PlacedValue => ({ value: item.text, path, isLiteral: item.isQuoted }));
+      addCondition(condition, key, values, { field, form: "text", refuse: refuseHere });
+      if (Object.keys(condition).length > 0) join(matchers, { field, condition }, refuseHere);
+    }
   }
-  const entries = Object.entries(value);
-  if (entries.length === 0)
-    refuse(
-      [],
-      new Refusal(
-        "is empty",
-        "write at least one field, e.g. { severity: critical }; a route for every alert has no match",
-      ),
+  for (const { field, condition } of matchers) {
+    refuseContradiction(condition, (_path, refusal) =>
+      refuse(texts[0]?.path ?? [], withText(field, refusal)),
     );
+  }
+  return matchers;
+}
+
+const emptyAdvice =
+  "write at least one condition, e.g. severity=critical; a route for every alert has no match";
+
+function withText(text: string, { message, instead }: Refusal): Refusal {
+  const isNamed = message.startsWith(showValue(text.trim()));
+  return new Refusal(isNamed ? message : `${text.trim()}: ${message}`, instead);
+}
+
+/** `isLater`: a value before it may have held the word. */
+function isField(field: string, isLater: boolean, refuse: Refuse): boolean {
+  const parsed = parseFieldPath(field);
+  if (parsed.ok) return true;
+  const advice = adviseOnField(field);
+  const quotes = isLater ? '; if it belongs to the value before it, put that value in "quotes"' : "";
+  refuse([], new Refusal(`${showValue(field)} ${parsed.problem}`, `${advice}${quotes}`));
+  return false;
+}
+
+function join(matchers: Matcher[], { field, condition }: Matcher, refuse: Refuse): void {
+  const known = matchers.find((matcher) => matcher.field === field);
+  const [key] = Object.keys(condition) as (keyof Condition)[];
+  if (known === undefined || key === undefined) {
+    matchers.push({ field, condition });
+    return;
+  }
+  if (known.condition[key] === undefined) {
+    Object.assign(known.condition, condition);
+    return;
+  }
+  if (key !== "equals") {
+    matchers.push({ field, condition });
+    return;
+  }
+  const both = [...(known.condition.equals ?? []), ...(condition.equals ?? [])];
+  refuse(
+    [],
+    new Refusal(
+      "asks for a second value of the same field",
+      `for any of them write ${field}=${both.join(",")}`,
+    ),
+  );
+}
+
+function readMap(value: object, refuse: Refuse): Matcher[] {
+  const entries = Object.entries(value);
+  const matchers: Matcher[] = [];
+  if (entries.length === 0) {
+    const instead =
+      "write at least one field, e.g. { severity: critical }; a route for every alert has no match";
+    refuse([], new Refusal("is empty", instead));
+  }
   for (const [field, wanted] of entries) {
     const parsed = parseFieldPath(field);
     if (!parsed.ok) {
@@ -50,154 +173,95 @@ export const matchSchema: z.ZodType<Matcher[]> = z.unknown().transform((value, c
     if (condition !== undefined) matchers.push({ field, condition });
   }
   return matchers;
-});
-
-/** For mutes that come through the API: throws `invalid_request` with all that is wrong. */
-export function parseMatch(value: unknown): Matcher[] {
-  const result = matchSchema.safeParse(value);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => {
-    const instead = issue.code === "custom" ? issue.params?.instead : undefined;
-    const where = issue.path.length === 0 ? "match" : issue.path.join(".");
-    return `${where} ${issue.message}${typeof instead === "string" ? ` (${instead})` : ""}`;
-  });
-  throw new AppError("invalid_request", `The matcher cannot be used: ${problems.join("; ")}.`);
 }
 
-type Refuse = (path: (string | number)[], refusal: Refusal) => void;
-
 function readCondition(field: string, wanted: unknown, refuse: Refuse): Condition | undefined {
-  const isMap = typeof wanted === "object" && wanted !== null && !Array.isArray(wanted);
-  if (!isMap) {
-    const equals = readValues(field, wanted, [], refuse);
-    return equals === undefined ? undefined : { equals };
-  }
+  const target = { field, form: "map", refuse } as const;
   const condition: Condition = {};
+  if (!isMap(wanted)) {
+    addCondition(condition, "equals", placeValues(wanted, [], refuse, "judged"), target);
+    return condition.equals === undefined ? undefined : condition;
+  }
   if (Object.keys(wanted).length === 0) refuse([], new Refusal("is empty", "write e.g. { gt: 5 }"));
+  const nested = parseFieldPath(field);
+  const isPayload = nested.ok && nested.path.kind === "payload";
+  if (
+    isPayload &&
+    Object.keys(wanted).every((key) => findKey(key) === undefined && nearKey(key) === undefined)
+  ) {
+    const paths = listPaths(field, wanted);
+    refuse(
+      [],
+      new Refusal("is a map of fields, not of conditions", `write the whole path: ${paths.join(", ")}`),
+    );
+    return undefined;
+  }
   for (const [key, value] of Object.entries(wanted)) {
-    const known = conditionKeys.find((name) => name === key);
-    if (known === undefined)
-      refuse([key], new Refusal("is not a condition", suggestOrList(key, conditionKeys)));
-    else addCondition(condition, known, field, value, refuse);
+    const known = findKey(key);
+    if (known === undefined) {
+      refuse([key], new Refusal("is not a condition", adviseOnKey(field, key, value)));
+      continue;
+    }
+    // `equals` says itself that a text is meant as it stands; `not` says it by a list.
+    const reading = known === "equals" || (known === "not" && Array.isArray(value)) ? "literal" : "judged";
+    addCondition(condition, known, placeValues(value, [key], refuse, reading), target);
   }
   refuseContradiction(condition, refuse);
   return condition;
 }
 
-function addCondition(
-  condition: Condition,
-  key: (typeof conditionKeys)[number],
-  field: string,
-  value: unknown,
-  refuse: Refuse,
-): void {
-  switch (key) {
-    case "equals":
-    case "not": {
-      const values = readValues(field, value, [key], refuse);
-      if (values !== undefined) condition[key] = values;
-      return;
-    }
-    case "lt":
-    case "lte":
-    case "gt":
-    case "gte": {
-      const number = readBound(value);
-      if (number instanceof Refusal) refuse([key], number);
-      else condition[key] = number;
-      return;
-    }
-    case "exists":
-      if (typeof value === "boolean") condition.exists = value;
-      else refuse([key], new Refusal(`${showValue(value)} is neither true nor false`, "write true or false"));
-      return;
-    case "matches": {
-      const pattern = readPattern(value);
-      if (pattern instanceof Refusal) refuse([key], pattern);
-      else condition.matches = pattern;
-      return;
-    }
-    default:
-      key satisfies never;
-  }
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function readValues(
-  field: string,
+function placeValues(
   value: unknown,
   path: (string | number)[],
   refuse: Refuse,
-): string[] | undefined {
-  const items: unknown[] = Array.isArray(value) ? value : [value];
-  if (items.length === 0)
+  reading: "literal" | "judged",
+): PlacedValue[] {
+  const isLiteral = reading === "literal";
+  if (!Array.isArray(value)) return [{ value, path, isLiteral }];
+  if (value.length === 0) {
     refuse(path, new Refusal("is an empty list, which matches nothing", "write a value"));
-  const closed = closedFields[field];
-  let complete = items.length > 0;
-  const texts = items.flatMap((item, index) => {
-    const at = Array.isArray(value) ? [...path, index] : path;
-    const text = toText(item);
-    const refusal =
-      text === undefined
-        ? new Refusal(
-            `${showValue(item)} is not a value to compare with`,
-            "for a missing value write { exists: false }",
-          )
-        : closed !== undefined && !closed.includes(text)
-          ? new Refusal(`${showValue(item)} is never the ${field} of an alert`, suggestOrList(text, closed))
-          : undefined;
-    if (refusal !== undefined) {
-      complete = false;
-      refuse(at, refusal);
-    }
-    return text === undefined ? [] : [text];
-  });
-  return complete ? texts : undefined;
+  }
+  return value.map((item: unknown, index) => ({ value: item, path: [...path, index], isLiteral }));
 }
 
-function toText(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
+function findKey(key: string): keyof Condition | undefined {
+  return conditionKeys.find((name) => name === key);
 }
 
-function readBound(value: unknown): number | Refusal {
-  const text = typeof value === "number" ? String(value) : value;
-  const isNumber = typeof text === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
-  const number = isNumber ? Number(text) : Number.NaN;
-  return Number.isFinite(number)
-    ? number
-    : new Refusal(`${showValue(value)} is not a number`, "write e.g. 1000000 or 2.5");
+function nearKey(key: string): keyof Condition | undefined {
+  const word = key.toLowerCase().replace(/[-_ ]/g, "");
+  const other = conditionKeys.find((name) => otherNames[name].includes(word));
+  return other ?? conditionKeys.find((name) => name === suggest(key, conditionKeys));
 }
 
-function readPattern(value: unknown): string | Refusal {
-  if (typeof value !== "string" || value === "") {
-    return new Refusal(
-      `${showValue(value)} is not a pattern`,
-      'write a regular expression in quotes, e.g. "^USD"',
-    );
-  }
-  try {
-    RE2JS.compile(value);
-    return value;
-  } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "unreadable";
-    return new Refusal(
-      `the pattern cannot be read: ${why}`,
-      "patterns are in RE2 syntax, which has no look-ahead, look-behind or back-references",
-    );
-  }
+function adviseOnKey(field: string, key: string, value: unknown): string {
+  const near = nearKey(key);
+  if (near === undefined) return suggestOrList(key, conditionKeys);
+  const isText = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (!isText) return `did you mean ${near}?`;
+  const written = writeAsMap(field, { [near]: value });
+  const isFound = near === "matches" || near === "notMatches";
+  return `did you mean ${near}? Write ${written}${isFound ? "; a pattern is found anywhere in the text" : ""}`;
 }
 
-function refuseContradiction(condition: Condition, refuse: Refuse): void {
-  const { gt, gte, lt, lte, exists } = condition;
-  const low = Math.max(gt ?? -Infinity, gte ?? -Infinity);
-  const high = Math.min(lt ?? Infinity, lte ?? Infinity);
-  const touches = low === high && (low === gt || high === lt);
-  if (low > high || touches) {
-    refuse([], new Refusal("no number is that large and that small", "turn the bounds round"));
-  }
-  if (exists === false && Object.keys(condition).length > 1) {
-    refuse([], new Refusal("a missing value meets no other condition", "write { exists: false } alone"));
-  }
+const mostPaths = 5;
+
+/** `payload: { pool: { address: x } }` → `payload.pool.address: x`. */
+function listPaths(field: string, value: unknown): string[] {
+  const isCondition = !isMap(value) || Object.keys(value).some((key) => findKey(key) !== undefined);
+  if (isCondition)
+    return [
+      isMap(value) || Array.isArray(value) ? `${field}: …` : writeAsMap(field, { equals: [String(value)] }),
+    ];
+  return Object.entries(value)
+    .flatMap(([key, member]) =>
+      listPaths(`${field}${/^[^.[\]\s]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`}`, member),
+    )
+    .slice(0, mostPaths);
 }
 
 function adviseOnField(field: string): string {

@@ -43,7 +43,7 @@ const step = /\.([^.[\]\s]+)|\[(\d{1,9})\]|\[(\*)\]|\[("(?:[^"\\]|\\.)*")\]/y;
 export function parseFieldPath(field: string): FieldPathResult {
   const fact = factFields.find((name) => name === field);
   if (fact !== undefined) return { ok: true, path: { kind: "fact", fact } };
-  if (!/^payload(?![^.[])/.test(field)) return { ok: false, problem: "it is not a field of an alert" };
+  if (!/^payload(?![^.[])/.test(field)) return { ok: false, problem: "is not a field of an alert" };
 
   const steps: PathStep[] = [];
   let position = "payload".length;

@@ -137,6 +137,8 @@ export interface Condition {
   exists?: boolean;
   /** A regular expression in RE2 syntax; it runs in linear time. */
   matches?: string;
+  /** The same, found in none of the values; holds for a missing one. */
+  notMatches?: string;
 }
 
 /**

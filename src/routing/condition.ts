@@ -16,8 +16,8 @@ export type CheckValues = (values: FieldValue[]) => Verdict;
 type CheckValue = (value: FieldValue) => Verdict;
 
 /**
- * - Without a value (missing, or null) only `exists: false` and `not` hold.
- * - `not` and `exists` speak about all values of the field; of the other conditions one same value must meet every one.
+ * - Without a value (missing, or null) only `exists: false`, `not` and `notMatches` hold.
+ * - `not`, `notMatches` and `exists` speak about all values of the field; of the other conditions one same value must meet every one.
  * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
  *   without regard to case, since checksummed and lower-case spellings name the same contract.
  * - `lt lte gt gte` hold for numbers only, also for numbers sent as text.
@@ -26,6 +26,7 @@ type CheckValue = (value: FieldValue) => Verdict;
  */
 export function compileCondition(condition: Condition): CheckValues {
   const ofOne = compileValueChecks(condition);
+  const isExcluded = condition.notMatches === undefined ? undefined : compilePattern(condition.notMatches);
   return (values) => {
     if (condition.exists === false) {
       return values.length === 0
@@ -38,6 +39,13 @@ export function compileCondition(condition: Condition): CheckValues {
       const verdict = checkNot(values, condition.not);
       if (!verdict.holds) return verdict;
       held.push(verdict.words);
+    }
+    if (isExcluded !== undefined) {
+      const pattern = `/${condition.notMatches}/`;
+      if (values.some((value) => value.kind === "text" && isExcluded(value.text))) {
+        return { holds: false, words: `matches ${pattern}, which is excluded` };
+      }
+      held.push(`does not match ${pattern}`);
     }
     if (ofOne.length > 0) {
       const verdict = checkAny(values, ofOne);

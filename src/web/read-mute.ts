@@ -1,11 +1,10 @@
 import { AppError } from "../core/errors.ts";
 import type { Operations } from "../core/operations.ts";
-import type { Matcher } from "../core/rules.ts";
 import type { WebDeps } from "./web-deps.ts";
 
 /** A mute as people write it, whichever way it comes. */
 export interface WrittenMute {
-  /** `severity=info`, a list of such, or a map of field → value or conditions. All must hold. */
+  /** `severity=info value>=5`, a list of such, or a map of field → value or conditions. All must hold. */
   match: unknown;
   /** `2h`, from the start on. Either this or `until`. */
   for?: string;
@@ -18,27 +17,18 @@ export interface WrittenMute {
 
 export type MuteInput = Parameters<Operations["addMute"]>[0];
 
-type ReadMuteDeps = Pick<WebDeps, "parseMatch" | "parseMatchText" | "parseDuration" | "clock">;
+type ReadMuteDeps = Pick<WebDeps, "parseMatch" | "parseDuration" | "clock">;
 
-/** Throws AppError `invalid_request` (or `usage` for a matcher) that says what is wrong and how to write it. */
+/** Throws AppError `invalid_request` that says what is wrong and how to write it. */
 export function readMute(deps: ReadMuteDeps, written: WrittenMute, createdBy: string): MuteInput {
-  const matchers = readMatchers(deps, written.match);
   const startsAt = written.from === undefined ? deps.clock.now() : readInstant("from", written.from);
   return {
-    matchers,
+    matchers: deps.parseMatch(written.match),
     reason: written.reason.trim(),
     startsAt,
     endsAt: readEnd(deps, written, startsAt),
     createdBy,
   };
-}
-
-function readMatchers(deps: ReadMuteDeps, match: unknown): Matcher[] {
-  if (typeof match === "string") return [deps.parseMatchText(match)];
-  if (Array.isArray(match) && match.length > 0 && match.every((text) => typeof text === "string")) {
-    return match.map(deps.parseMatchText);
-  }
-  return deps.parseMatch(match);
 }
 
 function readEnd({ parseDuration }: ReadMuteDeps, written: WrittenMute, startsAt: number): number {

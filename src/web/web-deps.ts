@@ -16,10 +16,8 @@ export interface WebDeps extends ProxyTrust {
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
-  /** Reads a map of field → value, list of values, or conditions. Throws AppError `invalid_request`. */
+  /** Reads `match` in any of its forms: `severity=info`, a list of such, or a map. Throws AppError `invalid_request`. */
   parseMatch(value: unknown): Matcher[];
-  /** Reads one matcher of a command line, e.g. `severity=info`. Throws AppError `usage`. */
-  parseMatchText(text: string): Matcher;
   /** Reads `90s`, `2h`, `7d` to milliseconds; anything else is undefined. */
   parseDuration(text: string): number | undefined;
   clock: Clock;

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { parseDuration } from "../../src/config/duration.ts";
-import { parseMatchText } from "../../src/config/match-text.ts";
 import { parseMatch } from "../../src/config/read-match.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import { createIdSource } from "../../src/core/id.ts";
@@ -97,7 +96,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     trustedProxies: [],
     behindFly: false,
     parseMatch,
-    parseMatchText,
     parseDuration,
     newId,
     log: silentLog,

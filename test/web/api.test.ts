@@ -304,7 +304,7 @@ describe("mutes", () => {
     ["an empty map", { match: {}, ...maintenance }, "write at least one field"],
     ["an empty list", { match: [], ...maintenance }, "match must name at least one condition"],
     ["an unknown field", { match: { severty: "info" }, ...maintenance }, "severity"],
-    ["no operator", { match: "info", ...maintenance }, "is not a matcher"],
+    ["no operator", { match: "info", ...maintenance }, "is not a condition"],
     ["no end", { match: "severity=info", reason: "x" }, "either a duration or an end"],
     [
       "two ends",

@@ -1,3 +1,4 @@
+import { describeMatchers } from "../../core/describe-matcher.ts";
 import { AppError } from "../../core/errors.ts";
 import { withAge } from "../age.ts";
 import { connectRelay, type RelayRun } from "../connect-relay.ts";
@@ -21,9 +22,12 @@ export async function addMute(run: RelayRun, options: AddOptions): Promise<void>
     throw new AppError("usage", `--until ${new Date(until).toISOString()} is in the past`);
   }
   if (reason.trim() === "") throw new AppError("usage", "--reason is empty; say in a few words why");
-  const { parseMatchText } = await import("../../config/match-text.ts");
-  const { describeMatcher } = await import("../../web/mute-state.ts");
-  for (const text of match) parseMatchText(text);
+  const { parseMatch } = await import("../../config/read-match.ts");
+  try {
+    parseMatch(match);
+  } catch (error) {
+    throw error instanceof AppError ? new AppError("usage", error.message, { cause: error }) : error;
+  }
 
   const { client } = await connectRelay(run);
   const mute = await client.addMute({
@@ -33,7 +37,7 @@ export async function addMute(run: RelayRun, options: AddOptions): Promise<void>
   });
   await output.result(mute, () =>
     output.fields([
-      ["muted", mute.matchers.flatMap(describeMatcher).join(" and ")],
+      ["muted", describeMatchers(mute.matchers)],
       ["until", withAge(mute.endsAt, context.now())],
       ["reason", mute.reason],
       ["id", mute.id],

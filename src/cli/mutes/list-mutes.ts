@@ -1,3 +1,4 @@
+import { describeMatchers } from "../../core/describe-matcher.ts";
 import { toSeconds, withAge } from "../age.ts";
 import { openAlertLog } from "../alert-log.ts";
 import type { RelayRun } from "../connect-relay.ts";
@@ -5,7 +6,6 @@ import type { RelayRun } from "../connect-relay.ts";
 /** `tocsin mutes list`. */
 export async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
   const { output, context } = run;
-  const { describeMatcher } = await import("../../web/mute-state.ts");
   const log = await openAlertLog(run);
   try {
     const mutes = await log.listMutes(includeEnded);
@@ -21,7 +21,7 @@ export async function listMutes(run: RelayRun, includeEnded: boolean): Promise<v
       ];
       const rows = mutes.map((mute) => [
         mute.state,
-        mute.matchers.flatMap(describeMatcher).join(" and "),
+        describeMatchers(mute.matchers),
         mute.state === "coming" ? `from ${toSeconds(mute.startsAt)}` : withAge(mute.endsAt, context.now()),
         mute.reason,
         mute.createdBy,

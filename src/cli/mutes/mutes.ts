@@ -26,7 +26,7 @@ function registerAdd(mutes: Command, begin: BeginRun, context: CliContext): void
     .description("silence alerts that match, with an end")
     .requiredOption(
       "--match <matcher>",
-      "field=value, or with != > >= < <= =~; several must all hold",
+      "field=value, or with != > >= < <= =~ !~, as in match of a route; several must all hold",
       collect,
     )
     .option("--for <duration>", "how long, e.g. 30m, 2h, 7d", parseWrittenDuration)

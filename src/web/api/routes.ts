@@ -157,10 +157,15 @@ export const addMuteRoute = createRoute({
                   z.record(z.string(), z.unknown()),
                 ],
                 {
-                  error: 'must be "field=value", a list of such, or a map of field to value or conditions',
+                  error:
+                    'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
                 },
               )
-              .openapi({ description: "All must hold.", example: { severity: "info", value: { lt: 5 } } }),
+              .openapi({
+                description:
+                  "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
+                example: { severity: "info", value: { lt: 5 } },
+              }),
             for: z
               .string()
               .optional()

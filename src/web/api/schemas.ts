@@ -163,6 +163,7 @@ const conditionSchema = z
     gte: z.number().optional(),
     exists: z.boolean().optional(),
     matches: z.string().optional(),
+    notMatches: z.string().optional(),
   })
   .openapi("Condition");
 

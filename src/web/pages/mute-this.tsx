@@ -25,12 +25,15 @@ export const muteDurations = [
   ["7d", "7 days"],
 ] as const;
 
-/** The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. */
-export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, string> {
+/**
+ * The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. `equals` says that a
+ * value is meant as it stands, whatever it looks like.
+ */
+export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, { equals: string }> {
   return Object.fromEntries(
     likeness.flatMap((field) => {
       const value = facts[field];
-      return chosen.includes(field) && value !== undefined ? [[field, value]] : [];
+      return chosen.includes(field) && value !== undefined ? [[field, { equals: value }]] : [];
     }),
   );
 }

@@ -1,8 +1,9 @@
 import type { Context, Hono } from "hono";
+import { describeMatcher } from "../../core/describe-matcher.ts";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { Mute } from "../../core/rules.ts";
 import { readField, readForm } from "../form.ts";
-import { describeMatcher, type MuteState, muteStateOf } from "../mute-state.ts";
+import { type MuteState, muteStateOf } from "../mute-state.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone } from "./delivery-chips.tsx";
@@ -127,8 +128,10 @@ function MutesPage({ frame, mutes, done, problem, written }: MutesPageProps) {
               </textarea>
             </label>
             <p class="soft">
-              One condition a line: <code>token=USDC,DAI</code> (any of them), <code>chain!=eth</code>,{" "}
-              <code>value&gt;=5</code>, <code>title=~^TVL</code>, <code>payload.pool.address=0x…</code>
+              As in <code>match</code> of a route: <code>token=USDC,DAI</code> (any of them),{" "}
+              <code>chain!=eth</code>, <code>value&gt;=5</code>, <code>title=~^TVL</code>,{" "}
+              <code>title="TVL, daily"</code>, <code>payload.pool.address=0x…</code>,{" "}
+              <code>unit is missing</code>
             </p>
             <DurationChoice />
             <ReasonField value={written?.reason} />

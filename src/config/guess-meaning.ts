@@ -1,0 +1,133 @@
+import { type Severity, severities } from "../core/alert.ts";
+import type { Condition } from "../core/rules.ts";
+
+/** What a text that would be compared as it stands was probably meant to be. */
+export interface Meaning {
+  /** "a comparison", "a list", "a pattern": goes after "is a text here, not". */
+  kind: string;
+  condition: Condition;
+}
+
+const numbers = new Set(["value", "previousValue", "threshold"]);
+/** Whole sentences, where commas, bars and stars are common. */
+const sentences = new Set(["title", "text"]);
+/** Made by machines: any character may be part of them. */
+const opaque = new Set(["alertKey", "externalId", "link"]);
+
+const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?`;
+const comparisons: [RegExp, "gt" | "gte" | "lt" | "lte"][] = [
+  [/^(?:>=|=>|≥|at least|min)$/i, "gte"],
+  [/^(?:<=|=<|≤|at most|max)$/i, "lte"],
+  [/^(?:>|above|over|more than)$/i, "gt"],
+  [/^(?:<|below|under|less than)$/i, "lt"],
+];
+const signs = ">=|=>|≥|<=|=<|≤|>|<";
+const words = "at least|at most|above|over|more than|below|under|less than|min|max";
+
+/**
+ * Conditions written where a value belongs (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`) are compared as
+ * texts, so that they hold for no alert. This finds them; it must not find what senders really send.
+ */
+export function guessMeaning(field: string, text: string): Meaning | undefined {
+  const written = text.trim();
+  const compared = guessOrder(field, written) ?? guessComparison(field, written);
+  if (compared !== undefined || opaque.has(field)) return compared;
+  return guessNegation(field, written) ?? guessPattern(field, written) ?? guessList(field, written);
+}
+
+/** Severities have an order for people, and none for a comparison. */
+function guessOrder(field: string, text: string): Meaning | undefined {
+  if (field !== "severity") return undefined;
+  const found = /^(>=|=>|≥|>|at least|above)\s*(critical|warning|info)$/i.exec(text);
+  if (found === null) return undefined;
+  const index = severities.indexOf((found[2] ?? "").toLowerCase() as Severity);
+  const includes = !/^(>|above)$/i.test(found[1] ?? "");
+  const equals = severities.slice(0, includes ? index + 1 : index);
+  return equals.length === 0 ? undefined : { kind: "a comparison", condition: { equals } };
+}
+
+function guessComparison(field: string, text: string): Meaning | undefined {
+  const isNumber = numbers.has(field);
+  const relation = isNumber ? `(?:${signs})|(?:${words})(?=\\s)` : signs;
+  const one = `(${relation})\\s*(${number})`;
+  const found = new RegExp(`^${one}(?:\\s*(?:,|and|&&|\\s)\\s*${one})?$`, "i").exec(text);
+  if (found !== null) {
+    const condition: Condition = {};
+    for (const [sign, bound] of [found.slice(1, 3), found.slice(3, 5)]) {
+      const key = comparisons.find(([pattern]) => pattern.test(sign ?? ""))?.[1];
+      if (key !== undefined) condition[key] = Number(bound);
+    }
+    return { kind: "a comparison", condition };
+  }
+  const grouped = /^([+-]?\d{1,3}(?:[,_' ]\d{3})+)(\.\d+)?$/.exec(text);
+  if (grouped !== null && !sentences.has(field) && !opaque.has(field)) {
+    const digits = `${grouped[1]?.replace(/[,_' ]/g, "")}${grouped[2] ?? ""}`;
+    return { kind: "a number", condition: { equals: [digits] } };
+  }
+  if (!isNumber) return undefined;
+  const range = new RegExp(
+    `^(?:between\\s+)?(${number})\\s*(?:\\.\\.\\.?|-|–|to\\s|and\\s)\\s*(${number})$`,
+    "i",
+  ).exec(text);
+  if (range !== null) {
+    return { kind: "a range", condition: { gte: Number(range[1]), lte: Number(range[2]) } };
+  }
+  const short = /^([+-]?\d+(?:\.\d+)?)\s*([kmb])$/i.exec(text);
+  if (short === null) return undefined;
+  const factor = { k: 1e3, m: 1e6, b: 1e9 }[(short[2] ?? "").toLowerCase()] ?? 1;
+  return { kind: "a number", condition: { equals: [String(Number(short[1]) * factor)] } };
+}
+
+function guessNegation(field: string, text: string): Meaning | undefined {
+  const sign = /^!=?\s*([^\s=~].*)$/.exec(text);
+  const word = sentences.has(field) ? null : /^(?:not|except)\s+(\S+)$/i.exec(text);
+  const value = (sign ?? word)?.[1];
+  if (value !== undefined) return { kind: "a condition", condition: { not: [value] } };
+  const equal = /^==?\s*([^\s=~].*)$/.exec(text)?.[1];
+  if (equal === undefined || sentences.has(field)) return undefined;
+  return { kind: "a condition", condition: { equals: [equal] } };
+}
+
+function guessList(field: string, text: string): Meaning | undefined {
+  const isSentence = sentences.has(field);
+  const between = isSentence ? /\|\|?|,/ : /\s*(?:\|\|?|,)\s*|\s+or\s+/i;
+  const parts = text.split(between);
+  if (parts.length < 2 || !parts.every((part) => /^[^\s,|^$*()[\]\\]+$/.test(part))) return undefined;
+  return isSentence
+    ? { kind: "a pattern", condition: { matches: parts.map(escapePattern).join("|") } }
+    : { kind: "a list", condition: { equals: parts } };
+}
+
+function guessPattern(field: string, text: string): Meaning | undefined {
+  const matches = findPattern(field, text);
+  if (text === "*") return { kind: "a condition", condition: { exists: true } };
+  return matches === undefined ? undefined : { kind: "a pattern", condition: { matches } };
+}
+
+function findPattern(field: string, text: string): string | undefined {
+  const operator = /^[=!]~\s*(\S.*)$/.exec(text) ?? /^~\s*(\^.*)$/.exec(text);
+  if (operator !== null) return operator[1];
+  const slashes = /^\/([^/]+)\/([gimsuy]*)$/.exec(text);
+  if (slashes !== null && (slashes[2] !== "" || /[\\^$*+?()[\]|]/.test(slashes[1] ?? ""))) {
+    return `${slashes[2]?.includes("i") === true ? "(?i)" : ""}${slashes[1]}`;
+  }
+  if (/^\^./.test(text) || /\.[*+]|\\[dwsb]|\(\?/.test(text)) return text;
+  const like = /^%(.+)%$/.exec(text)?.[1];
+  if (like !== undefined) return escapePattern(like);
+  const isGlob = /^\*|\*$/.test(text) || (!sentences.has(field) && /\w\*\w/.test(text));
+  return isGlob && /[^*]/.test(text) ? fromGlob(text) : undefined;
+}
+
+/** A pattern is found anywhere, so that a star at an end is nothing, and its absence is an anchor. */
+export function fromGlob(glob: string): string {
+  const inner = glob
+    .replace(/^\*+|\*+$/g, "")
+    .split(/\*+/)
+    .map(escapePattern)
+    .join(".*");
+  return `${glob.startsWith("*") ? "" : "^"}${inner}${glob.endsWith("*") ? "" : "$"}`;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}

@@ -1,0 +1,232 @@
+import { RE2JS } from "re2js";
+import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
+import { describeMatcher, quote } from "../core/describe-matcher.ts";
+import type { Condition } from "../core/rules.ts";
+import { fromGlob, guessMeaning } from "./guess-meaning.ts";
+import { Refusal } from "./refusal.ts";
+import { showValue } from "./show-value.ts";
+import { suggestOrList } from "./suggest.ts";
+
+/** In which of the two forms a condition was written: what to write instead is told in the same. */
+export type MatchForm = "map" | "text";
+
+export type Refuse = (path: (string | number)[], refusal: Refusal) => void;
+
+/** A value with the place that it was written at, below its field. */
+export interface PlacedValue {
+  value: unknown;
+  path: (string | number)[];
+  /** Said to be a text as it stands: nothing in it is taken for a condition. */
+  isLiteral: boolean;
+}
+
+/** Facts that only ever have one of these values; any other could never match. */
+const closedFields: Readonly<Record<string, readonly string[]>> = {
+  severity: severities,
+  status: statuses,
+  format: bodyFormats,
+  origin: alertOrigins,
+};
+
+interface Target {
+  field: string;
+  form: MatchForm;
+  refuse: Refuse;
+}
+
+/** Adds one condition, or refuses its value. */
+export function addCondition(
+  condition: Condition,
+  key: keyof Condition,
+  values: PlacedValue[],
+  target: Target,
+): void {
+  const [first] = values;
+  const path = first?.path ?? [];
+  switch (key) {
+    case "equals":
+    case "not": {
+      const texts = readValues(key, values, target);
+      if (texts !== undefined) condition[key] = texts;
+      return;
+    }
+    case "lt":
+    case "lte":
+    case "gt":
+    case "gte": {
+      const number = readBound(key, first?.value, target);
+      if (number instanceof Refusal) target.refuse(path, number);
+      else condition[key] = number;
+      return;
+    }
+    case "exists": {
+      const value = first?.value;
+      const isThere = target.form === "text" ? value === "true" : value;
+      if (typeof isThere === "boolean") condition.exists = isThere;
+      else
+        target.refuse(
+          path,
+          new Refusal(`${showValue(value)} is neither true nor false`, "write true or false"),
+        );
+      return;
+    }
+    case "matches":
+    case "notMatches": {
+      const pattern = readPattern(first?.value);
+      if (pattern instanceof Refusal) target.refuse(path, pattern);
+      else condition[key] = pattern;
+      return;
+    }
+    default:
+      key satisfies never;
+  }
+}
+
+function readValues(
+  key: "equals" | "not",
+  values: PlacedValue[],
+  { field, form, refuse }: Target,
+): string[] | undefined {
+  const closed = closedFields[field];
+  const texts: string[] = [];
+  let complete = true;
+  for (const { value, path, isLiteral } of values) {
+    const text = toText(value);
+    const refusal =
+      text === undefined
+        ? new Refusal(
+            `${showValue(value)} is not a value to compare with`,
+            "for a missing value write { exists: false }",
+          )
+        : ((isLiteral ? undefined : refuseCondition({ key, field, form }, text)) ??
+          (closed !== undefined && !closed.includes(text)
+            ? new Refusal(`${showValue(text)} is never the ${field} of an alert`, suggestOrList(text, closed))
+            : undefined));
+    if (refusal !== undefined) {
+      complete = false;
+      refuse(path, refusal);
+    }
+    if (text !== undefined) texts.push(text);
+  }
+  return complete ? texts : undefined;
+}
+
+function toText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
+}
+
+/** A text that looks like a condition would be compared letter by letter, and hold for no alert. */
+function refuseCondition(
+  { key, field, form }: { key: "equals" | "not"; field: string; form: MatchForm },
+  text: string,
+): Refusal | undefined {
+  const meaning = guessMeaning(field, text);
+  if (meaning === undefined) return undefined;
+  const meant = key === "not" ? negate(meaning.condition) : meaning.condition;
+  const asText = describeMatcher({ field, condition: meant }).join(" ");
+  const literal =
+    form === "text" ? `${field}${key === "not" ? "!=" : "="}${quote(text)}` : literalMap(key, field, text);
+  const write =
+    form === "text" ? asText : `${writeAsMap(field, meant)}, or as a text ${JSON.stringify(asText)}`;
+  const orLiteral = closedFields[field] === undefined ? `; if this very text is meant: ${literal}` : "";
+  return new Refusal(`${showValue(text)} is a text here, not ${meaning.kind}`, `write ${write}${orLiteral}`);
+}
+
+function literalMap(key: "equals" | "not", field: string, text: string): string {
+  const value = key === "not" ? `[${JSON.stringify(text)}]` : JSON.stringify(text);
+  return `${field}: { ${key}: ${value} }`;
+}
+
+function negate({ equals, not, matches, gt, gte, lt, lte, exists }: Condition): Condition {
+  return {
+    ...(equals && { not: equals }),
+    ...(not && { equals: not }),
+    ...(matches && { notMatches: matches }),
+    ...(gt === undefined ? {} : { lte: gt }),
+    ...(gte === undefined ? {} : { lt: gte }),
+    ...(lt === undefined ? {} : { gte: lt }),
+    ...(lte === undefined ? {} : { gt: lte }),
+    ...(exists === undefined ? {} : { exists: !exists }),
+  };
+}
+
+/** `token: [USDC, DAI]`, `value: { gte: 5 }`: what stands below `match:` for this condition. */
+export function writeAsMap(field: string, condition: Condition): string {
+  const { equals, ...rest } = condition;
+  if (equals !== undefined && Object.keys(rest).length === 0) {
+    return `${field}: ${equals.length === 1 ? writeYaml(equals[0] ?? "") : writeYaml(equals)}`;
+  }
+  const members = Object.entries(condition).map(([key, value]) => `${key}: ${writeYaml(value)}`);
+  return `${field}: { ${members.join(", ")} }`;
+}
+
+function writeYaml(value: string | number | boolean | string[]): string {
+  if (Array.isArray(value)) return `[${value.map(writeYaml).join(", ")}]`;
+  return typeof value === "string" && !/^[A-Za-z0-9][\w.-]*$/.test(value)
+    ? JSON.stringify(value)
+    : String(value);
+}
+
+function readBound(
+  key: "lt" | "lte" | "gt" | "gte",
+  value: unknown,
+  { field, form }: Target,
+): number | Refusal {
+  const text = typeof value === "number" ? String(value) : value;
+  const isNumber = typeof text === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
+  const number = isNumber ? Number(text) : Number.NaN;
+  if (Number.isFinite(number)) return number;
+  if (typeof text === "string") {
+    const sign = { lt: "<", lte: "<=", gt: ">", gte: ">=" }[key];
+    const { equals } = guessMeaning(field, field === "severity" ? `${sign}${text}` : text)?.condition ?? {};
+    const [only] = equals ?? [];
+    const meant =
+      field === "severity"
+        ? equals && { equals }
+        : equals?.length === 1 && only
+          ? { [key]: Number(only) }
+          : undefined;
+    if (meant !== undefined) {
+      const write =
+        form === "text" ? describeMatcher({ field, condition: meant }).join(" ") : writeAsMap(field, meant);
+      return new Refusal(`${showValue(value)} is not a number`, `write ${write}`);
+    }
+  }
+  return new Refusal(`${showValue(value)} is not a number`, "write e.g. 1000000 or 2.5");
+}
+
+function readPattern(value: unknown): string | Refusal {
+  if (typeof value !== "string" || value === "") {
+    return new Refusal(
+      `${showValue(value)} is not a pattern`,
+      'write a regular expression in quotes, e.g. "^USD"',
+    );
+  }
+  try {
+    RE2JS.compile(value);
+    return value;
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "unreadable";
+    const isGlob = /^\*|\*$/.test(value) && /[^*]/.test(value);
+    return new Refusal(
+      `the pattern cannot be read: ${why}`,
+      isGlob
+        ? `a pattern is found anywhere in the text, without stars: write ${JSON.stringify(fromGlob(value))}`
+        : "patterns are in RE2 syntax, which has no look-ahead, look-behind or back-references",
+    );
+  }
+}
+
+export function refuseContradiction(condition: Condition, refuse: Refuse): void {
+  const { gt, gte, lt, lte, exists } = condition;
+  const low = Math.max(gt ?? -Infinity, gte ?? -Infinity);
+  const high = Math.min(lt ?? Infinity, lte ?? Infinity);
+  const touches = low === high && (low === gt || high === lt);
+  if (low > high || touches) {
+    refuse([], new Refusal("no number is that large and that small", "turn the bounds round"));
+  }
+  if (exists === false && Object.keys(condition).length > 1) {
+    refuse([], new Refusal("a missing value meets no other condition", "write { exists: false } alone"));
+  }
+}

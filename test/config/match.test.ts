@@ -1,0 +1,370 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseMatch } from "../../src/config/read-match.ts";
+import { describeMatchers } from "../../src/core/describe-matcher.ts";
+import type { Condition } from "../../src/core/rules.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import { botEnv, load, problemsOf } from "./load.ts";
+
+/** As the one route of a file would have it; what the file makes of it, or why not. */
+const one = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
+const fileOf = (match: string) => `${one}routes:\n  - to: ops\n    match: ${match}\n`;
+const matchersOf = (match: string) => load(fileOf(match), botEnv).rules.routes[0]?.matchers;
+const refusalOf = (match: string) =>
+  problemsOf(fileOf(match), botEnv).map(
+    ({ path, message, instead }) => `${path?.replace("routes[0].", "")}: ${message} → ${instead}`,
+  );
+
+describe("the text form", () => {
+  test.each<[string, [string, Condition][]]>([
+    ["severity=critical", [["severity", { equals: ["critical"] }]]],
+    ["chain=eth, base", [["chain", { equals: ["eth", "base"] }]]],
+    ["token!=USDC,DAI", [["token", { not: ["USDC", "DAI"] }]]],
+    ["value>=5", [["value", { gte: 5 }]]],
+    ["value < 1e6", [["value", { lt: 1_000_000 }]]],
+    ["value==5", [["value", { equals: ["5"] }]]],
+    ["title=~^TVL=", [["title", { matches: "^TVL=" }]]],
+    ["title!~test", [["title", { notMatches: "test" }]]],
+    ["title=TVL of USDC fell", [["title", { equals: ["TVL of USDC fell"] }]]],
+    ["link=https://x.example/?a=b", [["link", { equals: ["https://x.example/?a=b"] }]]],
+    ['payload["a=b"].c=d', [['payload["a=b"].c', { equals: ["d"] }]]],
+    ["payload.items[*].id>3", [["payload.items[*].id", { gt: 3 }]]],
+    ["payload.pool exists", [["payload.pool", { exists: true }]]],
+    ["unit is missing", [["unit", { exists: false }]]],
+    ['title="TVL, daily: a=b"', [["title", { equals: ["TVL, daily: a=b"] }]]],
+    ['token="*", USDC', [["token", { equals: ["*", "USDC"] }]]],
+    ['title="say \\"hi\\" \\\\ \\d"', [["title", { equals: ['say "hi" \\ \\d'] }]]],
+    [
+      "value>=5 severity=critical",
+      [
+        ["value", { gte: 5 }],
+        ["severity", { equals: ["critical"] }],
+      ],
+    ],
+    ["value>=5 and value<10", [["value", { gte: 5, lt: 10 }]]],
+    [
+      "title=~^TVL of .* chain=eth,base",
+      [
+        ["title", { matches: "^TVL of .*" }],
+        ["chain", { equals: ["eth", "base"] }],
+      ],
+    ],
+    [
+      "payload.a exists token=USDC",
+      [
+        ["payload.a", { exists: true }],
+        ["token", { equals: ["USDC"] }],
+      ],
+    ],
+  ])("%s", (text, expected) => {
+    const matchers = expected.map(([field, condition]) => ({ field, condition }));
+    expect(parseMatch(text)).toEqual(matchers);
+    expect(parseMatch([text])).toEqual(matchers);
+    expect(matchersOf(JSON.stringify(text))).toEqual(matchers);
+    expect(parseMatch(describeMatchers(matchers))).toEqual(matchers);
+  });
+
+  test("may be a list of texts, which must all hold", () => {
+    expect(matchersOf('["value>=5", "value<10", "token=USDC,DAI"]')).toEqual([
+      { field: "value", condition: { gte: 5, lt: 10 } },
+      { field: "token", condition: { equals: ["USDC", "DAI"] } },
+    ]);
+  });
+
+  test.each([
+    ["severity", /is not a condition.*write field=value/],
+    ["=critical", /is not a condition/],
+    ["severty=critical", /"severty" is not a field of an alert \(did you mean severity\?\)/],
+    ["severity=critcal", /is never the severity of an alert \(did you mean critical\?\)/],
+    ["severity=critical chian=eth", /"chian" is not a field.*did you mean chain\?.*in "quotes"/],
+    ["value>x", /"x" is not a number/],
+    ["value>1M", /write value>1000000/],
+    ["severity>=warning", /write severity=critical,warning/],
+    ["title=~(", /the pattern cannot be read/],
+    ["title=~*tvl*", /found anywhere in the text, without stars: write "tvl"/],
+    ["token=", /without a value/],
+    ["token=USDC,", /without a value/],
+    ['title="TVL', /quote that is not closed/],
+    ['title="TVL" fell', /"fell" is not a condition|" fell" is not a condition/],
+    ["title='TVL fell'", /double quotes/],
+    ["token=USDC or token=DAI", /token=USDC,DAI/],
+    ["token=USDC, chain=eth", /condition behind a comma/],
+    ["token=USDC; chain=eth", /by a space or by and/],
+    ["token=USDC token=DAI", /for any of them write token=USDC,DAI/],
+    ["value>10 value<5", /no number is that large and that small/],
+    ["chain=eth|arbitrum", /write chain=eth,arbitrum; if this very text is meant: chain="eth\|arbitrum"/],
+    ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
+  ])("%s is refused", (text, why) => {
+    expect(() => parseMatch(text)).toThrow(expect.objectContaining({ code: "invalid_request" }));
+    expect(() => parseMatch(text)).toThrow(why);
+    const [problem] = problemsOf(fileOf(JSON.stringify(text)), botEnv);
+    expect(problem).toMatchObject({ where: "tocsin.yaml:4:12", path: "routes[0].match" });
+  });
+
+  test("in a list is refused at its own entry, each on its own", () => {
+    expect(refusalOf('["sevrity=info", "value>x", "DAI"]')).toEqual([
+      expect.stringMatching(/^match\[0\]: .*did you mean severity/),
+      expect.stringMatching(/^match\[1\]: value>x: "x" is not a number/),
+      expect.stringMatching(/^match\[2\]: "DAI" is not a condition/),
+    ]);
+    expect(refusalOf("[{ severity: critical }]")).toEqual([
+      expect.stringMatching(/^match\[0\]: .*without the list$/),
+    ]);
+    expect(refusalOf("[]")).toEqual([expect.stringMatching(/^match: is empty/)]);
+  });
+});
+
+describe("a value that is a condition, in the map form", () => {
+  test.each([
+    ['value: ">= 1000000"', 'a comparison → write value: { gte: 1000000 }, or as a text "value>=1000000"'],
+    ['value: "> 5 and < 10"', "write value: { gt: 5, lt: 10 }"],
+    ['value: ">5,<10"', "write value: { gt: 5, lt: 10 }"],
+    ["value: above 5", "write value: { gt: 5 }"],
+    ["value: 5..10", "write value: { gte: 5, lte: 10 }"],
+    ["value: 5-10", "write value: { gte: 5, lte: 10 }"],
+    ['value: "1,000,000"', 'a number → write value: "1000000"|a number → write value: 1000000'],
+    ["value: 1.5M", "write value: 1500000"],
+    ["payload.pool.tvl: '<= 3'", "write payload.pool.tvl: { lte: 3 }"],
+    ['token: "USDC,DAI"', "a list → write token: [USDC, DAI]"],
+    ['token: ["USDC,DAI", WETH]', "a list → write token: [USDC, DAI]"],
+    ["chain: eth|arbitrum", "write chain: [eth, arbitrum]"],
+    ["chain: eth | arbitrum || base", "write chain: [eth, arbitrum, base]"],
+    ["chain: eth or base", "write chain: [eth, base]"],
+    ["chain: not eth", "write chain: { not: [eth] }"],
+    ["chain: '!eth'", "write chain: { not: [eth] }"],
+    ["chain: '!= eth'", "write chain: { not: [eth] }"],
+    ["chain: '*'", "write chain: { exists: true }"],
+    ['title: "*TVL*"', "a pattern → write title: { matches: TVL }"],
+    ['title: "TVL*"', 'write title: { matches: "^TVL" }'],
+    ['title: "*fell (a.b)"', String.raw`write title: { matches: "fell \\(a\\.b\\)$" }`],
+    ['title: "=~^TVL"', 'write title: { matches: "^TVL" }'],
+    ['title: "^TVL"', 'write title: { matches: "^TVL" }'],
+    ['title: "/tvl|volume/i"', 'write title: { matches: "(?i)tvl|volume" }'],
+    ['title: "%TVL%"', "write title: { matches: TVL }"],
+    ["metric: eth_*_tvl", 'write metric: { matches: "^eth_.*_tvl$" }'],
+    ['token: { not: "USDC,DAI" }', "write token: { not: [USDC, DAI] }"],
+    ['title: { not: "*TVL*" }', "write title: { notMatches: TVL }"],
+    ['severity: "critical,warning"', "write severity: [critical, warning]"],
+    ['severity: ">= warning"', "write severity: [critical, warning]"],
+  ])("%s is refused with what to write", (written, instead) => {
+    const refusals = refusalOf(`{ ${written.includes("[") || written.includes("{") ? written : written} }`);
+    expect(refusals).toHaveLength(1);
+    expect(
+      instead.split("|a number").some((text) => refusals[0]?.includes(text)),
+      refusals[0],
+    ).toBe(true);
+    // What is proposed is taken.
+    const proposed = /write (\S+: .+?)(?:, or as a text|;|$)/.exec(refusals[0] ?? "")?.[1] ?? "";
+    expect(matchersOf(`{ ${proposed} }`), proposed).toHaveLength(1);
+  });
+
+  test.each([
+    'title: "TVL fell, again"',
+    'title: "Alert | eth | pool"',
+    'title: "rocks or not"',
+    'title: "not enough liquidity"',
+    'title: "--> fell"',
+    'title: "a * b"',
+    "alertKey: 'metric:eth|usdc,*'",
+    "link: 'https://x.example/a,b|c'",
+    "payload.path: /var/log/app",
+    "payload.id: 2026-11-21",
+    "value: -5",
+    "value: 1e6",
+    "token: '0xAb12'",
+    "unit: '%'",
+    "chain: 'arbitrum-one'",
+    'title: { equals: "*TVL*" }',
+    'title: { not: ["a,b"] }',
+    'value: { equals: ">= 5" }',
+  ])("%s is what it says", (written) => {
+    expect(matchersOf(`{ ${written} }`)).toHaveLength(1);
+  });
+
+  test("is told how to be taken as it stands", () => {
+    expect(refusalOf('{ title: "*TVL*" }')[0]).toContain(
+      'if this very text is meant: title: { equals: "*TVL*" }',
+    );
+    expect(refusalOf('{ title: { not: "a,b" } }')[0]).toContain(
+      'if this very text is meant: title: { not: ["a,b"] }',
+    );
+  });
+});
+
+describe("conditions by other names", () => {
+  test.each([
+    [
+      "title: { contains: tvl }",
+      "did you mean matches? Write title: { matches: tvl }; a pattern is found anywhere",
+    ],
+    ["value: { min: 5 }", "did you mean gte? Write value: { gte: 5 }"],
+    ["value: { '>': 5 }", "did you mean gt? Write value: { gt: 5 }"],
+    ["token: { in: [USDC, DAI] }", "did you mean equals?"],
+    ["token: { exits: true }", "did you mean exists?"],
+    ["payload: { pool: { address: x } }", "write the whole path: payload.pool.address: x"],
+    ["payload.pool: { 'a.b': { gt: 5 } }", 'write the whole path: payload.pool["a.b"]: …'],
+  ])("%s", (written, instead) => {
+    expect(refusalOf(`{ ${written} }`)).toEqual([expect.stringContaining(instead)]);
+  });
+});
+
+test("notMatches holds for what the pattern is not found in, and for a missing value", () => {
+  const route = {
+    name: "r",
+    to: [],
+    continue: false,
+    isDefault: false,
+    updates: "auto",
+    definedAt: "x",
+  } as const;
+  const router = createRouter({
+    destinations: [],
+    routes: [{ ...route, to: [], matchers: parseMatch("unit!~^usd") }],
+    mutes: [],
+  });
+  const facts = { title: "t", severity: "info", status: "firing", format: "json", alertKey: "k" } as const;
+  const decide = (unit: string | undefined) =>
+    router.route({ facts: { ...facts, fields: [], notes: [], unit }, origin: "hook", receivedAt: 0 }, [], 0)
+      .decisions[0];
+  expect(decide("eur")).toMatchObject({
+    result: "dropped",
+    reason: expect.stringContaining("does not match /^usd/"),
+  });
+  expect(decide(undefined)?.result).toBe("dropped");
+  expect(decide("usdc")).toMatchObject({
+    result: "not_matched",
+    reason: "unit matches /^usd/, which is excluded",
+  });
+});
+
+test("a configured mute takes the text form as well", () => {
+  const { rules } = load(
+    "mutes: [{ match: token=USDC value<5, reason: dust, until: 2127-01-01T00:00:00Z }]",
+    botEnv,
+  );
+  expect(rules.mutes[0]?.matchers).toEqual([
+    { field: "token", condition: { equals: ["USDC"] } },
+    { field: "value", condition: { lt: 5 } },
+  ]);
+});
+
+test("a matcher of the API is refused with all that is wrong", () => {
+  expect(parseMatch({ severity: "critical", value: { gt: 5 } })).toEqual([
+    { field: "severity", condition: { equals: ["critical"] } },
+    { field: "value", condition: { gt: 5 } },
+  ]);
+  expect(() => parseMatch({ severty: "x", value: { gt: "y" } })).toThrow(
+    /severty is not a field.*value\.gt/s,
+  );
+  expect(() => parseMatch({ severity: { equals: ["x"] } })).toThrow(/severity\.0 "x" is never/);
+  for (const nothing of [undefined, null, [], "x", "", {}]) {
+    expect(() => parseMatch(nothing)).toThrow(expect.objectContaining({ code: "invalid_request" }));
+  }
+});
+
+test("what describes matchers can be written as a matcher, and means the same", () => {
+  const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((bound) => bound + 0);
+  const literal = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      "a,b",
+      ">= 5",
+      "*TVL*",
+      "or",
+      "and",
+      "not x",
+      "'x'",
+      "x;",
+      "5-10",
+      "1M",
+      '"',
+      "\\",
+      "a chain=b",
+    ),
+  );
+  const pattern = fc.constantFrom(
+    "^TVL",
+    "a b",
+    "or",
+    "x;",
+    'say "x"',
+    String.raw`\d+\s`,
+    "'a'",
+    "a|b",
+    "a chain=b",
+  );
+  const condition = fc
+    .record(
+      {
+        equals: fc.array(literal, { minLength: 1, maxLength: 3 }),
+        not: fc.array(literal, { minLength: 1, maxLength: 3 }),
+        gt: number,
+        lte: number,
+        matches: pattern,
+        notMatches: pattern,
+      },
+      { requiredKeys: [] },
+    )
+    .filter((one) => Object.keys(one).length > 0 && !((one.gt ?? -Infinity) >= (one.lte ?? Infinity)));
+  const field = fc.constantFrom("title", "value", "token", "payload.a", 'payload["a b=c"]', "alertKey");
+  const matchers = fc.uniqueArray(fc.record({ field, condition }), {
+    selector: (matcher) => matcher.field,
+    minLength: 1,
+  });
+  fc.assert(
+    fc.property(matchers, (written) => {
+      expect(parseMatch(describeMatchers(written))).toEqual(written);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("whatever the configuration takes as a matcher, the router can run", () => {
+  const value = fc.oneof(fc.string(), fc.integer(), fc.boolean());
+  const condition = fc.record(
+    {
+      equals: fc.oneof(value, fc.array(value)),
+      not: fc.array(value),
+      gt: fc.oneof(fc.double(), fc.string()),
+      exists: fc.boolean(),
+      matches: fc.string(),
+    },
+    { requiredKeys: [] },
+  );
+  const name = fc.oneof(
+    fc.constantFrom("title", "value", "payload"),
+    fc.string().map((text) => `payload${text}`),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(name, fc.oneof(condition, value)), (match) => {
+      let matchers: ReturnType<typeof parseMatch>;
+      try {
+        matchers = parseMatch(match);
+      } catch {
+        return;
+      }
+      const route = {
+        name: "r",
+        matchers,
+        to: [],
+        continue: false,
+        isDefault: false,
+        updates: "auto" as const,
+        definedAt: "here",
+      };
+      const router = createRouter({ destinations: [], routes: [route], mutes: [] });
+      const facts = {
+        title: "t",
+        severity: "unknown" as const,
+        status: "firing" as const,
+        format: "json" as const,
+        alertKey: "k",
+        fields: [],
+        notes: [],
+        value: "5",
+      };
+      router.route({ facts, payload: ["x"], origin: "hook", receivedAt: 0 }, [], 0);
+    }),
+    { numRuns: 300 },
+  );
+});
