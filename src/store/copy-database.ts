@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "./sqlite-library.ts";
+import type { Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
 
 /** Pages copied before others of this thread get their turn: 4 MiB. */
@@ -70,7 +71,7 @@ function checkCopy(path: string): void {
 }
 
 /** "ok", or the first thing that is wrong. Some damage ends the check itself. */
-function checkIntegrity(db: Sqlite.Database): string {
+function checkIntegrity(db: Database): string {
   try {
     return String(db.pragma("integrity_check", { simple: true }));
   } catch (error) {

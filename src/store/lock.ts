@@ -1,9 +1,10 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite, { type Database } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
 import { makePrivateFolder } from "../core/private-folder.ts";
 import { toOpenError } from "./open-error.ts";
+import { Sqlite } from "./sqlite-library.ts";
 
 /**
  * One process per data folder. The lock is SQLite's own file lock, which the operating system lifts when the process

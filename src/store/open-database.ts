@@ -1,9 +1,10 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import Sqlite, { type Database } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import { makePrivateFolder } from "../core/private-folder.ts";
 import { type Migration, migrate, readMigrations, requireVersion } from "./migrate.ts";
 import { toOpenError } from "./open-error.ts";
+import { Sqlite } from "./sqlite-library.ts";
 
 export interface DatabaseOptions {
   path: string;

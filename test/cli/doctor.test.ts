@@ -1,6 +1,6 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { runTocsin } from "../support/cli.ts";

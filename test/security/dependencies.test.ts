@@ -15,7 +15,12 @@ interface LockedPackage extends Partial<Manifest> {
 
 const manifest = JSON.parse(readText("package.json")) as Manifest;
 const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Record<string, LockedPackage> };
-const own = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+/** `npm:name@1.2.3`, a package under another name, is as exact as its version. */
+const withoutAlias = (version: string) => version.replace(/^npm:.+@/, "");
+const declared = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+const own = Object.fromEntries(
+  Object.entries(declared).map(([name, version]) => [name, withoutAlias(version)]),
+);
 
 /** Item 16. */
 it("installs exactly the versions that were tried", () => {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { expect, it } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
 import { openSession } from "../../src/store/database-session.ts";

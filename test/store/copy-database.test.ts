@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { copyDatabase } from "../../src/store/copy-database.ts";
 import { openDatabase } from "../../src/store/open-database.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/open-database.ts";
 import { openThreadedStore } from "../../src/store/threaded-store.ts";

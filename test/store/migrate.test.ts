@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Migration, migrate, readMigrations } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/open-database.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Sqlite from "better-sqlite3";
+import { Sqlite } from "../../../src/store/sqlite-library.ts";
 import { describe, expect, it } from "vitest";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { noon, type OpenStore, openScene, request } from "./scene.ts";
