@@ -159,7 +159,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
           now: clock.now(),
         }),
     };
-    const web = createWeb({
+    const web = await createWeb({
       store,
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),

@@ -9,13 +9,19 @@ import type { DigestReason } from "./telling.ts";
  * resolves, or not at all when it rejects. Rejects with `AppError("store_unavailable")` when nothing can be written
  * (disk full) and with plain errors only for bugs.
  */
-export interface Store extends IntakeStore, RoutingStore, DeliveryStore, LogStore, MuteStore {
+export interface Store
+  extends IntakeStore,
+    RoutingStore,
+    DeliveryStore,
+    LogStore,
+    MuteStore,
+    ExpiringKeyStore {
   /** Says what committed transactions changed; called after commit, never awaited. */
   onChange(listener: (change: StoreChange) => void): () => void;
   health(): Promise<StoreHealth>;
   /**
-   * Housekeeping between two commits, to be asked for about once an hour: empties the write-ahead log into the database
-   * and gives free pages back to the disk, a bounded number a time.
+   * Housekeeping between two commits, to be asked for about once an hour: empties the write-ahead log into the database,
+   * gives free pages back to the disk, a bounded number a time, and removes keys that have expired.
    */
   maintain(): Promise<StoreMaintenance>;
   /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. */
@@ -42,6 +48,7 @@ export interface StoreMaintenance {
   /** False when somebody read just then, and part of the log had to stay. */
   logEmptied: boolean;
   pagesFreed: number;
+  keysRemoved: number;
 }
 
 // ---------------------------------------------------------------- T1: accepting
@@ -471,4 +478,25 @@ export interface MuteStore {
   addMute(mute: Mute): Promise<void>;
   /** Ends it now; false when there is none that is active. */
   endMute(id: string, at: number): Promise<boolean>;
+}
+
+// ---------------------------------------------------------------- keys that expire
+
+/** The same text may be a key of each kind. */
+export type KeyKind = "used-login-code" | "ended-session";
+
+export interface ExpiringKey {
+  /** A hash where what it stands for is secret. */
+  key: string;
+  /** From then on it counts as absent. */
+  expiresAt: number;
+}
+
+/** A small set of keys that every process on this store shares. */
+export interface ExpiringKeyStore {
+  /** True when it was absent and is there now: of all who put it, at once or one after another, one gets it. */
+  putKeyIfAbsent(kind: KeyKind, entry: ExpiringKey, now: number): Promise<boolean>;
+  hasKey(kind: KeyKind, key: string, now: number): Promise<boolean>;
+  /** In no particular order. */
+  listKeys(kind: KeyKind, now: number): Promise<ExpiringKey[]>;
 }

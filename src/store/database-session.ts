@@ -61,7 +61,9 @@ export function openSession(options: SessionOptions): DatabaseSession {
     },
     maintain() {
       try {
-        return maintainDatabase(db);
+        const maintenance = maintainDatabase(db);
+        const keysRemoved = db.transaction(() => transactions.removeExpiredKeys(now())).immediate();
+        return { ...maintenance, keysRemoved };
       } catch (error) {
         throw toStoreError(error);
       }

@@ -8,7 +8,7 @@ const pagesPerTurn = 2048;
  * Empties the write-ahead log into the database and gives free pages back to the disk. Waits no longer than `waitMs` for
  * whoever reads just then: while it waits nothing else is committed.
  */
-export function maintainDatabase(db: Database, waitMs = 200): StoreMaintenance {
+export function maintainDatabase(db: Database, waitMs = 200): Omit<StoreMaintenance, "keysRemoved"> {
   const freeBefore = freePages(db);
   db.pragma(`incremental_vacuum(${pagesPerTurn})`);
   const emptied = emptyLog(db, waitMs);

@@ -45,6 +45,7 @@ const onWriter = [
   "addMute",
   "endMute",
   "listMutes",
+  "putKeyIfAbsent",
 ] as const satisfies TransactionName[];
 
 const onReader = [
@@ -55,6 +56,8 @@ const onReader = [
   "countAlerts",
   "countByDestination",
   "findRequests",
+  "hasKey",
+  "listKeys",
 ] as const satisfies TransactionName[];
 
 type DriverMethods = Pick<StoreDriver, "onChange" | "health" | "maintain" | "backup" | "close">;

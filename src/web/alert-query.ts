@@ -1,4 +1,5 @@
-import { z } from "zod";
+// The schemas of it can be described for the API document, whichever module is loaded first.
+import { z } from "@hono/zod-openapi";
 import { severities } from "../core/alert.ts";
 import { deliveryStates } from "../core/delivery.ts";
 import type { AlertQuery, AlertSummary, LogStore } from "../core/store.ts";

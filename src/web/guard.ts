@@ -6,6 +6,7 @@ import { readField, readForm } from "./form.ts";
 import { judgeOrigin } from "./form-origin.ts";
 import { isSameText } from "./keyed-hash.ts";
 import { routeTable } from "./route-table.ts";
+import { safeNext } from "./safe-next.ts";
 import type { Sessions } from "./session.ts";
 import type { SessionCookie } from "./session-cookie.ts";
 import type { TokenCheck } from "./token-check.ts";
@@ -132,10 +133,10 @@ export function tooManyTries(waitMs: number): AppError {
   );
 }
 
-/** Where the browser wanted to go; after a form, the page that the form was on. */
+/** Where the browser wanted to go, as far as it may be repeated; after a form, the page that the form was on. */
 function nextOf(c: WebContext): string {
   const url = new URL(c.req.url);
-  if (c.req.method === "GET" || c.req.method === "HEAD") return `${url.pathname}${url.search}`;
+  if (c.req.method === "GET" || c.req.method === "HEAD") return safeNext(`${url.pathname}${url.search}`);
   const [, section = "", id = ""] = url.pathname.split("/");
   return section === "alerts" ? `/alerts/${id}` : `/${section}`;
 }

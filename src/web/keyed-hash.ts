@@ -10,6 +10,11 @@ export function signText(adminToken: Secret, purpose: KeyPurpose, text: string):
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
+/** SHA-256 as base64url, for what is remembered without being kept. */
+export function hashText(text: string): string {
+  return sha256(text).toString("base64url");
+}
+
 /** Compares in a time that does not depend on where, or whether, the texts differ. */
 export function isSameText(given: string, wanted: string): boolean {
   return timingSafeEqual(sha256(given), sha256(wanted));

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Secret } from "../core/secret.ts";
-import { isSameText, signText } from "./keyed-hash.ts";
+import type { ExpiringKey, ExpiringKeyStore } from "../core/store.ts";
+import { hashText, isSameText, signText } from "./keyed-hash.ts";
 
 /** How long a login link is good for, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;
@@ -21,36 +22,40 @@ export function loginLink(
 
 export interface LoginCodes {
   /** Whether the code would log in now. Uses nothing up. */
-  isValid(code: string): boolean;
-  /** True once for each valid code. */
-  use(code: string): boolean;
+  isValid(code: string): Promise<boolean>;
+  /**
+   * True once for each valid code, over restarts and for all processes together.
+   * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anybody in.
+   */
+  use(code: string): Promise<boolean>;
 }
 
-/** Checks codes without any record of those that were made; those that were used are remembered until they run out. */
-export function createLoginCodes(deps: { adminToken: Secret; now(): number }): LoginCodes {
-  const used = new Map<string, number>();
+export interface LoginCodesDeps {
+  adminToken: Secret;
+  store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "hasKey">;
+  now(): number;
+}
 
-  function readExpiry(code: string): number | undefined {
+/** Checks codes without any record of those that were made; the store keeps those that were used until they run out. */
+export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps): LoginCodes {
+  /** What stands in the store when the code has been used; undefined for a code that was not made here, or has run out. */
+  function readCode(code: string): ExpiringKey | undefined {
     const [expiry, nonce, signature, ...rest] = code.split(".");
     if (!expiry || !nonce || !signature || rest.length > 0) return undefined;
-    if (!isSameText(signature, signText(deps.adminToken, "login-code", `${expiry}.${nonce}`)))
-      return undefined;
+    const text = `${expiry}.${nonce}`;
+    if (!isSameText(signature, signText(adminToken, "login-code", text))) return undefined;
     const expiresAt = Number.parseInt(expiry, 36);
-    return deps.now() < expiresAt ? expiresAt : undefined;
-  }
-
-  function isValid(code: string): boolean {
-    return readExpiry(code) !== undefined && !used.has(code);
+    return now() < expiresAt ? { key: hashText(text), expiresAt } : undefined;
   }
 
   return {
-    isValid,
-    use(code) {
-      const expiresAt = readExpiry(code);
-      if (expiresAt === undefined || used.has(code)) return false;
-      for (const [earlier, until] of used) if (until <= deps.now()) used.delete(earlier);
-      used.set(code, expiresAt);
-      return true;
+    async isValid(code) {
+      const entry = readCode(code);
+      return entry !== undefined && !(await store.hasKey("used-login-code", entry.key, now()));
+    },
+    async use(code) {
+      const entry = readCode(code);
+      return entry !== undefined && (await store.putKeyIfAbsent("used-login-code", entry, now()));
     },
   };
 }

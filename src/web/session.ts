@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Secret } from "../core/secret.ts";
-import { isSameText, signText } from "./keyed-hash.ts";
+import type { ExpiringKeyStore } from "../core/store.ts";
+import { hashText, isSameText, signText } from "./keyed-hash.ts";
 
 export interface Session {
   /** Random; in no log and on no page. */
@@ -19,20 +20,25 @@ export interface SessionOptions {
 
 export interface SessionDeps {
   adminToken: Secret;
+  store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
   now(): number;
+  /** Called at the moment in which a session is ended, before that is on record. */
+  onEnded(session: Session): void;
 }
 
 export interface Sessions {
   start(): Session;
   /** The session of a cookie, when it is genuine and has not ended. */
   read(cookie: string | undefined): Session | undefined;
-  /** Whether it has neither been ended nor run out since it was read. */
-  isLive(session: Session): boolean;
   /** The same session as seen just now; undefined while the cookie is fresh enough. */
   renew(session: Session): Session | undefined;
-  end(session: Session): void;
+  /**
+   * It counts as ended in this process at once, and everywhere and over restarts when this resolves.
+   * @throws AppError `store_unavailable` when that cannot be recorded.
+   */
+  end(session: Session): Promise<void>;
   format(session: Session): string;
-  /** Milliseconds from now after which the cookie is worth nothing. */
+  /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
   lifetimeMs(session: Session): number;
   /** Proves that a form came from a page of this session, where a browser says nothing of its origin. */
   formToken(session: Session): string;
@@ -43,22 +49,25 @@ const renewAfterMs = 5 * 60 * 1000;
 
 /**
  * Sessions are signed cookies, so that a restart logs nobody out, keyed from the admin token, so that a new token logs
- * everybody out. Those that were ended by hand are remembered by this process until they would have run out.
+ * everybody out. Those that were ended by a logout are kept in the store until they would have run out, as hashes; a copy in memory
+ * answers for each request.
  */
-export function createSessions({ adminToken, now }: SessionDeps, options: SessionOptions = {}): Sessions {
+export async function openSessions(deps: SessionDeps, options: SessionOptions = {}): Promise<Sessions> {
+  const { adminToken, store, now } = deps;
   const { idleMs = 12 * hour, absoluteMs = 7 * 24 * hour } = options;
-  const ended = new Map<string, number>();
+  const known = await store.listKeys("ended-session", now());
+  const ended = new Map(known.map(({ key, expiresAt }) => [key, expiresAt]));
 
   function endsAt({ startedAt, seenAt }: Session): number {
     return Math.min(seenAt + idleMs, startedAt + absoluteMs);
   }
 
   function forgetEnded(): void {
-    for (const [id, until] of ended) if (until <= now()) ended.delete(id);
+    for (const [key, until] of ended) if (until <= now()) ended.delete(key);
   }
 
-  function isLive(session: Session): boolean {
-    return now() < endsAt(session) && !ended.has(session.id);
+  function lifetimeMs(session: Session): number {
+    return ended.has(hashText(session.id)) ? 0 : Math.max(0, endsAt(session) - now());
   }
 
   return {
@@ -73,19 +82,21 @@ export function createSessions({ adminToken, now }: SessionDeps, options: Sessio
         startedAt: Number.parseInt(startedAt, 36),
         seenAt: Number.parseInt(seenAt, 36),
       };
-      return isLive(session) ? session : undefined;
+      return lifetimeMs(session) > 0 ? session : undefined;
     },
-    isLive,
     renew: (session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
-    end(session) {
+    async end(session) {
+      const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
       forgetEnded();
-      ended.set(session.id, session.startedAt + absoluteMs);
+      ended.set(entry.key, entry.expiresAt);
+      deps.onEnded(session);
+      await store.putKeyIfAbsent("ended-session", entry, now());
     },
     format({ id, startedAt, seenAt }) {
       const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;
       return `${text}.${signText(adminToken, "session", text)}`;
     },
-    lifetimeMs: (session) => Math.max(0, endsAt(session) - now()),
+    lifetimeMs,
     formToken: (session) => signText(adminToken, "form", session.id),
   };
 }

@@ -4,12 +4,12 @@ import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
 import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
-import type { LogStore, Store } from "../core/store.ts";
+import type { ExpiringKeyStore, LogStore, Store } from "../core/store.ts";
 import type { ProxyTrust } from "./client-address.ts";
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
-  store: LogStore & Pick<Store, "onChange">;
+  store: LogStore & ExpiringKeyStore & Pick<Store, "onChange">;
   operations: Operations;
   adminToken: Secret;
   /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */

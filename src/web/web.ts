@@ -14,7 +14,7 @@ import type { PageDeps } from "./pages/frame.ts";
 import { addPages } from "./pages/pages.ts";
 import { addProbeRoutes } from "./probe-routes.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { createSessions } from "./session.ts";
+import { openSessions } from "./session.ts";
 import { createSessionCookie } from "./session-cookie.ts";
 import { createTokenCheck } from "./token-check.ts";
 import type { WebDeps } from "./web-deps.ts";
@@ -32,16 +32,21 @@ const maxFormBytes = 64 * 1024;
 const oneYearS = 365 * 24 * 60 * 60;
 
 /** Pages, API, event stream and probes: everything over HTTP but the hook. */
-export function createWeb(deps: WebDeps): Web {
-  const { publicUrl, adminToken, clock, log } = deps;
+export async function createWeb(deps: WebDeps): Promise<Web> {
+  const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
   const assets = loadAssets();
-  const sessions = createSessions({ adminToken, now: clock.now });
+  const streams = createEventStreams({ store, publicUrl, clock });
+  const sessions = await openSessions({
+    adminToken,
+    store,
+    now: clock.now,
+    onEnded: (session) => streams.closeOf(session.id),
+  });
   const cookie = createSessionCookie(sessions, isHttps);
   const tokenCheck = createTokenCheck({ adminToken, now: clock.now });
   const networkOf = createClientNetwork(deps);
-  const codes = createLoginCodes({ adminToken, now: clock.now });
-  const streams = createEventStreams({ store: deps.store, publicUrl, clock });
+  const codes = createLoginCodes({ adminToken, store, now: clock.now });
   const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, tokenCheck, networkOf, codes };
 
   const app = new OpenAPIHono<WebEnv>();

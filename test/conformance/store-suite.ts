@@ -3,6 +3,7 @@ import { describeAccepting } from "./store/accepting.ts";
 import { describeAttempts } from "./store/attempts.ts";
 import { describeClaims } from "./store/claims.ts";
 import { describeFallbacks } from "./store/fallbacks.ts";
+import { describeKeys } from "./store/keys.ts";
 import { describeLog } from "./store/log.ts";
 import { describeMemory } from "./store/memory.ts";
 import { describeMutes } from "./store/mutes.ts";
@@ -23,6 +24,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeLog(open);
     describeSearch(open);
     describeMutes(open);
+    describeKeys(open);
     describeWhole(open);
   });
 }

@@ -87,7 +87,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     readiness: async () => ({ ready: true, reasons: [] }),
     metricsText: async () => "tocsin_disk_full 0\n",
   };
-  const web = createWeb({
+  const web = await createWeb({
     store,
     operations,
     adminToken: new Secret(adminToken),

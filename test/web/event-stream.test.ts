@@ -124,16 +124,53 @@ describe("the event stream", () => {
     expect((await fixture.api("/api/stream")).status).toBe(503);
   });
 
-  test("ends with the session that opened it", async () => {
-    const { logIn, clock } = await createWebFixture();
-    const browser = await logIn();
+  test("ends at once with the session that opened it, in every window, and leaves other sessions theirs", async () => {
+    const fixture = await createWebFixture();
+    const browser = await fixture.logIn();
+    const other = await fixture.logIn();
+    const openOf = async ({ get }: typeof browser) => {
+      const events = readEvents((await get("/api/stream")).body);
+      await events.nextAny();
+      await events.nextAny();
+      return events;
+    };
+    const windows = [await openOf(browser), await openOf(browser)];
+    const otherEvents = await openOf(other);
+    const ends = windows.map((events) => events.nextAny());
+    await browser.post("/logout");
+    expect(await Promise.all(ends)).toEqual([undefined, undefined]);
+    const { id } = await fixture.addAlert();
+    expect(JSON.parse((await otherEvents.next())?.data ?? "{}").id).toBe(id);
+    expect((await browser.get("/api/stream")).status).toBe(401);
+  });
+
+  test("gives nothing more to a reader that was busy while its session ended", async () => {
+    const fixture = await createWebFixture();
+    const browser = await fixture.logIn();
     const events = readEvents((await browser.get("/api/stream")).body);
     await events.nextAny();
     await events.nextAny();
+    await fixture.addAlert();
     await browser.post("/logout");
-    const next = events.nextAny();
-    await clock.advance(15_000);
-    expect(await next).toBeUndefined();
+    expect(await events.nextAny()).toBeUndefined();
+  });
+
+  test("ends at the moment in which its session runs out", async () => {
+    const { logIn, clock } = await createWebFixture();
+    const browser = await logIn();
+    await clock.advance(12 * 3_600_000 - 4_000);
+    const events = readEvents((await browser.get("/api/stream", { headers: {} })).body);
+    await events.nextAny();
+    await events.nextAny();
+    let isOver = false;
+    const end = events.nextAny().then((event) => {
+      isOver = true;
+      return event;
+    });
+    await clock.advance(3_999);
+    expect(isOver).toBe(false);
+    await clock.advance(1);
+    expect(await end).toBeUndefined();
   });
 
   test("reads nothing for a reader that takes nothing", async () => {
@@ -150,7 +187,7 @@ describe("the event stream", () => {
       publicUrl: "http://tocsin.test",
       clock: fixture.clock,
     });
-    const reader = streams.open({ afterVersion: 0, isAllowed: () => true }).getReader();
+    const reader = streams.open({ afterVersion: 0, allowedMs: () => Number.POSITIVE_INFINITY }).getReader();
     for (let round = 0; round < 120; round += 1) await fixture.addAlert();
     await fixture.clock.settle();
     expect(asked).toBe(0);
@@ -168,7 +205,7 @@ describe("the event stream", () => {
       { store: fixture.store, publicUrl: "http://tocsin.test", clock: fixture.clock },
       { maxStreams: 1 },
     );
-    const allowed = { isAllowed: () => true };
+    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
     const first = streams.open(allowed);
     expect(() => streams.open(allowed)).toThrowError("No further event stream");
     await first.cancel();
@@ -186,7 +223,7 @@ describe("the event stream", () => {
       },
       { maxStreams: 1 },
     );
-    const allowed = { isAllowed: () => true };
+    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
     await expect(streams.open(allowed).getReader().read()).rejects.toThrow("no disk");
     await streams.open(allowed).cancel();
     streams.close();

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { loginLink } from "../../src/web/login-link.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
@@ -30,9 +31,9 @@ function codeOf(link: string): string {
 describe("the admin token", () => {
   test("logs in, and the cookie is for this host and no script", async () => {
     const fixture = await createWebFixture();
-    const answer = await post(fixture, "/login", { token: adminToken, next: "/alerts/x?y=1" });
+    const answer = await post(fixture, "/login", { token: adminToken, next: "/?q=usdc" });
     expect(answer.status).toBe(303);
-    expect(answer.headers.get("location")).toBe("/alerts/x?y=1");
+    expect(answer.headers.get("location")).toBe("/?q=usdc");
     const cookie = answer.headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(/^tocsin_session=/);
     expect(cookie).toContain("Max-Age=43200");
@@ -208,6 +209,49 @@ describe("a login link", () => {
     for (const code of codes) expect((await post(fixture, "/login", { code })).status).toBe(403);
   });
 
+  test("that was used stays used over a restart, and the database holds no code", async () => {
+    const fixture = await createWebFixture();
+    const link = loginLink("http://tocsin.test", secret, fixture.clock.now());
+    const unused = loginLink("http://tocsin.test", secret, fixture.clock.now());
+    expect((await post(fixture, "/login", { code: codeOf(link) })).status).toBe(303);
+    const restarted = await createWebFixture({ clock: fixture.clock, store: fixture.store });
+    expect((await restarted.web.fetch(new Request(link))).status).toBe(403);
+    expect((await post(restarted, "/login", { code: codeOf(link) })).status).toBe(403);
+    expect((await post(restarted, "/login", { code: codeOf(unused) })).status).toBe(303);
+    const keys = await fixture.store.listKeys("used-login-code", fixture.clock.now());
+    expect(keys).toHaveLength(2);
+    for (const part of codeOf(link).split(".")) expect(JSON.stringify(keys)).not.toContain(part);
+  });
+
+  test("pressed twice at once logs in once", async () => {
+    const fixture = await createWebFixture();
+    const code = codeOf(loginLink("http://tocsin.test", secret, fixture.clock.now()));
+    const answers = await Promise.all([1, 2, 3].map(() => post(fixture, "/login", { code })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
+  });
+
+  test("is refused while its use cannot be recorded, and the token still logs in", async () => {
+    const fixture = await createWebFixture();
+    const full = new AppError("store_unavailable", "The disk that holds the database is full.", {
+      retryAfterMs: 30_000,
+    });
+    const putKeyIfAbsent = vi.fn(fixture.store.putKeyIfAbsent).mockRejectedValueOnce(full);
+    const broken = await createWebFixture({
+      clock: fixture.clock,
+      store: { ...fixture.store, putKeyIfAbsent },
+    });
+    const code = codeOf(loginLink("http://tocsin.test", secret, fixture.clock.now()));
+    const refused = await post(broken, "/login", { code });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("30");
+    expect(refused.headers.get("set-cookie")).toBeNull();
+    const page = await refused.text();
+    expect(page).toContain("its use cannot be recorded");
+    expect(page).toContain("Enter the admin token instead");
+    expect((await post(broken, "/login", { token: adminToken })).status).toBe(303);
+    expect((await post(broken, "/login", { code })).status).toBe(303);
+  });
+
   test("two links of one instant are two logins", () => {
     expect(loginLink("http://x", secret, 5)).not.toBe(loginLink("http://x", secret, 5));
   });
@@ -215,7 +259,11 @@ describe("a login link", () => {
 
 describe("after the login", () => {
   test.each([
-    ["/alerts/1?x=2", "/alerts/1?x=2"],
+    ["/alerts/1", "/alerts/1"],
+    ["/?q=a+b&severity=critical&cursor=7", "/?q=a+b&severity=critical&cursor=7"],
+    ["/?token=canary&q=usdc&access_token=canary", "/?q=usdc"],
+    ["/alerts/1?token=canary#token=canary", "/alerts/1"],
+    ["/mutes?TOKEN=canary", "/mutes"],
     ["//evil.example/", "/"],
     ["/\\evil.example", "/"],
     ["/\t/evil.example", "/"],
@@ -274,6 +322,36 @@ describe("a session", () => {
     expect((await browser.get("/")).status).toBe(303);
   });
 
+  test("that was logged out stays over after a restart, and others do not; the database holds none", async () => {
+    const fixture = await createWebFixture();
+    const ended = await fixture.logIn();
+    const other = await fixture.logIn();
+    await ended.post("/logout");
+    const restarted = await createWebFixture({ clock: fixture.clock, store: fixture.store });
+    const ask = (cookie: string) =>
+      restarted.web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+    expect((await ask(ended.cookie)).status).toBe(303);
+    expect((await ask(other.cookie)).status).toBe(200);
+    const keys = JSON.stringify(await fixture.store.listKeys("ended-session", fixture.clock.now()));
+    const [id = ""] = ended.cookie.split("=", 2)[1]?.split(".") ?? [];
+    expect(id).not.toBe("");
+    expect(keys).not.toContain(id);
+  });
+
+  test("is over even if that cannot be recorded, and the page says what that means", async () => {
+    const { store } = await createWebFixture();
+    const full = new AppError("store_unavailable", "The disk that holds the database is full.");
+    const broken = await createWebFixture({
+      store: { ...store, putKeyIfAbsent: () => Promise.reject(full) },
+    });
+    const browser = await broken.logIn();
+    const answer = await browser.post("/logout");
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("set-cookie")).toContain("Max-Age=0");
+    expect(await answer.text()).toContain("set another ADMIN_TOKEN");
+    expect((await browser.get("/")).status).toBe(303);
+  });
+
   test.each([
     ["another id", (parts: string[]) => ["x", ...parts.slice(1)]],
     ["a later start", (parts: string[]) => [parts[0], "zzzzzzzz", ...parts.slice(2)]],
@@ -290,5 +368,18 @@ describe("a session", () => {
     const fixture = await createWebFixture();
     const answer = await post(fixture, "/alerts/0190/resend", {});
     expect(answer.headers.get("location")).toBe("/login?next=%2Falerts%2F0190");
+  });
+
+  test("that is missing does not repeat a token that stands in the address", async () => {
+    const { web } = await createWebFixture();
+    for (const address of [`/?token=${adminToken}&q=usdc`, `/?q=usdc&key=${adminToken}`]) {
+      const answer = await web.fetch(new Request(`http://tocsin.test${address}`));
+      expect(answer.headers.get("location")).toBe("/login?next=%2F%3Fq%3Dusdc");
+    }
+    const next = encodeURIComponent(`/?token=${adminToken}`);
+    for (const query of [`next=${next}`, `token=${adminToken}`]) {
+      const page = await web.fetch(new Request(`http://tocsin.test/login?${query}`));
+      expect(await page.text()).not.toContain(adminToken);
+    }
   });
 });

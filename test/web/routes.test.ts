@@ -4,7 +4,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { toAppError } from "../../src/web/error-answer.ts";
 import { createGuard } from "../../src/web/guard.ts";
 import { routeTable } from "../../src/web/route-table.ts";
-import { createSessions } from "../../src/web/session.ts";
+import { openSessions } from "../../src/web/session.ts";
 import { createSessionCookie } from "../../src/web/session-cookie.ts";
 import { createTokenCheck } from "../../src/web/token-check.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
@@ -22,7 +22,8 @@ test("every route that answers stands in the table, and nothing else does", asyn
 
 test("a route that is missing from the table is refused, whoever asks", async () => {
   const adminToken = new Secret("token");
-  const sessions = createSessions({ adminToken, now: Date.now });
+  const store = { listKeys: async () => [], putKeyIfAbsent: async () => true };
+  const sessions = await openSessions({ adminToken, store, now: Date.now, onEnded: () => {} });
   const app = new Hono<WebEnv>();
   app.use(
     createGuard({

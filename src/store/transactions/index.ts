@@ -1,6 +1,7 @@
 import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
+import { createKeys } from "./keys.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
 import { createRouting } from "./routing.ts";
@@ -17,6 +18,7 @@ export function createTransactions(context: TransactionContext) {
     ...createLog(context),
     ...createSearching(context),
     ...createMutes(context),
+    ...createKeys(context),
   };
 }
 

@@ -19,7 +19,7 @@ import {
 import { alertDetailToWire, alertToWire, deliveryToWire, destinationToWire, muteToWire } from "./to-wire.ts";
 
 export interface ApiDeps extends WebDeps {
-  sessions: Pick<Sessions, "isLive">;
+  sessions: Pick<Sessions, "lifetimeMs">;
   streams: EventStreams;
 }
 
@@ -88,9 +88,11 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   api.openapi(streamRoute, (c) => {
     const after = c.req.header("last-event-id") ?? c.req.valid("query").after;
     const identity = c.get("identity");
+    const session = identity?.kind === "session" ? identity.session : undefined;
     const body = deps.streams.open({
       afterVersion: after !== undefined && /^\d{1,15}$/.test(after) ? Number(after) : undefined,
-      isAllowed: () => identity?.kind !== "session" || deps.sessions.isLive(identity.session),
+      owner: session?.id,
+      allowedMs: () => (session === undefined ? Number.POSITIVE_INFINITY : deps.sessions.lifetimeMs(session)),
     });
     return c.body(body, 200, {
       "content-type": "text/event-stream; charset=utf-8",

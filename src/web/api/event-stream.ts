@@ -19,12 +19,16 @@ export interface EventStreamsOptions {
 export interface StreamRequest {
   /** Changes after this version are told; absent: those from now on. */
   afterVersion?: number;
-  /** Asked at each heartbeat; the stream ends when it says no. */
-  isAllowed(): boolean;
+  /** Whose it is, for `closeOf`. */
+  owner?: string;
+  /** Milliseconds from now for which it may go on; the stream ends when none are left. */
+  allowedMs(): number;
 }
 
 export interface EventStreams {
   open(request: StreamRequest): ReadableStream<Uint8Array>;
+  /** Ends the streams of one owner at once. */
+  closeOf(owner: string): void;
   /** Ends all of them, and refuses new ones. */
   close(): void;
 }
@@ -41,10 +45,10 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   const { store, publicUrl, clock } = deps;
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
-  let open = 0;
+  const open = new Set<{ owner?: string; cancelling: AbortController }>();
 
   /** Pulled by the reader; null at the end. */
-  function createReader({ afterVersion, isAllowed }: StreamRequest, ended: AbortSignal) {
+  function createReader({ afterVersion, allowedMs }: StreamRequest, ended: AbortSignal) {
     let version = afterVersion;
     let greeted = false;
     let wake = () => {};
@@ -57,6 +61,8 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       forget();
       wake();
     });
+
+    const isOver = () => ended.aborted || allowedMs() <= 0;
 
     async function greet(): Promise<string> {
       greeted = true;
@@ -85,39 +91,40 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     async function waitForChange(): Promise<void> {
       const waking = new AbortController();
       wake = () => waking.abort();
-      if (!changed && !ended.aborted) await clock.sleep(heartbeatMs, waking.signal);
+      if (!changed && !ended.aborted) await clock.sleep(Math.min(heartbeatMs, allowedMs()), waking.signal);
       wake = () => {};
     }
 
     return async function next(): Promise<string | null> {
       if (!greeted) return greet();
       for (;;) {
-        if (ended.aborted || !isAllowed()) return null;
+        if (isOver()) return null;
         if (changed) {
           changed = false;
           const text = await readChanges();
-          if (text !== undefined) return text;
+          if (text !== undefined && !isOver()) return text;
           continue;
         }
         await waitForChange();
-        if (!changed && !ended.aborted && isAllowed()) return ": still here\n\n";
+        if (!changed && !isOver()) return ": still here\n\n";
       }
     };
   }
 
   return {
     open(request) {
-      if (closing.signal.aborted || open >= maxStreams) {
+      if (closing.signal.aborted || open.size >= maxStreams) {
         throw new AppError("store_unavailable", "No further event stream can be opened now.", {
           hint: "Close pages that nobody looks at, or try again later.",
           retryAfterMs: 10_000,
         });
       }
-      open += 1;
       const cancelling = new AbortController();
+      const entry = { owner: request.owner, cancelling };
+      open.add(entry);
       const ended = AbortSignal.any([closing.signal, cancelling.signal]);
       ended.addEventListener("abort", () => {
-        open -= 1;
+        open.delete(entry);
       });
       const next = createReader(request, ended);
       return new ReadableStream<Uint8Array>(
@@ -140,6 +147,9 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         },
         { highWaterMark: 0 },
       );
+    },
+    closeOf(owner) {
+      for (const entry of open) if (entry.owner === owner) entry.cancelling.abort();
     },
     close: () => closing.abort(),
   };

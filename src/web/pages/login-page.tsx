@@ -20,11 +20,11 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.redirect(next, 303);
   }
 
-  app.get("/login", (c) => {
+  app.get("/login", async (c) => {
     const code = c.req.query("code");
     const next = safeNext(c.req.query("next"));
     if (code === undefined) return c.html(<TokenForm deps={deps} next={next} />);
-    if (codes.isValid(code)) return c.html(<CodeForm deps={deps} code={code} next={next} />);
+    if (await codes.isValid(code)) return c.html(<CodeForm deps={deps} code={code} next={next} />);
     return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
   });
 
@@ -33,8 +33,12 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const next = safeNext(readField(form, "next"));
     const code = readField(form, "code");
     if (code !== "") {
-      if (codes.use(code)) return enter(c, next);
-      return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+      const use = await codes.use(code).catch(unlessUnavailable);
+      if (use === true) return enter(c, next);
+      if (use === false) return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+      const refusal = unrecordedCode(use);
+      setRetryAfter(c, refusal);
+      return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 503);
     }
     const verdict = tokenCheck.judge(readField(form, "token"), () => networkOf(c));
     switch (verdict.kind) {
@@ -53,10 +57,33 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     }
   });
 
-  app.post("/logout", (c) => {
-    sessions.end(sessionOf(c));
+  app.post("/logout", async (c) => {
     cookie.clear(c);
+    const failure = await sessions.end(sessionOf(c)).catch(unlessUnavailable);
+    if (failure !== undefined) throw unrecordedLogout(failure);
     return c.redirect("/login", 303);
+  });
+}
+
+function unlessUnavailable(error: unknown): AppError {
+  if (error instanceof AppError && error.code === "store_unavailable") return error;
+  throw error;
+}
+
+/** Without a record the link would log in again after a restart, so it does not log in at all. */
+function unrecordedCode(cause: AppError): AppError {
+  return new AppError("store_unavailable", "The login link was not taken: its use cannot be recorded now.", {
+    hint: `Enter the admin token instead, which works all the same. ${cause.message}`,
+    retryAfterMs: cause.retryAfterMs,
+    cause,
+  });
+}
+
+function unrecordedLogout(cause: AppError): AppError {
+  return new AppError("store_unavailable", "You are logged out, but that could not be recorded.", {
+    hint: `After a restart of Tocsin a copy of this browser's cookie would count again, until it runs out. If somebody may have one, set another ADMIN_TOKEN: it ends every session. ${cause.message}`,
+    retryAfterMs: cause.retryAfterMs,
+    cause,
   });
 }
 

@@ -108,6 +108,21 @@ describe("in a browser", () => {
     await page.waitForSelector("#live.lost a[href='/login?next=%2F']");
   });
 
+  test("logging out in one window ends the others at once, and says so there", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const first = await openPage();
+    await addAlert();
+    await logIn(first, url);
+    await live(first);
+    const second = await first.context().newPage();
+    await second.goto(url);
+    await live(second);
+    await first.click("text=Log out");
+    await first.waitForURL(/\/login/);
+    await second.waitForSelector("#live.lost a[href='/login?next=%2F']");
+  });
+
   test("an alert's page follows its deliveries, and a resend shows up", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const { openPage } = await openBrowser();
