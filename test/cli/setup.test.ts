@@ -73,6 +73,57 @@ describe("tocsin setup", () => {
     expect(existsSync(join(dataDir, "outputs-before-setup.json"))).toBe(false);
   });
 
+  it("turns the webhook off, reads back, and is turned on again by the next setup", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setOutputs({ messengerChannelId: "-100555" });
+    await setup();
+    const tried = await setup(["--webhook-off", "--dry-run", "--json"]);
+    expect(tried.json().data).toMatchObject({
+      result: "dry-run",
+      changed: false,
+      after: { webhookUrl: null },
+    });
+    expect((await outputs()).webhookUrl).toBe(hookUrl);
+    const run = await setup(["--webhook-off", "--json"]);
+    expect(run.json().data).toMatchObject({
+      result: "turned-off",
+      changed: true,
+      after: { webhookUrl: null },
+    });
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: "-100555" });
+    expect((await setup(["--webhook-off", "--json"])).json().data).toMatchObject({ result: "unchanged" });
+    await setup();
+    expect((await outputs()).webhookUrl).toBe(hookUrl);
+  });
+
+  it("turns somebody else's webhook off only when told to, and puts it back", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    const others = { webhookUrl: "https://other.example/hook/1", messengerChannelId: "-100555" };
+    await setOutputs(others);
+    const refused = await setup(["--webhook-off"]);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toMatch(/sends its alerts to https:\/\/other\.example\/….*not to this relay/);
+    expect(refused.stderr).toContain("--take-over");
+    const unknown = await setup(["--webhook-off"], { PUBLIC_URL: "" });
+    expect(unknown.stderr).toContain("Set PUBLIC_URL");
+    expect(await outputs()).toEqual(others);
+    await setup(["--webhook-off", "--take-over", "--no-channel"]);
+    expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+    await setup();
+    expect((await outputs()).webhookUrl).toBe(hookUrl);
+    expect((await setup(["--restore"])).status).toBe(0);
+    expect(await outputs()).toEqual(others);
+  });
+
+  it.each([
+    ["--webhook-off", "--restore"],
+    ["--webhook-off", "--rotate-secret"],
+  ])("refuses %s with %s", async (...argv) => {
+    const { setup, outputs } = await startWorld();
+    expect((await setup(argv)).status).toBe(2);
+    expect((await outputs()).webhookUrl).toBeNull();
+  });
+
   it("sets and clears the messenger channel when asked", async () => {
     const { setup, outputs } = await startWorld();
     await setup(["--channel", "-100777"]);

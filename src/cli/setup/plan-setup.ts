@@ -4,8 +4,10 @@ import type { AlertOutputs } from "../../upstream/alerting-schemas.ts";
 export type Outputs = Pick<AlertOutputs, "webhookUrl" | "messengerChannelId">;
 
 export interface SetupWish {
-  /** This relay's own hook. */
-  hookUrl: string;
+  /** This relay's own hook; undefined where nobody knows its address, which only turning it off allows. */
+  hookUrl?: string;
+  /** Let the account send to no webhook, instead of to this relay. */
+  webhookOff?: boolean;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel?: string | null;
   /** Replace an address that is not this relay's. */
@@ -26,18 +28,23 @@ export interface SetupPlan {
  * @throws AppError `conflict` when the account sends to an address of somebody else's and nobody said `--take-over`.
  */
 export function planSetup(before: Outputs, wish: SetupWish): SetupPlan {
-  const ours = before.webhookUrl !== null && isOwnHook(before.webhookUrl, wish.hookUrl);
+  const { hookUrl, webhookOff = false } = wish;
+  const ours = before.webhookUrl !== null && hookUrl !== undefined && isOwnHook(before.webhookUrl, hookUrl);
   if (before.webhookUrl !== null && !ours && !wish.takeOver) {
     throw new AppError(
       "conflict",
-      `The account already sends its alerts to ${shownAddress(before.webhookUrl)}.`,
+      `The account ${webhookOff ? "" : "already "}sends its alerts to ${shownAddress(before.webhookUrl)}${webhookOff ? ", and not to this relay" : ""}.`,
       {
-        hint: "If it may be replaced, say --take-over; --restore puts it back later.",
+        hint:
+          hookUrl === undefined
+            ? "Set PUBLIC_URL, so that this relay knows its own address, or say --take-over to turn it off whosever it is."
+            : `If it may be ${webhookOff ? "turned off" : "replaced"}, say --take-over; --restore puts it back later.`,
       },
     );
   }
+  const wanted = webhookOff ? null : (hookUrl ?? before.webhookUrl);
   const change: Partial<Outputs> = {};
-  if (before.webhookUrl !== wish.hookUrl) change.webhookUrl = wish.hookUrl;
+  if (before.webhookUrl !== wanted) change.webhookUrl = wanted;
   if (wish.channel !== undefined && before.messengerChannelId !== wish.channel)
     change.messengerChannelId = wish.channel;
   return {

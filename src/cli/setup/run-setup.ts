@@ -35,6 +35,8 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   const before = toOutputs(account.alertOutputs);
   if (options.restore) return restore(run, account.id, before);
 
+  if (options.webhookOff) return turnOff(run, account.id, before, channel);
+
   const publicUrl = requirePublicUrl(config);
   refuseGivenSecret(run);
   const planFor = (secret: Secret) => {
@@ -59,6 +61,27 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   await verify(run, plan.after);
   await forgetPrevious(run);
   await report(run, plan, "changed");
+}
+
+/** No alert comes here any more, until `setup` or `setup --restore` turns the webhook on again. */
+async function turnOff(
+  run: Run,
+  accountId: string,
+  before: Outputs,
+  channel: string | null | undefined,
+): Promise<void> {
+  const { publicUrl } = run.config.server;
+  // Which secret it ends in is all the same: an address of this relay is known by what is before it.
+  const hookUrl = publicUrl === undefined ? undefined : `${publicUrl}/hooks/any`;
+  const takeOver = run.options.takeOver === true;
+  const plan = planSetup(before, { hookUrl, webhookOff: true, channel, takeOver });
+  if (run.options.dryRun) return report(run, plan, "dry-run");
+  if (!plan.change) return report(run, plan, "unchanged");
+  await confirm(run, plan);
+  await keep(run, accountId, plan, { turnedOff: true });
+  await run.client.setAlertOutputs(plan.change, { signal: run.context.signal });
+  await verify(run, plan.after);
+  await report(run, plan, "turned-off");
 }
 
 async function restore(run: Run, accountId: string, before: Outputs): Promise<void> {
@@ -103,12 +126,15 @@ function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: O
 }
 
 function refuseContradictions(options: SetupOptions): void {
-  const others = options.rotateSecret || options.channel !== undefined;
+  const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
   if (options.restore && others) {
     throw new AppError(
       "usage",
       "--restore puts everything back and goes with --dry-run, --take-over and --yes only",
     );
+  }
+  if (options.webhookOff && options.rotateSecret) {
+    throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
   }
 }
 
@@ -166,10 +192,19 @@ async function confirm(run: Run, plan: SetupPlan): Promise<void> {
   if (isCancel(answer) || !answer) throw new AppError("cancelled", "Nothing was changed.");
 }
 
-async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan): Promise<void> {
-  const kept = await run.saved.read();
-  if (isOurs && kept?.accountId === accountId) return;
-  await run.saved.write({ savedAt: new Date(run.context.now()).toISOString(), accountId, outputs: before });
+/** What was there before setup first changed it: neither this relay's own address nor the absence that it has made. */
+async function keep(
+  run: Run,
+  accountId: string,
+  { before, isOurs }: SetupPlan,
+  { turnedOff = false } = {},
+): Promise<void> {
+  const read = await run.saved.read();
+  const kept = read?.accountId === accountId ? read : undefined;
+  const isOwnDoing = isOurs || (kept?.turnedOff === true && before.webhookUrl === null);
+  const savedAt = new Date(run.context.now()).toISOString();
+  const found = kept !== undefined && isOwnDoing ? kept : { savedAt, accountId, outputs: before };
+  await run.saved.write({ ...found, turnedOff });
 }
 
 async function verify({ client, context }: Run, wanted: Outputs): Promise<void> {
@@ -181,17 +216,15 @@ async function verify({ client, context }: Run, wanted: Outputs): Promise<void> 
   });
 }
 
-async function report(
-  run: Run,
-  plan: SetupPlan,
-  result: "dry-run" | "unchanged" | "changed" | "restored",
-): Promise<void> {
+type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
+
+async function report(run: Run, plan: SetupPlan, result: SetupResult): Promise<void> {
   const { output } = run;
   const data = {
     result,
     before: masked(plan.before),
     after: masked(plan.after),
-    changed: result === "changed" || result === "restored",
+    changed: result !== "dry-run" && result !== "unchanged",
   };
   await output.result(data, () => `${describe(run, plan)}\n${closingLine(result)}\n`);
 }
@@ -214,7 +247,7 @@ function describe({ options, output }: Run, { before, after }: SetupPlan): strin
     .trimEnd();
 }
 
-function closingLine(result: "dry-run" | "unchanged" | "changed" | "restored"): string {
+function closingLine(result: SetupResult): string {
   switch (result) {
     case "dry-run":
       return "Nothing was changed (--dry-run).";
@@ -222,6 +255,8 @@ function closingLine(result: "dry-run" | "unchanged" | "changed" | "restored"): 
       return "Everything is as it should be; nothing had to change.";
     case "changed":
       return "Changed, and read back. Undo with: tocsin setup --restore";
+    case "turned-off":
+      return "Changed, and read back: no alert comes to a webhook any more. Turn it on again with: tocsin setup";
     case "restored":
       return "Restored, and read back.";
   }

@@ -6,6 +6,8 @@ import { makePrivateFolder } from "../../core/private-folder.ts";
 import type { Outputs } from "./plan-setup.ts";
 
 const schema = z.object({
+  /** `--webhook-off` has turned the webhook off since: a setup after it finds none, and that is not what there was before. */
+  turnedOff: z.boolean().optional(),
   savedAt: z.iso.datetime(),
   accountId: z.string(),
   outputs: z.object({ webhookUrl: z.string().nullable(), messengerChannelId: z.string().nullable() }),

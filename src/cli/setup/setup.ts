@@ -10,6 +10,7 @@ export interface SetupOptions {
   /** An id, `false` for `--no-channel`, absent when neither was given. */
   channel?: string | boolean;
   rotateSecret?: boolean;
+  webhookOff?: boolean;
   yes?: boolean;
 }
 
@@ -24,6 +25,7 @@ export function registerSetup(program: Command, context: CliContext): void {
     .option("--channel <id>", "also set the account's messenger channel (starts with -)")
     .option("--no-channel", "also clear the account's messenger channel")
     .option("--rotate-secret", "make a new secret for the hook and register the new address")
+    .option("--webhook-off", "let the account send to no webhook; --channel and the like may go with it")
     .option("-y, --yes", "do not ask")
     .action(async (_options: SetupOptions, self: Command) => {
       const options = self.opts<SetupOptions>();
@@ -37,5 +39,6 @@ export function registerSetup(program: Command, context: CliContext): void {
     "tocsin setup --dry-run",
     "tocsin setup --channel -1001234567890",
     "tocsin setup --restore",
+    "tocsin setup --webhook-off --no-channel",
   );
 }
