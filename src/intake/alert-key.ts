@@ -10,6 +10,8 @@ import { readTime } from "./read-time.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;
+/** Readings are looked for in so much of a title; no message shows more of it. */
+const maxSteadied = 2_000;
 
 /** Names of one thing's life, the same while it fires and when it resolves. Each is enough alone. */
 const lifeNames =
@@ -143,9 +145,9 @@ function steadyTitle(sources: KeySources): string[] {
   const readings = [found.value, found.previousValue].filter((reading) => (reading?.length ?? 0) > 1);
   const steady = readings.reduce<string>(
     (rest, reading = "") => rest.replaceAll(reading.toLowerCase(), "…"),
-    words,
+    words.slice(0, maxSteadied),
   );
-  return [steady, ...limit];
+  return [steady + words.slice(maxSteadied), ...limit];
 }
 
 function partsOf(steady: SteadyWords | undefined): string[] | undefined {

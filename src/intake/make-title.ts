@@ -5,7 +5,7 @@ import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";
 import { namesCredential } from "./list-fields.ts";
 import { readMetricKey } from "./metric-key.ts";
-import { cleanLine, cut } from "./plain-text.ts";
+import { cleanLine, contains, cut } from "./plain-text.ts";
 
 export const maxTitleLength = 300;
 export const maxTextLength = 20_000;
@@ -41,7 +41,8 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
   const line = /\p{L}/u.test(sent) ? cleanLine(sent) : `Alert: ${cleanLine(sent)}`;
   let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
   if (line.length > maxTitleLength) {
-    text = text === undefined || text.includes(sent) ? (text ?? sent) : `${sent}\n\n${text}`;
+    const shown = text?.slice(0, maxTextLength);
+    text = text === undefined || contains(shown ?? "", sent) ? (text ?? sent) : `${sent}\n\n${text}`;
   }
   if (text !== undefined && text.length > maxTextLength) {
     notes.push(

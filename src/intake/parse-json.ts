@@ -6,9 +6,11 @@ export interface JsonLimits {
   maxDepth: number;
   /** Members of all objects together, repeated names included. Default 10,000. */
   maxKeys: number;
+  /** Values of every kind, lists and objects included: each takes some 100 bytes whatever little it is. Default 100,000. */
+  maxValues: number;
 }
 
-export const defaultJsonLimits: JsonLimits = { maxDepth: 64, maxKeys: 10_000 };
+export const defaultJsonLimits: JsonLimits = { maxDepth: 64, maxKeys: 10_000, maxValues: 100_000 };
 
 export type ParsedJson =
   | { ok: true; value: Json }
@@ -67,17 +69,6 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-const simpleEscapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
-
 /**
  * One pass over one text. `stack` holds the open containers; each is hung into its parent when it opens, so that what
  * was read before a fault is already in place. `fresh` is true between an opening bracket and its first member.
@@ -93,6 +84,7 @@ class JsonReader {
   private key = "";
   private fresh = false;
   private keys = 0;
+  private values = 0;
   private string = "";
 
   constructor(text: string, limits: JsonLimits) {
@@ -148,6 +140,10 @@ class JsonReader {
   }
 
   private readValue(): boolean {
+    this.values += 1;
+    if (this.values > this.limits.maxValues) {
+      return this.fail(`it has more than ${this.limits.maxValues.toLocaleString("en")} values`, true);
+    }
     const code = this.text.charCodeAt(this.at);
     if (code === quote) return this.readString() && this.put(this.string);
     if (code === openBrace) return this.open(Object.create(null) as JsonObject);
@@ -207,13 +203,15 @@ class JsonReader {
 
   private readString(): boolean {
     const { text } = this;
-    let result = "";
-    let start = this.at + 1;
-    for (let index = start; index < text.length; index += 1) {
+    const start = this.at;
+    let isEscaped = false;
+    for (let index = start + 1; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
       if (code === quote) {
-        this.string = result === "" ? text.slice(start, index) : result + text.slice(start, index);
         this.at = index + 1;
+        // Put together piece by piece, a text of escapes would take fifty times its size.
+        if (isEscaped) this.string = JSON.parse(text.slice(start, this.at)) as string;
+        else this.string = text.slice(start + 1, index);
         return true;
       }
       if (code < 0x20) {
@@ -221,28 +219,17 @@ class JsonReader {
         return this.fail("a string holds a raw line break or control character");
       }
       if (code === backslash) {
-        const character = this.readEscape(index);
-        if (character === undefined) return false;
-        result += text.slice(start, index) + character;
-        index += text.charCodeAt(index + 1) === 0x75 ? 5 : 1;
-        start = index + 1;
+        isEscaped = true;
+        const length = lengthOfEscape(text, index);
+        if (length === undefined) {
+          this.at = index;
+          return this.fail("a string holds an escape that JSON does not know");
+        }
+        index += length - 1;
       }
     }
     this.at = text.length;
     return this.fail("it ends inside a string");
-  }
-
-  private readEscape(index: number): string | undefined {
-    const letter = this.text[index + 1];
-    if (letter === "u") {
-      const hex = this.text.slice(index + 2, index + 6);
-      if (/^[0-9a-fA-F]{4}$/.test(hex)) return String.fromCharCode(Number.parseInt(hex, 16));
-    } else if (letter !== undefined && Object.hasOwn(simpleEscapes, letter)) {
-      return simpleEscapes[letter];
-    }
-    this.at = index;
-    this.fail("a string holds an escape that JSON does not know");
-    return undefined;
   }
 
   private skip(length: number): true {
@@ -268,4 +255,11 @@ class JsonReader {
 
 function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
+}
+
+/** Undefined: JSON has no such escape. */
+function lengthOfEscape(text: string, at: number): number | undefined {
+  const letter = text[at + 1];
+  if (letter === "u") return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6)) ? 6 : undefined;
+  return letter !== undefined && '"\\/bfnrt'.includes(letter) ? 2 : undefined;
 }

@@ -46,7 +46,8 @@ function readText(
     if (saysJson ? /^\s*[{["]/.test(text) : beginsLikeJson(text)) return readBroken(text, parsed, notes);
   }
   const form = readForm(text, contentType);
-  return form === undefined ? { format: "text", text, notes } : readFields(form, notes, limits);
+  if (form === undefined) return { format: "text", text, notes };
+  return readFields(form.fields, form.note === undefined ? notes : [...notes, form.note], limits);
 }
 
 /** "[FIRING] TVL fell" and "{brackets} in a text" are no JSON; `{"title": …` and `[{` are. */

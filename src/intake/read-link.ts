@@ -15,6 +15,9 @@ export function readLink(text: string): string | undefined {
 
 /** The first address in a text, without the punctuation that follows it in a sentence. */
 export function findLink(text: string): string | undefined {
-  const found = /https?:\/\/[^\s<>"'|\\]{1,2000}/i.exec(text)?.[0].replace(/[.,;:!?)\]}]+$/, "");
-  return found === undefined ? undefined : readLink(found);
+  const found = /https?:\/\/[^\s<>"'|\\]{1,2000}/i.exec(text)?.[0];
+  if (found === undefined) return undefined;
+  let end = found.length;
+  while (".,;:!?)]}".includes(found.charAt(end - 1)) && end > 0) end -= 1;
+  return readLink(found.slice(0, end));
 }

@@ -28,7 +28,7 @@ function readPart(part: string, fields: JsonObject): void {
   const gap = /\r?\n\r?\n/.exec(part.slice(0, maxHeadLength));
   if (gap === null) return;
   const head = part.slice(0, gap.index);
-  const content = Buffer.from(part.slice(gap.index + gap[0].length).replace(/\r?\n$/, ""), "latin1");
+  const content = Buffer.from(withoutLineEnd(part.slice(gap.index + gap[0].length)), "latin1");
   const name = parameter(head, "name") ?? "part";
   const file = parameter(head, "filename");
   const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
@@ -40,7 +40,14 @@ function readPart(part: string, fields: JsonObject): void {
   else addField(fields, name, `file ${file} (${size}):\n${decoded.text}`);
 }
 
-function parameter(head: string, name: string): string | undefined {
-  const value = new RegExp(`[;\\s]${name}="([^"\\r\\n]{0,200})"`, "i").exec(head)?.[1];
+function withoutLineEnd(content: string): string {
+  if (!content.endsWith("\n")) return content;
+  return content.slice(0, content.endsWith("\r\n") ? -2 : -1);
+}
+
+const parameters = { name: /[;\s]name="([^"\r\n]{0,200})"/i, filename: /[;\s]filename="([^"\r\n]{0,200})"/i };
+
+function parameter(head: string, name: keyof typeof parameters): string | undefined {
+  const value = parameters[name].exec(head)?.[1];
   return value === undefined ? undefined : Buffer.from(value, "latin1").toString("utf8");
 }

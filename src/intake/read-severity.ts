@@ -1,4 +1,5 @@
 import type { Severity } from "../core/alert.ts";
+import { wordOf } from "./plain-text.ts";
 
 /**
  * The world's words for severity. In doubt the more urgent reading is taken, because a warning read as critical costs a
@@ -31,7 +32,7 @@ export interface ReadSeverity {
 
 /** `name` is the normalised name that the value stands under, e.g. `severity` or `priority`. Undefined: it says nothing. */
 export function readSeverity(text: string, name: string): ReadSeverity | undefined {
-  const word = text.trim().toLowerCase();
+  const word = wordOf(text);
   if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);
   // A "normal" priority is what nobody has set, and an error of normal priority is still an error.
   if (word === "normal" && ofPriority.test(name)) return undefined;

@@ -1,4 +1,5 @@
 import type { AlertStatus } from "../core/alert.ts";
+import { wordOf } from "./plain-text.ts";
 
 const meanings: Readonly<Record<"firing" | "resolved", string>> = {
   firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened
@@ -26,7 +27,7 @@ const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction
  */
 export function readStatus(text: string, names: string[]): AlertStatus | undefined {
   const name = names.at(-1) ?? "";
-  const word = text.trim().toLowerCase();
+  const word = wordOf(text);
   if (word === "true" || word === "false") return readFlag(name, word === "true");
   // Uptime Kuma counts: 0 is down, 1 is up.
   if (names.at(-2) === "heartbeat" && /^[01]$/.test(word)) return word === "0" ? "firing" : "resolved";
@@ -50,17 +51,54 @@ function readEventKind(kind: string): AlertStatus | undefined {
 }
 
 /** Words that stand in capitals before a title without a colon or brackets: "CRITICAL USDC pool: TVL fell". */
-const shouted = "CRITICAL|WARNING|WARN|INFO|FATAL|ERROR|EMERGENCY|FIRING|TRIGGERED|RESOLVED|RECOVERED";
-
-const leadingTag = new RegExp(
-  String.raw`^[^\p{L}\p{N}[(]{0,8}(?:[[(]\s*[^\p{L}\p{N}\])]{0,6}([\p{L} ]{2,24}?)(?:\s*:\s*\d+)?\s*[\])]|(\p{L}{2,24})\s*:(?!\S)|(${shouted})(?=\s+\S))`,
-  "u",
+const shouted = new Set(
+  "CRITICAL WARNING WARN INFO FATAL ERROR EMERGENCY FIRING TRIGGERED RESOLVED RECOVERED".split(" "),
 );
+
+interface Tag {
+  word: string;
+  /** Where the rest of the title begins. */
+  end: number;
+}
+
+/** A tag stands within the first so many characters, and only so many of them are looked for. */
+const maxTagEnd = 120;
+const maxTags = 8;
+
+/**
+ * Up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step reads on from where the one
+ * before it ended, and none looks back: all of it together was one pattern once, and 8 KB of spaces froze it for ever.
+ */
+function readTag(title: string): Tag | undefined {
+  const head = title.slice(0, maxTagEnd);
+  const start = /^[^\p{L}\p{N}[(]{0,8}/u.exec(head)?.[0].length ?? 0;
+  const rest = head.slice(start);
+  const inside = /^[[(]([^\])]*)[\])]/.exec(rest);
+  if (inside !== null) {
+    const word = wordInBrackets(inside[1] ?? "");
+    return word === undefined ? undefined : { word, end: start + inside[0].length };
+  }
+  const word = /^\p{L}{2,24}(?!\p{L})/u.exec(rest)?.[0];
+  if (word === undefined) return undefined;
+  const behind = rest.slice(word.length);
+  const colon = /^\s*:(?!\S)/.exec(behind)?.[0];
+  if (colon !== undefined) return { word, end: start + word.length + colon.length };
+  return shouted.has(word) && /^\s+\S/.test(behind) ? { word, end: start + word.length } : undefined;
+}
+
+/** "FIRING" of "FIRING:2", "no data" of " 🔥 no data ". */
+function wordInBrackets(inside: string): string | undefined {
+  const signs = /^[^\p{L}\p{N}]*/u.exec(inside)?.[0] ?? "";
+  if (signs.trimStart().length > 12) return undefined;
+  const said = inside.slice(signs.length).trimEnd();
+  const count = said.lastIndexOf(":");
+  const word = count !== -1 && /^\s*\d+$/.test(said.slice(count + 1)) ? said.slice(0, count).trimEnd() : said;
+  return /^[\p{L} ]{2,24}$/u.test(word) ? word : undefined;
+}
 
 /** The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without it, undefined. */
 export function leadingWord(title: string): string | undefined {
-  const match = leadingTag.exec(title);
-  return (match?.[1] ?? match?.[2] ?? match?.[3])?.trim().toLowerCase();
+  return readTag(title)?.word.toLowerCase();
 }
 
 /** In front of a title these name a move or an event of the market ("Up: ETH above 4,000") as often as a recovery. */
@@ -78,9 +116,10 @@ export function statusOfLeadingWord(word: string): AlertStatus | undefined {
 /** A title without its leading status words, so that firing and resolved share it. */
 export function withoutStatus(title: string): string {
   let rest = title;
-  for (let word = leadingWord(rest); word !== undefined && statusOfWord.has(word.replace(/[^a-z]+/g, "")); ) {
-    rest = rest.replace(leadingTag, "").trimStart();
-    word = leadingWord(rest);
+  for (let tags = 0; tags < maxTags; tags += 1) {
+    const tag = readTag(rest);
+    if (tag === undefined || !statusOfWord.has(tag.word.toLowerCase().replace(/[^a-z]+/g, ""))) break;
+    rest = rest.slice(tag.end).trimStart();
   }
   return rest === "" ? title : rest;
 }

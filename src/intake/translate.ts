@@ -3,11 +3,11 @@ import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { deriveAlertKey } from "./alert-key.ts";
 import { findFacts } from "./find-facts.ts";
-import { inheritEnvelope } from "./inherit-envelope.ts";
+import { inheritEnvelope, limitEnvelope } from "./inherit-envelope.ts";
 import { type Leaf, listLeaves } from "./leaves.ts";
 import { listFields, namesQuantity } from "./list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength } from "./make-title.ts";
-import { cleanText, cut, formatBytes } from "./plain-text.ts";
+import { cleanText, contains, cut, formatBytes } from "./plain-text.ts";
 import type { Reading } from "./read-body.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
 import { readRequest } from "./split-batch.ts";
@@ -24,12 +24,12 @@ export function translateRequest(body: Uint8Array, contentType: string | undefin
     const { facts, payload } = translateReading(request.reading, body);
     return [{ facts: tellUnsplit(facts, request.unsplit), payload }];
   }
-  return request.items.map((item) => {
-    const payload = inheritEnvelope(item, request.envelope);
-    return {
-      facts: translatePayload(payload, { format: "json", notes: request.notes, inBatch: true }),
-      payload,
-    };
+  const { items } = request;
+  const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
+  const notes = [...request.notes, ...(shared?.notes ?? [])];
+  return items.map((item) => {
+    const payload = inheritEnvelope(item, shared?.envelope);
+    return { facts: translatePayload(payload, { format: "json", notes, inBatch: true }), payload };
   });
 }
 
@@ -115,8 +115,8 @@ function translateBroken(found: JsonObject | undefined, text: string, notes: str
 
 function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {
   if (whole === undefined) return text;
-  const shown = cleanText(whole);
-  return cut(text === undefined || shown.includes(text) ? shown : `${text}\n\n${shown}`, maxTextLength);
+  const shown = cut(cleanText(whole), maxTextLength);
+  return text === undefined || contains(shown, text) ? shown : cut(`${text}\n\n${shown}`, maxTextLength);
 }
 
 function nameOfEmpty(payload: Json): string {

@@ -1,7 +1,7 @@
 import type { Condition } from "../core/rules.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
 import type { FieldValue } from "./field-values.ts";
-import { compilePattern } from "./pattern.ts";
+import { compilePattern, patternInputLimit } from "./pattern.ts";
 import { quoteValue } from "./quote-value.ts";
 
 /** Whether something holds, in words that go after the field's name: "12.5 is above 5", "is warning, not critical". */
@@ -21,12 +21,15 @@ type CheckValue = (value: FieldValue) => Verdict;
  * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
  *   without regard to case, since checksummed and lower-case spellings name the same contract.
  * - `lt lte gt gte` hold for numbers only, also for numbers sent as text.
+ * - Of a field with very many values the first 10,000 are looked at, and the words say so.
  *
  * Throws `invalid_request` for a pattern that cannot be read.
  */
 export function compileCondition(condition: Condition): CheckValues {
   const ofOne = compileValueChecks(condition);
-  const isExcluded = condition.notMatches === undefined ? undefined : compilePattern(condition.notMatches);
+  const checkNot = condition.not === undefined ? undefined : compileNot(condition.not);
+  const checkNotMatches =
+    condition.notMatches === undefined ? undefined : compileNotMatches(condition.notMatches);
   return (values) => {
     if (condition.exists === false) {
       return values.length === 0
@@ -35,17 +38,11 @@ export function compileCondition(condition: Condition): CheckValues {
     }
     if (values.length === 0) return checkMissing(condition, ofOne.length > 0);
     const held: string[] = [];
-    if (condition.not !== undefined) {
-      const verdict = checkNot(values, condition.not);
+    for (const check of [checkNot, checkNotMatches]) {
+      if (check === undefined) continue;
+      const verdict = check(values);
       if (!verdict.holds) return verdict;
       held.push(verdict.words);
-    }
-    if (isExcluded !== undefined) {
-      const pattern = `/${condition.notMatches}/`;
-      if (values.some((value) => value.kind === "text" && isExcluded(value.text))) {
-        return { holds: false, words: `matches ${pattern}, which is excluded` };
-      }
-      held.push(`does not match ${pattern}`);
     }
     if (ofOne.length > 0) {
       const verdict = checkAny(values, ofOne);
@@ -61,27 +58,73 @@ function checkMissing(condition: Condition, needsValue: boolean): Verdict {
   return { holds, words: "is missing" };
 }
 
-function checkNot(values: FieldValue[], refused: string[]): Verdict {
+function compileNot(refused: string[]): CheckValues {
   const wanted = refused.map(prepareText);
-  for (const value of values) {
-    if (value.kind === "text" && wanted.some((text) => sameText(prepareText(value.text), text))) {
-      return { holds: false, words: `is ${quoteValue(value.text)}, which is excluded` };
+  const words = `is not ${inWords(refused)}`;
+  return (values) => {
+    const looked = limitValues(values);
+    for (const value of looked) {
+      if (value.kind !== "text") continue;
+      const given = prepareText(value.text);
+      if (wanted.some((text) => sameText(given, text))) {
+        return { holds: false, words: `is ${quoteValue(value.text)}, which is excluded` };
+      }
     }
+    return { holds: true, words: `${words}${ofFirst(looked, values)}` };
+  };
+}
+
+function compileNotMatches(pattern: string): CheckValues {
+  const found = compilePattern(pattern);
+  return (values) => {
+    const looked = limitValues(values);
+    if (looked.some((value) => value.kind === "text" && found(value.text))) {
+      return { holds: false, words: `matches /${pattern}/, which is excluded` };
+    }
+    return { holds: true, words: `does not match /${pattern}/${ofFirst(looked, values)}` };
+  };
+}
+
+function ofFirst(looked: FieldValue[], all: FieldValue[]): string {
+  return looked.length === all.length ? "" : ` in the first ${count(looked.length)} of its values`;
+}
+
+/** Beyond either, the values of a `[*]` are not looked at: each matcher of each route would go through all of a huge list. */
+const maxValues = 10_000;
+const maxUnits = 200_000;
+
+function limitValues(values: FieldValue[]): FieldValue[] {
+  let units = 0;
+  for (const [index, value] of values.entries()) {
+    if (index === maxValues || (index > 0 && units >= maxUnits)) return values.slice(0, index);
+    if (value.kind === "text") units += Math.min(value.text.length, patternInputLimit);
   }
-  return { holds: true, words: `is not ${inWords(refused)}` };
+  return values;
 }
 
 /** The first value that meets every check, or why the first value does not. */
 function checkAny(values: FieldValue[], checks: CheckValue[]): Verdict {
   let firstFailure: string | undefined;
-  for (const value of values) {
+  const looked = limitValues(values);
+  for (const value of looked) {
     const verdicts = checks.map((check) => check(value));
     const failed = verdicts.find((verdict) => !verdict.holds);
     if (failed === undefined) return { holds: true, words: verdicts.map((v) => v.words).join(" and ") };
     firstFailure ??= failed.words;
   }
-  const rest = values.length > 1 ? `, nor does any other of its ${values.length} values fit` : "";
-  return { holds: false, words: `${firstFailure ?? "is missing"}${rest}` };
+  return {
+    holds: false,
+    words: `${firstFailure ?? "is missing"}${describeRest(looked.length, values.length)}`,
+  };
+}
+
+function describeRest(looked: number, all: number): string {
+  if (looked < all) return `, nor does any of the first ${count(looked)} of its ${count(all)} values fit`;
+  return all > 1 ? `, nor does any other of its ${all} values fit` : "";
+}
+
+function count(number: number): string {
+  return number.toLocaleString("en");
 }
 
 function compileValueChecks(condition: Condition): CheckValue[] {

@@ -6,13 +6,17 @@ export interface Decimal {
   magnitude: number;
 }
 
+/** Nobody compares with more; each matcher of each route would go through all of them. */
+const maxLength = 1_000;
+
 const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing) is `undefined`.
+ * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters) is `undefined`.
  * Exact, because amounts of tokens have more digits than a JavaScript number keeps.
  */
 export function parseDecimal(text: string): Decimal | undefined {
+  if (text.length > maxLength) return undefined;
   const found = shape.exec(text.trim());
   if (found === null) return undefined;
   const [, sign, whole = "", fraction = "", exponent = "0"] = found;

@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 import { AppError } from "../core/errors.ts";
 
 /** Texts are looked at up to here, so that one alert cannot hold up all the others. Facts are never longer. */
-const patternInputLimit = 20_000;
+export const patternInputLimit = 20_000;
 
 /**
  * A regular expression in RE2 syntax that is found anywhere in a text, in time linear in its length.

@@ -30,12 +30,12 @@ export function showBody(body: Uint8Array): ShownBody {
   if (readable.kind === "binary" || hasControls(readable.text)) {
     return { form: "bytes", text: dumpHex(body.subarray(0, mostBytes)), isCut: body.length > mostBytes };
   }
-  const printed = printJson(readable.text);
-  const text = printed ?? readable.text;
+  const printed = printJson(readable.text, mostCharacters);
+  const text = printed?.text ?? readable.text;
   return {
     form: printed === undefined ? "text" : "json",
     text: text.slice(0, mostCharacters),
-    isCut: text.length > mostCharacters,
+    isCut: (printed?.isCut ?? false) || text.length > mostCharacters,
   };
 }
 

@@ -211,4 +211,11 @@ describe("parseJson", () => {
     expect(parseJson(members(10_000)).ok).toBe(true);
     expect(parseJson(members(10_001))).toMatchObject({ ok: false, message: "it has more than 10,000 names" });
   });
+
+  it("takes 100,000 values and refuses one more, of whatever kind", () => {
+    expect(parseJson(`[${"{},".repeat(99_998)}0]`).ok).toBe(true);
+    const fault = { ok: false, message: "it has more than 100,000 values" };
+    expect(parseJson(`[${"{},".repeat(99_999)}0]`)).toMatchObject(fault);
+    expect(parseJson(`[${"0,".repeat(99_999)}0]`)).toMatchObject(fault);
+  });
 });

@@ -9,6 +9,13 @@ function read(body: string | Uint8Array, contentType?: string) {
 
 const utf16be = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le").swap16();
 
+it("reads 10,000 fields of a form, and says that it has more", () => {
+  const pairs = Array.from({ length: 10_001 }, (_, index) => `k${index}=${index}`).join("&");
+  const facts = read(`title=TVL+fell&${pairs}`, "application/x-www-form-urlencoded");
+  expect(facts).toMatchObject({ title: "TVL fell", format: "form" });
+  expect(facts.notes[0]).toBe("the form has more than 10,000 fields, and only these are read");
+});
+
 describe("character sets", () => {
   const json = '{"title":"Café 🚨"}';
   it.each([

@@ -49,6 +49,35 @@ describe("a batch", () => {
     expect(first?.facts.alertKey).not.toBe(second?.facts.alertKey);
   });
 
+  it("gives each of many alerts the group's labels whole and its long text cut, and says so", () => {
+    const alerts = Array.from({ length: 1_000 }, (_, index) => ({ labels: { pool: `p${index}` } }));
+    const commonLabels = { alertname: "TVL fell", severity: "critical", team: "desk" };
+    const commonAnnotations = { description: "word ".repeat(100_000) };
+    const all = translateRequest(bytes({ commonAnnotations, commonLabels, alerts }), undefined);
+    expect(all).toHaveLength(1_000);
+    expect(all[999]?.facts).toMatchObject({ title: "TVL fell", severity: "critical" });
+    expect(all[999]?.payload).toMatchObject({ labels: { ...commonLabels, pool: "p999" } });
+    expect(all[999]?.facts.text).toMatch(/^word word .*…$/);
+    expect(all[999]?.facts.notes).toEqual([
+      "what the request says for all its alerts is cut here (1 shortened); the raw body has it",
+    ]);
+    const [first] = translateRequest(
+      bytes({ commonAnnotations, commonLabels, alerts: [alerts[0]] }),
+      undefined,
+    );
+    expect(first?.facts.text).toHaveLength(20_000);
+  });
+
+  it("gives an alert the first hundred of the group's labels, and says how many are left out", () => {
+    const commonLabels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`l${index}`, "v"]));
+    const [only] = translateRequest(bytes({ commonLabels, alerts: [{ title: "a" }] }), undefined);
+    const { labels } = (only?.payload ?? { labels: {} }) as { labels: object };
+    expect(Object.keys(labels)).toHaveLength(100);
+    expect(only?.facts.notes[0]).toBe(
+      "what the request says for all its alerts is cut here (9,900 left out); the raw body has it",
+    );
+  });
+
   it("lends the group's title only to an alert that has none", () => {
     const envelope = { title: "[FIRING:2] group", message: "all of it" };
     expect(titles({ ...envelope, alerts: [{ labels: { alertname: "A" } }, { status: "firing" }] })).toEqual([

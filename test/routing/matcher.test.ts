@@ -12,6 +12,22 @@ function ask(field: string, condition: Condition, over: Parameters<typeof facts>
   return compileMatchers([{ field, condition }])(alert(over, { payload }));
 }
 
+test("looks at the first 10,000 values of a long list, and says so", () => {
+  const look = (condition: Condition) =>
+    compileMatchers([{ field: "payload.ids[*]", condition }])(
+      alert({}, { payload: { ids: Array.from({ length: 20_000 }, (_, id) => String(id)) } }),
+    );
+  expect(look({ equals: ["9999"] })).toEqual({ matched: true, reason: "payload.ids[*] is 9999" });
+  expect(look({ equals: ["10000"] })).toEqual({
+    matched: false,
+    reason: "payload.ids[*] is 0, not 10000, nor does any of the first 10,000 of its 20,000 values fit",
+  });
+  expect(look({ not: ["10000"] })).toEqual({
+    matched: true,
+    reason: "payload.ids[*] is not 10000 in the first 10,000 of its values",
+  });
+});
+
 describe("what holds, and the words for it", () => {
   test.each<[string, Condition, string]>([
     ["severity", { equals: ["critical"] }, "severity is critical"],

@@ -6,7 +6,7 @@ import { printJson } from "../../src/web/print-json.ts";
 describe("JSON laid out for reading", () => {
   test("keeps every digit, every escape and every double key", () => {
     const text = '{"a":1.10,"b":123456789012345678901,"c":-0.0e+07,"a":"\\u0041\\n","d":[],"e":{},"f":[{}]}';
-    expect(printJson(text)).toBe(
+    expect(printJson(text)?.text).toBe(
       [
         "{",
         '  "a": 1.10,',
@@ -27,8 +27,8 @@ describe("JSON laid out for reading", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const compact = JSON.stringify(value);
-        expect(printJson(compact)).toBe(JSON.stringify(JSON.parse(compact), null, 2));
-        expect(printJson(JSON.stringify(value, null, 7))).toBe(printJson(compact));
+        expect(printJson(compact)?.text).toBe(JSON.stringify(JSON.parse(compact), null, 2));
+        expect(printJson(JSON.stringify(value, null, 7))).toEqual(printJson(compact));
       }),
     );
   });
@@ -39,11 +39,18 @@ describe("JSON laid out for reading", () => {
 
   test("a string of a mebibyte, and nesting as deep as a mebibyte goes, are laid out at once", () => {
     const long = JSON.stringify({ text: `\\"x`.repeat(250_000) });
-    expect(printJson(long)?.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
+    expect(printJson(long)?.text.length).toBe(long.length + "\n  ".length + " ".length + "\n".length);
     const depth = 500_000;
     const printed = printJson("[".repeat(depth) + "]".repeat(depth));
-    expect(printed?.length).toBeLessThan(80 * depth * 2);
+    expect(printed?.text.length).toBeLessThan(80 * depth * 2);
   });
+});
+
+test("no more is laid out than is asked for, and what is left out is said", () => {
+  const printed = printJson(`[${"0,".repeat(500_000)}0]`, 1_000);
+  expect(printed?.text.length).toBeGreaterThan(1_000);
+  expect(printed?.text.length).toBeLessThan(1_010);
+  expect(printed?.isCut).toBe(true);
 });
 
 describe("a body on the page", () => {
