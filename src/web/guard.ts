@@ -13,7 +13,7 @@ import type { TokenCheck } from "./token-check.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { Identity, WebContext, WebEnv } from "./web-env.ts";
 
-export interface GuardDeps extends Pick<WebDeps, "publicUrl"> {
+export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log"> {
   sessions: Pick<Sessions, "renew" | "formToken">;
   cookie: SessionCookie;
   tokenCheck: TokenCheck;
@@ -84,7 +84,7 @@ function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, 
   if (renewed !== undefined) deps.cookie.write(c, renewed);
 }
 
-function requireToken(c: WebContext, { tokenCheck, networkOf }: GuardDeps): void {
+function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps): void {
   const given = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined) {
     throw new AppError("unauthorized", "This needs the admin token.", {
@@ -99,6 +99,7 @@ function requireToken(c: WebContext, { tokenCheck, networkOf }: GuardDeps): void
     case "limited":
       throw tooManyTries(verdict.waitMs);
     case "wrong":
+      log.warn("token.refused", { address: networkOf(c) });
       throw new AppError("unauthorized", "This is not the admin token.", {
         hint: "Compare it with ADMIN_TOKEN or the file secrets/admin-token in DATA_DIR.",
       });

@@ -52,7 +52,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const app = new OpenAPIHono<WebEnv>();
   app.use(securityHeaders(isHttps));
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
-  app.use(createGuard({ publicUrl, sessions, cookie, tokenCheck, networkOf }));
+  app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
 
   const api = createApi({ ...deps, sessions, streams });
   const document = createDocument(api, publicUrl);

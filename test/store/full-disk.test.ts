@@ -14,7 +14,7 @@ async function liveThrough(way: "fill" | "limit"): Promise<[string, unknown][]> 
 }
 
 /** The search index stands still meanwhile: 0. */
-const through = (count: number) => ({ sent: count, ended: count, indexed: 0 });
+const through = (count: number) => ({ sent: count, ended: count, indexed: 0, isRecorded: true });
 
 describe("a full disk", () => {
   it.skipIf(makeDisk === undefined)(
@@ -41,7 +41,7 @@ describe("a full disk", () => {
   it("behaves so when files may not grow", async () => {
     expect(await liveThrough("limit")).toMatchObject([
       ["refused", "store_unavailable"],
-      ["delivered", { sent: 60, ended: 60 }],
+      ["delivered", { sent: 60, ended: 60, isRecorded: true }],
       ["looked", { writable: true, listed: 5 }],
       ["resumed", expect.any(Array)],
       ["looked", { diskFull: false, writable: true, listed: 5 }],

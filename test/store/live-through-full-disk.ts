@@ -62,7 +62,7 @@ async function acceptUntil(answer: string): Promise<{ accepted: number; others: 
   }
 }
 
-/** Routes, claims, sends and ends what waits; how many of each went through. */
+/** Routes, claims, sends and ends what waits; how many of each went through, and whether somebody can log in by a link. */
 async function deliver(limit: number): Promise<unknown> {
   const requests = await store.listUnrouted(limit, Date.now());
   await store.recordRouting(
@@ -105,7 +105,12 @@ async function deliver(limit: number): Promise<unknown> {
   const late = await store.listDue("mail", Date.now(), limit);
   const seqs = late.map(({ seq }) => seq);
   await store.finishDeliveries(seqs, { state: "expired", reason: "too old" }, Date.now(), []);
-  return { sent, ended: late.length, indexed: await store.indexAlerts(10) };
+  const isRecorded = await store.putKeyIfAbsent(
+    "used-login-code",
+    { key: newId(), expiresAt: Date.now() + 60_000 },
+    Date.now(),
+  );
+  return { sent, ended: late.length, indexed: await store.indexAlerts(10), isRecorded };
 }
 
 async function look(): Promise<unknown> {

@@ -149,7 +149,9 @@ describe("the admin token", () => {
   });
 
   test("as a bearer: many wrong ones get 429, and the right one from the same address passes", async () => {
-    const fixture = await createWebFixture();
+    const logged: unknown[] = [];
+    const log = { debug() {}, info() {}, error() {}, warn: (event: string) => logged.push(event) };
+    const fixture = await createWebFixture({ log });
     const ask = (token: string) =>
       fixture.web.fetch(
         new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${token}` } }),
@@ -160,6 +162,7 @@ describe("the admin token", () => {
       expect(refused.status).toBe(429);
       expect(refused.headers.get("retry-after")).toBe("6");
     }
+    expect(logged).toEqual(Array<string>(10).fill("token.refused"));
     expect((await ask(adminToken)).status).toBe(200);
     expect((await post(fixture, "/login", { token: adminToken })).status).toBe(303);
   });

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { toAppError } from "../../src/web/error-answer.ts";
 import { createGuard } from "../../src/web/guard.ts";
@@ -28,6 +29,7 @@ test("a route that is missing from the table is refused, whoever asks", async ()
   app.use(
     createGuard({
       publicUrl: "http://tocsin.test",
+      log: silentLog,
       sessions,
       cookie: createSessionCookie(sessions, false),
       tokenCheck: createTokenCheck({ adminToken, now: Date.now }),
