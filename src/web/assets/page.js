@@ -112,7 +112,7 @@ function closeStream() {
 async function reopenLater() {
   closeStream();
   if (await isLoggedOut()) {
-    tellLive("Logged out.", true, `/login?next=${encodeURIComponent(pageAddress())}`);
+    tellLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
     return;
   }
   setTimeout(() => {
@@ -132,6 +132,11 @@ async function isLoggedOut() {
 /** After a refused form the address is the form's, which cannot be fetched. */
 function pageAddress() {
   return ownAlert ? `/alerts/${ownAlert}` : `${location.pathname}${location.search}`;
+}
+
+/** Without what nobody has asked for, e.g. a token that somebody put into the address. */
+function cleanAddress() {
+  return news?.getAttribute("href") ?? pageAddress().split("?", 1)[0];
 }
 
 /** Any number of events cost one request a second. */

@@ -116,11 +116,11 @@ describe("in a browser", () => {
     await logIn(first, url);
     await live(first);
     const second = await first.context().newPage();
-    await second.goto(url);
+    await second.goto(`${url}/?q=dropped&token=canary`);
     await live(second);
     await first.click("text=Log out");
     await first.waitForURL(/\/login/);
-    await second.waitForSelector("#live.lost a[href='/login?next=%2F']");
+    await second.waitForSelector("#live.lost a[href='/login?next=%2F%3Fq%3Ddropped']");
   });
 
   test("an alert's page follows its deliveries, and a resend shows up", async () => {
