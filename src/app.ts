@@ -49,8 +49,9 @@ export interface Relay {
   operations: Operations;
   store: Store;
   /**
-   * Not ready → no new connections → commits in flight → no new claims → calls in flight until the deadline → the rest
-   * aborted and recorded → checkpoint → closed. A second call waits for the first.
+   * Not ready, nothing more is changed over pages and API, event streams end → no new claims; calls in flight until the deadline,
+   * the rest aborted and recorded → no new connections, alerts under way are answered → checkpoint → closed. Until the
+   * connections are closed, alerts are accepted and stored for the next start. A second call waits for the first.
    */
   stop(): Promise<void>;
 }
@@ -85,7 +86,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       { store, now: clock.now, newId, log, onAccepted: () => routing.nudge() },
       { ...config.intake, secret: secrets.webhookSecret },
     );
-    const server = await listen({ door, host: config.server.host, port: config.server.port });
+    const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
     const { port } = server.address() as AddressInfo;
     const localUrl = `http://${localHost(config.server.host)}:${port}`;
     const publicUrl = config.server.publicUrl ?? localUrl;
@@ -181,12 +182,19 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       log.info("relay.stopping");
       stopping.abort();
       web.close();
-      await server.close();
+      try {
+        await Promise.all([server.windDown(), stopDeliveries()]);
+      } finally {
+        // Last, so that no alert is refused while there is somebody to store it.
+        await server.close();
+        await store.close();
+      }
+      log.info("relay.stopped");
+    }
+    async function stopDeliveries(): Promise<void> {
       await Promise.all(background);
       await engine.stop(delivery.shutdownMs);
       await Promise.all(outlets.map(({ channel }) => channel.close()));
-      await store.close();
-      log.info("relay.stopped");
     }
     return {
       localUrl,

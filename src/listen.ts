@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
+import { createConnections, nextTurn } from "./connections.ts";
+import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
 import type { Door } from "./intake/door.ts";
@@ -11,45 +12,42 @@ export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
+  clock: Clock;
 }
 
 export interface Listener {
   address(): AddressInfo;
   /** From now on everything but the hook is answered by this; until then with 503. */
   serve(fetch: (request: Request, env: unknown) => Response | Promise<Response>): void;
-  /** Takes no new connection, and ends when the requests in flight are answered. */
+  /**
+   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before. Resolves when
+   * the pages' requests are answered, after 0.75 s at the latest.
+   */
+  windDown(): Promise<void>;
+  /**
+   * Takes no new connection, answers the alerts that are there, and closes the rest after 0.75 s at the latest. It waits longer
+   * for one thing: a body that came whole gets the answer that becomes of it.
+   */
   close(): Promise<void>;
-}
-
-interface Connection {
-  /** The response to the last request that came over it. */
-  latest?: ServerResponse;
-  /** An answer that ends it has been given. */
-  isEnding: boolean;
-}
-
-const key: unique symbol = Symbol("connection");
-
-/** Kept on the socket: in a weak map, an entry for each new connection cost the garbage collector a third of all the time. */
-function connectionOf(socket: Duplex & { [key]?: Connection }): Connection {
-  socket[key] ??= { isEnding: false };
-  return socket[key];
 }
 
 /**
  * The HTTP server: the hook's requests go straight to the door, all others to the pages.
  * @throws AppError `config_invalid` when the address cannot be listened on.
  */
-export async function listen({ door, host, port }: ListenOptions): Promise<Listener> {
+export async function listen({ door, host, port, clock }: ListenOptions): Promise<Listener> {
   let pages = answerStarting;
+  const connections = createConnections(clock);
 
   function take(request: IncomingMessage, response: ServerResponse): void {
-    const connection = connectionOf(request.socket);
+    const connection = connections.of(request.socket);
     // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert would
     // be stored without an answer, and then be sent again.
     if (connection.isEnding) return;
     connection.latest = response;
-    if (!door.handle(request, response)) pages(request, response);
+    if (connections.isWindingDown()) response.setHeader("connection", "close");
+    connection.isHook = door.handle(request, response);
+    if (!connection.isHook) pages(request, response);
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 
@@ -63,10 +61,11 @@ export async function listen({ door, host, port }: ListenOptions): Promise<Liste
     },
     take,
   );
+  server.on("connection", connections.add);
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    const connection = connectionOf(socket);
+    const connection = connections.of(socket);
     if (!connection.isEnding) endBrokenConnection(error, socket, connection.latest);
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     connection.isEnding = true;
@@ -77,11 +76,16 @@ export async function listen({ door, host, port }: ListenOptions): Promise<Liste
     serve(fetch) {
       pages = getRequestListener(fetch);
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    windDown: connections.windDown,
+    async close() {
+      // Right after connections have been accepted: those that still queue when the socket is closed are reset.
+      await nextTurn();
+      server.close();
+      await connections.drain(door.refuse);
+      await door.settled();
+      await nextTurn();
+      connections.destroy();
+    },
   };
 }
 

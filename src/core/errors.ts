@@ -13,6 +13,7 @@ export const errorCodes = [
   "store_unavailable",
   "store_locked",
   "store_too_new",
+  "relay_stopping",
   "upstream_unauthorized",
   "upstream_forbidden",
   "upstream_not_found",
@@ -76,6 +77,7 @@ export function httpStatusOf(
       return 429;
     case "store_unavailable":
     case "store_locked":
+    case "relay_stopping":
       return 503;
     case "store_too_new":
     case "timeout":

@@ -54,6 +54,10 @@ export interface Door {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /** Requests that are being read or stored at this moment. */
   inFlight(): number;
+  /** The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is thrown away. */
+  refuse(response: ServerResponse): void;
+  /** Resolves when each body that came whole has been stored, or not, and answered. */
+  settled(): Promise<void>;
   /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
   addSecret(secret: Secret): void;
   counters: Readonly<DoorCounters>;
@@ -90,6 +94,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   };
   let uncheckedToldAt = Number.NEGATIVE_INFINITY;
   let waiting = 0;
+  let storing = 0;
+  let whenSettled: (() => void)[] = [];
   let heldBytes = 0;
 
   function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
@@ -117,6 +123,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     response: ServerResponse,
     release: () => void,
   ): Promise<void> {
+    storing += 1;
     try {
       const incoming = toIncoming(request, body);
       let acceptance = await store.acceptRequest(incoming);
@@ -133,7 +140,14 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       answerNotStored(response, error);
     } finally {
       release();
+      storing -= 1;
+      if (storing === 0) announceSettled();
     }
+  }
+
+  function announceSettled(): void {
+    for (const resolve of whenSettled) resolve();
+    whenSettled = [];
   }
 
   function answerAccepted(response: ServerResponse, acceptance: Acceptance): void {
@@ -215,7 +229,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       heldBytes -= ownBytes;
     };
     readRequestBody(request, maxBodyBytes, hold, (reading) => {
-      if (reading.kind === "read") void accept(request, reading.body, response, release);
+      // It was refused while it was read: storing it now would belie the answer.
+      if (response.headersSent) release();
+      else if (reading.kind === "read") void accept(request, reading.body, response, release);
       else {
         release();
         answerUnread(reading, response);
@@ -227,6 +243,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     counters,
     inFlight: () => waiting,
     addSecret: secrets.add,
+    refuse(response) {
+      counters.notStored += 1;
+      const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
+      answerError(response, 503, "relay_stopping", stopping, 2, true);
+    },
+    settled: () =>
+      new Promise((resolve) => {
+        if (storing === 0) resolve();
+        else whenSettled.push(resolve);
+      }),
     handle(request, response) {
       const url = originForm(request.url ?? "");
       if (!url.startsWith(prefix)) return false;

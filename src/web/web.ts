@@ -24,7 +24,7 @@ export interface Web {
   fetch(request: Request, env?: unknown): Response | Promise<Response>;
   /** What answers, for the test that compares it with the route table: `GET /api/alerts/:id`. */
   routes: string[];
-  /** Ends the event streams, which a closing server would wait for. */
+  /** The relay is being stopped: ends the event streams, and refuses from now on what would change something. */
   close(): void;
 }
 
@@ -49,8 +49,14 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const codes = createLoginCodes({ adminToken, store, now: clock.now });
   const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, tokenCheck, networkOf, codes };
 
+  let isClosing = false;
+
   const app = new OpenAPIHono<WebEnv>();
   app.use(securityHeaders(isHttps));
+  app.use((c, next) => {
+    if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
+    return next();
+  });
   app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
   app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
 
@@ -87,8 +93,18 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
         app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`),
       ),
     ],
-    close: () => streams.close(),
+    close() {
+      isClosing = true;
+      streams.close();
+    },
   };
+}
+
+function relayStopping(): AppError {
+  return new AppError("relay_stopping", "Tocsin is being stopped, so nothing was changed.", {
+    hint: "Try again when it runs again.",
+    retryAfterMs: 2_000,
+  });
 }
 
 function refuseLargeBody(): never {

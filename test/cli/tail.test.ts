@@ -93,6 +93,23 @@ it("takes up the stream where a broken connection left it", async () => {
   expect(await tail.interrupt()).toBe(0);
 });
 
+it("says that the relay is being stopped, and goes on when it is back", async () => {
+  const relay = await startFakeRelay();
+  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) });
+  const first = await relay.nextStream();
+  first.send(20);
+  await tail.until("Alert 20");
+  first.response.end("event: stopping\nretry: 2000\ndata: {}\n\n");
+  await tail.until("the relay is being stopped; trying again in 1 s");
+  const refused = await relay.nextStream({ status: 503, error: "relay_stopping" });
+  await tail.until("relay_stopping says the relay; trying again in 2 s");
+  const back = await relay.nextStream();
+  expect([refused, back].map(({ resumedBy }) => resumedBy)).toEqual(["20", "20"]);
+  back.send(40);
+  await tail.until("Alert 40");
+  expect(await tail.interrupt()).toBe(0);
+});
+
 it("fails at once when nothing answers", async () => {
   const tail = start(["alerts", "tail", "--url", "http://127.0.0.1:9"], { ADMIN_TOKEN: "x".repeat(40) });
   await tail.until("tocsin serve");
@@ -125,7 +142,7 @@ interface FakeStream {
 
 /** A relay whose log holds one resolved alert of version 7, and whose streams a test opens and breaks. */
 async function startFakeRelay() {
-  const expected: { status: number; take(stream: FakeStream): void }[] = [];
+  const expected: { status: number; error?: string; take(stream: FakeStream): void }[] = [];
   const arrived: FakeStream[] = [];
   const server = createServer((request, response) => {
     if (request.url?.startsWith("/api/alerts")) {
@@ -141,7 +158,10 @@ async function startFakeRelay() {
     };
     const next = expected.shift();
     response.writeHead(next?.status ?? 200, { "content-type": "text/event-stream" });
-    if (next?.status === 503) response.end("Starting.\n");
+    const { error } = next ?? {};
+    if (error !== undefined)
+      response.end(JSON.stringify({ error: { code: error, message: `${error} says the relay` } }));
+    else if (next?.status === 503) response.end("Starting.\n");
     else response.write(": ready\n\n");
     if (next === undefined) arrived.push(stream);
     else next.take(stream);
@@ -153,11 +173,11 @@ async function startFakeRelay() {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    nextStream: ({ status = 200 } = {}) =>
+    nextStream: ({ status = 200, error }: { status?: number; error?: string } = {}) =>
       new Promise<FakeStream>((take) => {
         const waiting = arrived.shift();
         if (waiting !== undefined) take(waiting);
-        else expected.push({ status, take });
+        else expected.push({ status, error, take });
       }),
   };
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,7 +9,7 @@ import { type Log, silentLog } from "../../src/core/log.ts";
 import type { Now } from "../../src/core/ports.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { IntakeStore, Store } from "../../src/core/store.ts";
-import { createDoor, type DoorOptions } from "../../src/intake/door.ts";
+import { createDoor, type Door, type DoorOptions } from "../../src/intake/door.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -33,9 +33,15 @@ interface Setting {
 }
 
 async function openDoor(
-  options: Partial<DoorOptions> & { intake?: (store: Store) => IntakeStore; log?: Log; now?: Now } = {},
+  options: Partial<DoorOptions> & {
+    intake?: (store: Store) => IntakeStore;
+    log?: Log;
+    now?: Now;
+    /** Sees each request right after the door. */
+    watch?: (door: Door, request: IncomingMessage, response: ServerResponse) => void;
+  } = {},
 ): Promise<Setting> {
-  const { intake, log = silentLog, now = Date.now, ...rest } = options;
+  const { intake, log = silentLog, now = Date.now, watch, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
   let accepted = 0;
   const door = createDoor(
@@ -52,6 +58,7 @@ async function openDoor(
   );
   const server = createServer((request, response) => {
     if (!door.handle(request, response)) response.writeHead(418).end();
+    watch?.(door, request, response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -315,6 +322,44 @@ it("answers 503 to bodies beyond the memory for them, and takes them again when 
   release();
   expect((await Promise.all([...held, small])).map(({ status }) => status)).toEqual([202, 202, 202]);
   expect((await post(`3${large}`)).status).toBe(202);
+});
+
+it("stores nothing of an alert that it has refused while it was read", async () => {
+  const { post, store, door } = await openDoor({
+    // The last part is there, and its end has not been announced yet.
+    watch: (door, request, response) => request.on("data", () => door.refuse(response)),
+  });
+  const refused = await post("{}");
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
+  await door.settled();
+  expect(await store.listAlerts({ limit: 1 })).toEqual([]);
+  expect([door.counters.notStored, door.counters.accepted, door.inFlight()]).toEqual([1, 0, 0]);
+});
+
+it("is settled when each alert that came whole has been answered", async () => {
+  let commit = () => {};
+  const gate = new Promise<void>((resolve) => {
+    commit = resolve;
+  });
+  const order: string[] = [];
+  const { post, door } = await openDoor({
+    intake: (store) => ({
+      acceptRequest: async (request) => {
+        order.push("begun");
+        await gate;
+        order.push("stored");
+        return store.acceptRequest(request);
+      },
+    }),
+  });
+  await door.settled();
+  const posting = post("{}");
+  await expect.poll(() => order).toEqual(["begun"]);
+  const settled = door.settled().then(() => order.push("settled"));
+  commit();
+  expect((await posting).status).toBe(202);
+  await settled;
+  expect(order).toEqual(["begun", "stored", "settled"]);
 });
 
 it("takes a rotated secret besides the old one", async () => {

@@ -416,6 +416,32 @@ describe("the rest", () => {
     expect(answer.headers.get("retry-after")).toBe("30");
   });
 
+  test("a relay that is being stopped changes nothing any more, says so, and still shows its log", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert();
+    const browser = await fixture.logIn();
+    const before = await fixture.store.getAlert(id);
+    fixture.web.close();
+    const changes = {
+      resend: await fixture.api(`/api/alerts/${id}/resend`, sendJson({})),
+      mute: await fixture.api("/api/mutes", sendJson({ match: ["token=USDC"], for: "2h", reason: "x" })),
+      "end of a mute": await fixture.api(`/api/mutes/${id}`, { method: "DELETE" }),
+    };
+    for (const [name, answer] of Object.entries(changes)) {
+      expect([name, answer.status, answer.headers.get("retry-after")]).toEqual([name, 503, "2"]);
+      expect(await readError(answer)).toMatchObject({
+        code: "relay_stopping",
+        message: "Tocsin is being stopped, so nothing was changed.",
+      });
+    }
+    const form = await browser.post(`/alerts/${id}/resend`);
+    expect(form.status).toBe(503);
+    expect(await form.text()).toContain("Tocsin is being stopped, so nothing was changed.");
+    expect(await fixture.store.getAlert(id)).toEqual(before);
+    expect((await list(fixture)).data).toHaveLength(1);
+    expect((await browser.get("/")).status).toBe(200);
+  });
+
   test("a body beyond reason is refused", async () => {
     const { api } = await createWebFixture();
     const answer = await api("/api/mutes", sendJson({ reason: "x".repeat(70_000) }));

@@ -7,6 +7,7 @@ interface ServerEvent {
   event?: string;
   id?: string;
   data?: string;
+  retry?: string;
   comment?: string;
 }
 
@@ -47,7 +48,8 @@ function parseEvent(text: string): ServerEvent {
   for (const line of text.split("\n")) {
     const [name = "", ...rest] = line.split(": ");
     if (name === "") event.comment = rest.join(": ");
-    else if (name === "event" || name === "id" || name === "data") event[name] = rest.join(": ");
+    else if (name === "event" || name === "id" || name === "data" || name === "retry")
+      event[name] = rest.join(": ");
   }
   return event;
 }
@@ -116,12 +118,15 @@ describe("the event stream", () => {
     expect(await beat).toEqual({ comment: "still here" });
   });
 
-  test("ends when the relay closes", async () => {
+  test("says that the relay stops and when to come back, ends, and is not opened again", async () => {
     const fixture = await createWebFixture();
     const events = await open(fixture);
     fixture.web.close();
-    expect(await events.next()).toBeUndefined();
-    expect((await fixture.api("/api/stream")).status).toBe(503);
+    expect(await events.nextAny()).toEqual({ event: "stopping", retry: "2000", data: "{}" });
+    expect(await events.nextAny()).toBeUndefined();
+    const refused = await fixture.api("/api/stream");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(await refused.json()).toMatchObject({ error: { code: "relay_stopping" } });
   });
 
   test("ends at once with the session that opened it, in every window, and leaves other sessions theirs", async () => {
@@ -239,6 +244,7 @@ describe("the event stream", () => {
     const { id } = await fixture.addAlert();
     expect(JSON.parse((await events.next())?.data ?? "{}").id).toBe(id);
     fixture.web.close();
+    expect(await events.next()).toMatchObject({ event: "stopping" });
     expect(await events.next()).toBeUndefined();
   });
 });

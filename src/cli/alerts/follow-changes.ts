@@ -1,4 +1,4 @@
-import type { AppError } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { CliContext } from "../context.ts";
 import type { RelayClient } from "../relay-client.ts";
 import { RelayUnreachable } from "../relay-failure.ts";
@@ -33,6 +33,7 @@ export async function followChanges(
   let pauseMs = 1_000;
   while (!signal.aborted) {
     const watch = createSilenceWatch(signal);
+    let why = "the relay has ended the connection";
     try {
       const stream = await client.openStream(lastEventId, watch.signal);
       watch.rearm();
@@ -41,26 +42,28 @@ export async function followChanges(
       for await (const event of readEvents(stream, watch.rearm)) {
         lastEventId = event.lastEventId ?? lastEventId;
         pauseMs = 1_000;
-        await onEvent(event);
+        if (event.type === "stopping") why = "the relay is being stopped";
+        else await onEvent(event);
       }
     } catch (error) {
       if (signal.aborted) return;
       if (!wasOpen || !isBreak(error)) throw error;
+      if (error instanceof AppError) why = error.message;
     } finally {
       watch.stop();
     }
     if (signal.aborted) return;
-    await onBreak("the relay has ended the connection", pauseMs);
+    await onBreak(why, pauseMs);
     await sleep(pauseMs, signal).catch(() => {});
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 }
 
-/** Of a connection that was open: it is gone, or the relay is just starting or full. */
+/** Of a connection that was open: it is gone, or the relay is just starting, being stopped or full. */
 function isBreak(error: unknown): boolean {
   if (error instanceof RelayUnreachable) return true;
   const code = (error as AppError).code;
-  if (code === "store_unavailable" || code === "failed") return true;
+  if (code === "store_unavailable" || code === "relay_stopping" || code === "failed") return true;
   // What the body of a broken connection throws is a TypeError ("terminated") or an abort.
   return error instanceof TypeError || (error instanceof Error && error.name === "AbortError");
 }

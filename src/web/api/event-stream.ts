@@ -29,12 +29,13 @@ export interface EventStreams {
   open(request: StreamRequest): ReadableStream<Uint8Array>;
   /** Ends the streams of one owner at once. */
   closeOf(owner: string): void;
-  /** Ends all of them, and refuses new ones. */
+  /** The relay is being stopped: tells the readers, ends all streams, and refuses new ones. */
   close(): void;
 }
 
 const batch = 50;
 const encoder = new TextEncoder();
+const reconnectMs = 2_000;
 
 /**
  * The log as server-sent events. Each stream keeps nothing but the version that its reader has come to, and asks the store for
@@ -51,6 +52,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   function createReader({ afterVersion, allowedMs }: StreamRequest, ended: AbortSignal) {
     let version = afterVersion;
     let greeted = false;
+    let dismissed = false;
     let wake = () => {};
     let changed = false;
     const forget = store.onChange(() => {
@@ -71,7 +73,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       const isAhead = version !== undefined && version > latest;
       version = version === undefined || isAhead ? latest : version;
       // A database that was put back from a copy knows fewer versions than its reader has seen.
-      return `retry: 2000\n\n${isAhead ? `event: reset\nid: ${latest}\ndata: {}\n\n` : ": ready\n\n"}`;
+      return `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${latest}\ndata: {}\n\n` : ": ready\n\n"}`;
     }
 
     async function readChanges(): Promise<string | undefined> {
@@ -98,6 +100,10 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     return async function next(): Promise<string | null> {
       if (!greeted) return greet();
       for (;;) {
+        if (closing.signal.aborted && !dismissed) {
+          dismissed = true;
+          return `event: stopping\nretry: ${reconnectMs}\ndata: {}\n\n`;
+        }
         if (isOver()) return null;
         if (changed) {
           changed = false;
@@ -113,7 +119,13 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
 
   return {
     open(request) {
-      if (closing.signal.aborted || open.size >= maxStreams) {
+      if (closing.signal.aborted) {
+        throw new AppError("relay_stopping", "Tocsin is being stopped, so no event stream can be opened.", {
+          hint: "Try again when it runs again.",
+          retryAfterMs: reconnectMs,
+        });
+      }
+      if (open.size >= maxStreams) {
         throw new AppError("store_unavailable", "No further event stream can be opened now.", {
           hint: "Close pages that nobody looks at, or try again later.",
           retryAfterMs: 10_000,

@@ -66,6 +66,7 @@ const news = document.getElementById("news");
 const plainTitle = document.title;
 
 let stream;
+let isStopping = false;
 let hiddenTimer;
 let refreshTimer;
 let refreshing = false;
@@ -88,7 +89,13 @@ function tellLive(text, isLost, link) {
 
 function openStream() {
   stream = new EventSource(`/api/stream?after=${lastVersion}`);
-  stream.addEventListener("open", () => tellLive("Live", false));
+  stream.addEventListener("open", () => {
+    isStopping = false;
+    tellLive("Live", false);
+  });
+  stream.addEventListener("stopping", () => {
+    isStopping = true;
+  });
   stream.addEventListener("alert", (event) => {
     lastVersion = event.lastEventId;
     if (!ownAlert || JSON.parse(event.data).id === ownAlert) wantRefresh();
@@ -98,7 +105,7 @@ function openStream() {
     wantRefresh();
   });
   stream.addEventListener("error", () => {
-    tellLive("Connection lost, trying again …", true);
+    tellLive(isStopping ? "Tocsin was stopped, trying again …" : "Connection lost, trying again …", true);
     // The browser tries again by itself unless it was given an answer that is no stream.
     if (stream?.readyState === EventSource.CLOSED) reopenLater();
   });

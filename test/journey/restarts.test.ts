@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { Agent, request } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { openBrowser } from "../support/browser.ts";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { createJourneyWorld, type JourneyWorld } from "../support/journey-world.ts";
+import { adminToken, type RelayProcess, waitUntil } from "../support/relay-process.ts";
+
+/**
+ * Restarts under 50 alerts a second, with the log page open in Chromium and `tocsin alerts tail` attached. Nothing that was
+ * answered 202 may be missing afterwards or be there twice.
+ *
+ *     npm run build && TOCSIN_RESTARTS=20 npx vitest run test/journey/restarts.test.ts
+ *
+ * does 20 of them, prints the times of the stops, and holds each to 2 seconds; that asks for a machine with nothing else to do.
+ * Without the variable there are three, and a stop only has to end while its clients stay.
+ */
+const measured = process.env.TOCSIN_RESTARTS !== undefined;
+const restarts = Number(process.env.TOCSIN_RESTARTS ?? 3);
+const alertsPerSecond = 50;
+const longestStopMs = 2_000;
+
+it(`loses no alert and doubles none over ${restarts} restarts`, async () => {
+  const receiver = await createDeliveryReceiver({ longestMs: 25, random: Math.random });
+  const world = await createJourneyWorld({
+    yaml: `
+destinations:
+  hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
+`,
+  });
+  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+  let relay = await world.start(env);
+  const port = new URL(relay.url).port;
+  const tail = await startTail(world, relay.url);
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await page.goto(`${relay.url}/login`);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  const senders = startSenders(relay.hookUrl);
+
+  const stopMs: number[] = [];
+  for (let round = 0; round < restarts; round += 1) {
+    const from = senders.nextSerial();
+    // Both are attached to this process, and a second's alerts have come.
+    await page.waitForSelector("#live:has-text('Live')");
+    await waitUntil(
+      () => tail.seen().filter((serial) => serial >= from).length,
+      (count) => count >= alertsPerSecond,
+      { what: "alerts in the tail", limitMs: 60_000 },
+    );
+    const startedAt = performance.now();
+    expect(await relay.stop()).toBe(0);
+    stopMs.push(performance.now() - startedAt);
+    relay = await startAgain(world, { ...env, PORT: port });
+  }
+  await senders.stop();
+
+  const { accepted, counts } = senders;
+  const stored = await readTitles(relay);
+  const times = new Map<string, number>();
+  for (const title of stored) times.set(title, (times.get(title) ?? 0) + 1);
+  expect(accepted.filter((title) => times.get(title) !== 1)).toEqual([]);
+  // What was stored without an answer would be among these.
+  expect(stored.filter((title) => !accepted.includes(title))).toEqual([]);
+  const inTail = await waitUntil(
+    () => new Set(tail.seen()),
+    (seen) => seen.size >= accepted.length,
+    { what: "every alert in the tail" },
+  );
+  expect(inTail.size).toBe(accepted.length);
+  if (measured) {
+    const sorted = stopMs.map(Math.round).sort((a, b) => a - b);
+    console.log({
+      stopMs: { min: sorted[0], median: sorted[sorted.length >> 1], max: sorted.at(-1) },
+      accepted: accepted.length,
+      ...counts,
+    });
+    expect(Math.max(...stopMs)).toBeLessThan(longestStopMs);
+  }
+}, 600_000);
+
+interface Counts {
+  /** Tries to which nobody listened: between two processes. */
+  refused: number;
+  /** Tries whose connection ended without an answer. */
+  unanswered: number;
+  /** Answers other than 202. */
+  other: number;
+}
+
+/** Sends at its rate, half of it over kept connections; each alert until it is answered 202. */
+function startSenders(hookUrl: string) {
+  const agents = [new Agent({ keepAlive: true, maxSockets: 8 }), new Agent({ keepAlive: false })];
+  const accepted: string[] = [];
+  const counts: Counts = { refused: 0, unanswered: 0, other: 0 };
+  const sending = new Set<Promise<void>>();
+  let serial = 0;
+
+  async function send(number: number): Promise<void> {
+    for (;;) {
+      const agent = agents[number % agents.length];
+      const outcome = await tryOnce(hookUrl, agent, `restart-${number}`).catch(
+        (error: NodeJS.ErrnoException) => (error.code === "ECONNREFUSED" ? "refused" : "unanswered"),
+      );
+      if (outcome === 202) break;
+      counts[typeof outcome === "number" ? "other" : (outcome as "refused" | "unanswered")] += 1;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    accepted.push(`restart-${number}`);
+  }
+
+  const timer = setInterval(() => {
+    const sent = send(serial).finally(() => sending.delete(sent));
+    sending.add(sent);
+    serial += 1;
+  }, 1_000 / alertsPerSecond);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    accepted,
+    counts,
+    nextSerial: () => serial,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(sending);
+      for (const agent of agents) agent.destroy();
+    },
+  };
+}
+
+function tryOnce(url: string, agent: Agent | undefined, title: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "idempotency-key": title };
+    const sent = request(url, { method: "POST", agent, headers }, (response) => {
+      response.on("error", reject);
+      response.on("end", () => resolve(response.statusCode ?? 0));
+      response.resume();
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ title }));
+  });
+}
+
+/** `tocsin alerts tail` as a process of its own, over all restarts. */
+async function startTail({ dataDir }: JourneyWorld, url: string) {
+  const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+  const child: ChildProcess = spawn(process.execPath, [bin, "alerts", "tail", "--url", url], {
+    env: { PATH: process.env.PATH, HOME: dataDir, ADMIN_TOKEN: adminToken },
+    cwd: dataDir,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  child.stdout?.on("data", (chunk) => {
+    text += chunk;
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+  // It says so when the stream is open and the log has been read.
+  await once(child.stderr ?? child, "data");
+  child.stderr?.resume();
+  return {
+    seen: () => [...new Set([...text.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))],
+  };
+}
+
+/** At the same port, which somebody else may hold for a moment as the near end of a connection. */
+async function startAgain(world: JourneyWorld, env: Record<string, string>): Promise<RelayProcess> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await world.start(env);
+    } catch (error) {
+      if (attempt === 5 || !String(error).includes("another process listens there")) throw error;
+    }
+  }
+}
+
+async function readTitles(relay: RelayProcess): Promise<string[]> {
+  const titles: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    type Page = { data: { id: string; title: string | null }[]; meta: { nextCursor: string | null } };
+    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page = await waitUntil(
+      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
+      ({ data }) => data.every(({ title }) => title !== null),
+      { what: "a reading of every alert" },
+    );
+    titles.push(...page.data.map(({ title }) => String(title)));
+    cursor = page.meta.nextCursor;
+  }
+  return titles;
+}

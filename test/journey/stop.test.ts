@@ -1,0 +1,177 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { openBrowser } from "../support/browser.ts";
+import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
+import { openRaw } from "../support/raw-http.ts";
+import { adminToken, type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+const bearer = `Authorization: Bearer ${adminToken}`;
+
+/** Ends a test that has failed: before, each of these stops took as long as its clients stayed. */
+const limitMs = 60_000;
+vi.setConfig({ testTimeout: 2 * limitMs });
+
+/** A vendor that takes each request and answers when the test says so. */
+async function createHangingVendor() {
+  const waiting: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => waiting.push(response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    count: () => waiting.length,
+    answerAll: () => {
+      for (const response of waiting.splice(0)) response.writeHead(204).end();
+    },
+  };
+}
+
+async function startWithHangingVendor() {
+  const vendor = await createHangingVendor();
+  const world = await createJourneyWorld({
+    yaml: `
+destinations:
+  hook: { type: webhook, url: "${vendor.url}", allowInternal: ["127.0.0.1"] }
+delivery: { shutdown: 10m }
+`,
+  });
+  const start = () => world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const relay = await start();
+  return { vendor, relay, start };
+}
+
+async function untilStopping(relay: RelayProcess): Promise<void> {
+  await waitUntil(relay.log, (log) => log.includes("relay.stopping"), { what: "a stop", limitMs });
+}
+
+it("ends while a raw reader of the stream and `alerts tail` stay, and says so to both", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const reader = await openRaw(relay.url);
+  let text = "";
+  reader.socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  await reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
+  await waitUntil(
+    () => text,
+    (all) => all.includes(": ready"),
+    { what: "the stream", limitMs },
+  );
+  const tail = spawn(process.execPath, [bin, "alerts", "tail", "--url", relay.url], {
+    env: { PATH: process.env.PATH, ADMIN_TOKEN: adminToken },
+    cwd: makeTempFolder(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(async () => {
+    tail.kill("SIGKILL");
+    await once(tail, "exit");
+  });
+  let said = "";
+  tail.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  await waitUntil(
+    () => said,
+    (all) => all.includes("waiting for the first"),
+    { what: "the tail", limitMs },
+  );
+  // Both would go on for ever; the reader also asks for another stream over its kept connection, as a browser does.
+  const ended = relay.stop();
+  await waitUntil(
+    () => text,
+    (all) => all.includes("event: stopping\nretry: 2000\n"),
+    { what: "the last event", limitMs },
+  );
+  void reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
+  expect(await ended).toBe(0);
+  expect(tail.exitCode).toBeNull();
+  await waitUntil(
+    () => said,
+    (all) => all.includes("the relay is being stopped; trying again in 1 s"),
+    { what: "the tail's word", limitMs },
+  );
+});
+
+it("ends while the log page is open in a browser, which goes on when the relay is back", async () => {
+  const world = await createJourneyWorld();
+  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" };
+  const relay = await world.start(env);
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await page.goto(`${relay.url}/login`);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  await page.waitForSelector("#live:has-text('Live')");
+  expect(await relay.stop()).toBe(0);
+  await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
+  const again = await world.start({ ...env, PORT: new URL(relay.url).port });
+  await page.waitForSelector("#live:not(.lost):has-text('Live')");
+  await again.post(`{"title":"After the restart"}`);
+  await page.waitForSelector("#rows:has-text('After the restart')");
+});
+
+it("accepts alerts until the last send has ended, refuses changes, and delivers them after the next start", async () => {
+  const { vendor, relay, start } = await startWithHangingVendor();
+  const first = await relay.post(`{"title":"under way"}`);
+  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send", limitMs });
+  const half = await openRaw(relay.url);
+  await half.write(
+    `POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`,
+  );
+
+  const ended = relay.stop();
+  await untilStopping(relay);
+  expect((await relay.api("/readyz")).status).toBe(503);
+  const later = await relay.post(`{"title":"meanwhile"}`);
+  expect(later.status).toBe(202);
+  await half.write(`{"title":"half"}`);
+  const [answer] = await half.readToEnd();
+  expect([answer?.status, /^connection: close$/im.test(answer?.head ?? "")]).toEqual([202, true]);
+  const refused = await relay.api(`/api/alerts/${first.ids[0]}/resend`, { method: "POST" });
+  expect([refused.status, refused.headers.get("connection")]).toEqual([503, "close"]);
+  expect(await refused.json()).toMatchObject({ error: { code: "relay_stopping" } });
+  expect(relay.process.exitCode).toBeNull();
+  vendor.answerAll();
+  expect(await ended).toBe(0);
+
+  const again = await start();
+  const sent = await waitForState(again, first.ids[0] ?? "", "sent");
+  expect(sent.deliveries).toHaveLength(1);
+  await waitUntil(vendor.count, (count) => count > 0, { what: "the sends of the new process", limitMs });
+  const { data } = await again.getJson<{ data: ApiAlert[] }>("/api/alerts");
+  expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
+});
+
+it("a later second signal ends it at once, and nothing that was answered is lost", async () => {
+  const { vendor, relay, start } = await startWithHangingVendor();
+  const accepted = [...(await relay.post(`{"title":"under way"}`)).ids];
+  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send", limitMs });
+  const exited = once(relay.process, "exit");
+  relay.process.kill("SIGTERM");
+  await untilStopping(relay);
+  accepted.push(...(await relay.post(`{"title":"meanwhile"}`)).ids);
+  await waitUntil(
+    () => {
+      relay.process.kill("SIGINT");
+      return relay.process.exitCode;
+    },
+    (code) => code !== null,
+    { what: "the end", limitMs },
+  );
+  expect((await exited)[0]).toBe(1);
+
+  const again = await start();
+  const { data } = await again.getJson<{ data: ApiAlert[] }>("/api/alerts");
+  expect(data.map(({ id }) => id).sort()).toEqual(accepted.sort());
+});

@@ -1,0 +1,223 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createIdSource } from "../src/core/id.ts";
+import { silentLog } from "../src/core/log.ts";
+import { Secret } from "../src/core/secret.ts";
+import type { Acceptance, IncomingRequest } from "../src/core/store.ts";
+import { createDoor } from "../src/intake/door.ts";
+import { listen } from "../src/listen.ts";
+import { openRaw, type RawConnection } from "./support/raw-http.ts";
+import { createTestClock } from "./support/test-clock.ts";
+
+const secret = "listen-secret-kS93jdLwm2PzQe81";
+const post = (body: string, length = body.length) =>
+  `POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`;
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+const endsConnection = /^connection: close$/im;
+
+/**
+ * The listener with a store that commits when the test says so, and two pages: `/quick`, and `/held`, which answers when the test
+ * says so or never.
+ */
+async function openListener() {
+  const clock = createTestClock();
+  const stored: string[] = [];
+  const commits: (() => void)[] = [];
+  const held: ((response: Response) => void)[] = [];
+  const waiting: { count: number; arrived: () => number; resolve: () => void }[] = [];
+  let isHolding = false;
+  const noteArrival = () => {
+    for (const { count, arrived, resolve } of waiting) if (arrived() >= count) resolve();
+  };
+  const until = (arrived: () => number, count: number) =>
+    new Promise<void>((resolve) => {
+      if (arrived() >= count) resolve();
+      else waiting.push({ count, arrived, resolve });
+    });
+
+  const store = {
+    acceptRequest({ ids, body }: IncomingRequest): Promise<Acceptance> {
+      stored.push(Buffer.from(body).toString());
+      return new Promise((resolve) => {
+        const commit = () => resolve({ kind: "accepted", ids, conflict: false });
+        if (isHolding) commits.push(commit);
+        else commit();
+        noteArrival();
+      });
+    },
+  };
+  const newId = createIdSource(Date.now);
+  const door = createDoor(
+    { store, now: clock.now, newId, log: silentLog, onAccepted: () => {} },
+    { secret: new Secret(secret) },
+  );
+  const server = await listen({ door, host: "127.0.0.1", port: 0, clock });
+  server.serve((request) => {
+    if (new URL(request.url).pathname === "/quick") return new Response("here");
+    return new Promise((resolve) => {
+      held.push(resolve);
+      noteArrival();
+    });
+  });
+  onTestFinished(async () => {
+    const closed = server.close();
+    await clock.advance(10_000);
+    await closed;
+  });
+  const url = `http://127.0.0.1:${server.address().port}`;
+  return {
+    clock,
+    door,
+    server,
+    stored,
+    connect: () => openRaw(url),
+    holdCommits: () => {
+      isHolding = true;
+    },
+    commitAll: () => {
+      isHolding = false;
+      for (const commit of commits.splice(0)) commit();
+    },
+    answerHeld: () => {
+      for (const answer of held.splice(0)) answer(new Response("at last"));
+    },
+    untilStored: (count: number) => until(() => stored.length, count),
+    untilHeld: (count: number) => until(() => held.length, count),
+  };
+}
+
+/** A connection over which one request has been answered. */
+async function keep(connecting: Promise<RawConnection>, request: string): Promise<RawConnection> {
+  const connection = await connecting;
+  await connection.write(request);
+  await connection.readAnswers(1);
+  return connection;
+}
+
+/** Whether it has ended by now. */
+function watchEnd(promise: Promise<unknown>) {
+  const watched = { isOver: false };
+  void promise.then(() => {
+    watched.isOver = true;
+  });
+  return watched;
+}
+
+describe("winding down", () => {
+  it("makes each answer the last of its connection, whether its request came before or after", async () => {
+    const relay = await openListener();
+    const page = await relay.connect();
+    await page.write(get("/held"));
+    await relay.untilHeld(1);
+    relay.holdCommits();
+    const alerts = await relay.connect();
+    await alerts.write(post("{}") + post("[]"));
+    await relay.untilStored(2);
+    const winding = relay.server.windDown();
+    relay.answerHeld();
+    relay.commitAll();
+    expect((await page.readToEnd()).map(({ head }) => endsConnection.test(head))).toEqual([true]);
+    // Only the last of several may say so, since it takes the connection with it.
+    const both = await alerts.readToEnd();
+    expect(both.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+      [202, false],
+      [202, true],
+    ]);
+    const fresh = await relay.connect();
+    await fresh.write(get("/quick") + get("/quick"));
+    expect((await fresh.readToEnd()).map(({ head }) => endsConnection.test(head))).toEqual([true]);
+    await winding;
+  });
+
+  it("leaves a kept connection open for one more request, and closes it when none comes", async () => {
+    const relay = await openListener();
+    const busy = await keep(relay.connect(), post("1"));
+    const silent = await keep(relay.connect(), get("/quick"));
+    const winding = watchEnd(relay.server.windDown());
+    await busy.write(post("2"));
+    const answers = await busy.readToEnd();
+    expect(answers.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+      [202, false],
+      [202, true],
+    ]);
+    await relay.clock.advance(249);
+    expect([silent.socket.closed, winding.isOver]).toEqual([false, false]);
+    await relay.clock.advance(1);
+    expect(await silent.readToEnd()).toHaveLength(1);
+    expect(relay.stored).toEqual(["1", "2"]);
+  });
+
+  it("closes a page that does not end, and goes on accepting alerts over new connections", async () => {
+    const relay = await openListener();
+    const page = await relay.connect();
+    await page.write(get("/held"));
+    await relay.untilHeld(1);
+    const winding = relay.server.windDown();
+    const watched = watchEnd(winding);
+    await relay.clock.advance(749);
+    expect([page.socket.closed, watched.isOver]).toEqual([false, false]);
+    await relay.clock.advance(1);
+    expect(await page.readToEnd()).toEqual([]);
+    await winding;
+    const alert = await relay.connect();
+    await alert.write(post("late"));
+    expect((await alert.readToEnd()).map(({ status }) => status)).toEqual([202]);
+  });
+});
+
+describe("closing", () => {
+  it("stores and answers an alert whose end comes in time", async () => {
+    const relay = await openListener();
+    const half = await relay.connect();
+    await half.write(post("half", 8));
+    await expect.poll(relay.door.inFlight).toBe(1);
+    const closing = relay.server.windDown().then(relay.server.close);
+    await relay.clock.advance(749);
+    await half.write("more");
+    expect((await half.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    await closing;
+    expect(relay.stored).toEqual(["halfmore"]);
+  });
+
+  it("answers 503 to an alert whose end has not come, and stores nothing of it", async () => {
+    const relay = await openListener();
+    const half = await relay.connect();
+    await half.write(post("half", 8));
+    await expect.poll(relay.door.inFlight).toBe(1);
+    const closing = relay.server.windDown().then(relay.server.close);
+    await relay.clock.advance(1_000);
+    const [answer] = await half.readToEnd();
+    expect(answer?.status).toBe(503);
+    expect(answer?.head).toMatch(/^retry-after: \d+$/im);
+    expect(answer?.head).toMatch(endsConnection);
+    expect(JSON.parse(answer?.body ?? "").error.code).toBe("relay_stopping");
+    await closing;
+    expect([relay.stored, relay.door.counters.notStored]).toEqual([[], 1]);
+  });
+
+  it("waits for the commit of each alert that came whole, and answers it", async () => {
+    const relay = await openListener();
+    relay.holdCommits();
+    const alert = await relay.connect();
+    await alert.write(post("whole"));
+    await relay.untilStored(1);
+    const closing = watchEnd(relay.server.windDown().then(relay.server.close));
+    await relay.clock.advance(60_000);
+    expect([closing.isOver, alert.socket.closed]).toEqual([false, false]);
+    relay.commitAll();
+    expect((await alert.readToEnd()).map(({ status }) => status)).toEqual([202]);
+  });
+
+  it("takes no new connection, and ends those that say nothing or read nothing", async () => {
+    const relay = await openListener();
+    const silent = await relay.connect();
+    const reader = await relay.connect();
+    await reader.write(get("/held"));
+    await relay.untilHeld(1);
+    const closing = relay.server.close();
+    await relay.clock.advance(750);
+    await closing;
+    expect(await silent.readToEnd()).toEqual([]);
+    expect(await reader.readToEnd()).toEqual([]);
+    await expect(relay.connect()).rejects.toThrow("ECONNREFUSED");
+  });
+});
