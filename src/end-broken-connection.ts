@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { IncomingMessage } from "node:http";
+import type { Connection } from "./connections.ts";
 
 const answers: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
@@ -7,29 +7,59 @@ const answers: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
+/** Faults of header fields. Within a request that has begun they can only be in the fields behind its last chunk. */
+const faultsOfFields: readonly (string | undefined)[] = [
+  "HPE_HEADER_OVERFLOW",
+  "HPE_INVALID_CONTENT_LENGTH",
+  "HPE_INVALID_HEADER_TOKEN",
+  "HPE_INVALID_TRANSFER_ENCODING",
+];
+
+/** How long the other side may go on sending before it is cut off, since a reset may overtake the answer (RFC 9112, 9.6). */
+const lingerMs = 1_000;
+
 /**
  * What becomes of a connection over which something came that is no HTTP, or nothing in time.
  *
  * Node answers 400 at once, also when a whole request stands before the fault: a sender that counts characters instead of
  * bytes in Content-Length would read a refusal of an alert that is stored and relayed. Here that request gets its own
- * answer first, and the connection ends behind it.
- *
- * @param latest the response to the last request that came over this connection, if any.
+ * answer first, and the connection ends behind it. A chunked body is whole with its last chunk, whatever is wrong with the trailers;
+ * those that would be framing in a header (`Content-Length`) are ignored like all others (RFC 9110, 6.5.1).
  */
 export function endBrokenConnection(
   error: NodeJS.ErrnoException,
-  socket: Duplex & { destroySoon?(): void },
-  latest: ServerResponse | undefined,
+  { socket, latest }: Pick<Connection, "socket" | "latest">,
 ): void {
-  const end = () => (socket.destroySoon ? socket.destroySoon() : socket.destroy());
-  if (latest?.req.complete && !latest.writableFinished) {
-    if (!latest.headersSent) latest.setHeader("connection", "close");
-    latest.once("finish", end);
+  const refuse = () => {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(`HTTP/1.1 ${answers[error.code ?? ""] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
+    const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+    socket.once("close", () => clearTimeout(timer));
+  };
+  if (latest === undefined || latest.writableFinished) {
+    refuse();
     return;
   }
-  const isAnswerUnderWay = latest?.headersSent === true && !latest.writableFinished;
-  if (socket.writable && !isAnswerUnderWay) {
-    socket.write(`HTTP/1.1 ${answers[error.code ?? ""] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
+  if (latest.req.complete && error.code === "HPE_HEADER_OVERFLOW") {
+    // The head of a second request, which has an answer of its own.
+    latest.once("finish", refuse);
+    return;
   }
-  end();
+  if (!latest.req.complete && faultsOfFields.includes(error.code)) completeBody(latest.req);
+  if (latest.req.complete) {
+    if (!latest.headersSent) latest.setHeader("connection", "close");
+    latest.once("finish", () => socket.destroySoon());
+    return;
+  }
+  if (latest.headersSent) socket.destroySoon();
+  else refuse();
+}
+
+/** As Node's parser does at the end of a message, which it has not reached. */
+function completeBody(request: IncomingMessage): void {
+  request.complete = true;
+  request.push(null);
 }

@@ -46,8 +46,11 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     if (connection.isEnding) return;
     connection.latest = response;
     if (connections.isWindingDown()) response.setHeader("connection", "close");
-    connection.isHook = door.handle(request, response);
-    if (!connection.isHook) pages(request, response);
+    if (request.httpVersionMajor !== 1) refuseVersion(response);
+    else {
+      connection.isHook = door.handle(request, response);
+      if (!connection.isHook) pages(request, response);
+    }
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
 
@@ -61,12 +64,14 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     },
     take,
   );
+  // Node keeps 2,000 fields and drops the rest unsaid; their size is bounded anyway.
+  server.maxHeadersCount = 0;
   server.on("connection", connections.add);
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const connection = connections.of(socket);
-    if (!connection.isEnding) endBrokenConnection(error, socket, connection.latest);
+    if (!connection.isEnding) endBrokenConnection(error, connection);
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     connection.isEnding = true;
   });
@@ -108,4 +113,10 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 function answerStarting(_request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(503, { "content-type": "text/plain", "retry-after": "1" });
   response.end("Starting.\n");
+}
+
+function refuseVersion(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(505, { "content-type": "text/plain" });
+  response.end("This server speaks HTTP/1.1.\n");
 }

@@ -80,6 +80,19 @@ it("refuses a request whose end could be read in two ways, ends its connection, 
   expect(await answersTo(relay, endless)).toEqual(expectedFor(endless, 413));
   const headers = { "headers over 16 KiB": post(`X-A: ${"a".repeat(17_000)}\r\nContent-Length: 2`, "{}") };
   expect(await answersTo(relay, headers)).toEqual(expectedFor(headers, 431));
+  const versions = {
+    "HTTP/2.0": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
+    "HTTP/2.0 in chunks": post(chunked, `2\r\n{}\r\n0\r\n\r\n${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
+    "HTTP/2.0 for a page": `GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n${behind}`,
+    "HTTP/0.9": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/0.9"),
+  };
+  expect(await answersTo(relay, versions)).toEqual(expectedFor(versions, 505));
+  const noVersions = {
+    "HTTP/3.0": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/3.0"),
+    "HTTP/2": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2"),
+    "the preface of HTTP/2": `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${behind}`,
+  };
+  expect(await answersTo(relay, noVersions)).toEqual(expectedFor(noVersions, 400));
   expect(await titlesStored(relay)).toEqual(["afterwards"]);
 });
 
@@ -117,6 +130,79 @@ it("answers an alert that is whole, whatever follows it on the connection", asyn
     "an alert behind one that is too large": [413, 202],
   });
   expect(await titlesStored(relay)).toEqual(["a", "c", "d", "afterwards"]);
+});
+
+it("takes a chunked body whatever its trailers are, and nothing behind those that cannot be read", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const chunked = (title: string, trailers: string) => {
+    const body = JSON.stringify({ title });
+    return post(
+      "Transfer-Encoding: chunked",
+      `${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailers}\r\n`,
+    );
+  };
+  const behind = goodPost("behind");
+  const readable = {
+    one: chunked("one", "X-Checksum: z\r\n") + behind,
+    "many, and long": chunked("many", "X-A: 0123456789\r\n".repeat(500)) + behind,
+    "announced as a header would be": chunked("header", "Host: y\r\nContent-Encoding: gzip\r\n") + behind,
+  };
+  expect(await answersTo(relay, readable)).toEqual(expectedFor(readable, 202, 202));
+  const unreadable = {
+    "a length": chunked("length", `Content-Length: ${behind.length}\r\n`) + behind,
+    "a coding": chunked("coding", "Transfer-Encoding: chunked\r\n") + behind,
+    "a line without a colon": chunked("colon", "X-A\r\n") + behind,
+    "a folded line": chunked("folded", "X-A: a\r\n b\r\n") + behind,
+    "over 16 KiB": chunked("over", `X-A: ${"a".repeat(17_000)}\r\n`) + behind,
+  };
+  expect(await answersTo(relay, unreadable)).toEqual(expectedFor(unreadable, 202));
+  expect(await titlesStored(relay)).toEqual(
+    [
+      "one",
+      "behind",
+      "many",
+      "behind",
+      "header",
+      "behind",
+      "length",
+      "coding",
+      "colon",
+      "folded",
+      "over",
+    ].concat("afterwards"),
+  );
+});
+
+it("answers 431 to an over-long header section, wherever it stands and however much of it comes", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const long = post(`X-A: ${"a".repeat(17_000)}\r\nContent-Length: 2`, "{}");
+  const first = {
+    "one field": long,
+    "many fields": post(`${"X-A: 0123456789\r\n".repeat(2_000)}Content-Length: 2`, "{}"),
+    "the address": post("Content-Length: 2", "{}").replace(" HTTP", `?${"a".repeat(17_000)} HTTP`),
+    "a section without end": post(`X-A: ${"a".repeat(8 * maxBodyBytes)}`),
+  };
+  expect(await answersTo(relay, first)).toEqual(expectedFor(first, 431));
+  const kept = await openRaw(relay.url);
+  await kept.write(post("Content-Length: 2", "{}"));
+  await kept.readAnswers(1);
+  await kept.write(long + goodPost("behind"));
+  const answers = await kept.readToEnd();
+  expect(answers.map(({ status }) => status)).toEqual([202, 431]);
+  expect(answers[1]?.head).toMatch(/^connection: close$/im);
+  // Both at once: the first is still being stored when the second is refused.
+  const found = await answersTo(relay, { both: post("Content-Length: 13", '{"title":"a"}') + long });
+  expect(found).toEqual({ both: [202, 431] });
+});
+
+it("keeps every header field, also those behind the first 2,000", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const many = "a: b\r\n".repeat(2_500);
+  const found = await answersTo(relay, {
+    plain: post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
+    compressed: post(`${many}Content-Encoding: gzip\r\nContent-Length: 2`, "{}"),
+  });
+  expect(found).toEqual({ plain: [202], compressed: [415] });
 });
 
 it("stores nothing of a body that goes on for ever, or ends before its length", async () => {
