@@ -134,7 +134,7 @@ function executeUrl(webhook: URL): URL {
 
 function messageUrl(webhook: URL, ref: string): URL {
   const url = new URL(webhook.href);
-  url.pathname = `${webhook.pathname.replace(/\/+$/, "")}/messages/${encodeURIComponent(ref)}`;
+  url.pathname = `${webhook.pathname.replace(/(?<!\/)\/+$/, "")}/messages/${encodeURIComponent(ref)}`;
   url.searchParams.delete("wait");
   return url;
 }

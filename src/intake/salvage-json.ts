@@ -29,7 +29,7 @@ export function salvageJson(text: string, offset: number, partial: Json | undefi
  * Every alternative is bounded or begins at a quote or a word's first letter, so that the search stays linear in the
  * text. A string that is never closed runs to the end of its line.
  */
-function pairPattern(): RegExp {
+export function pairPattern(): RegExp {
   const name = `(?:"([^"\\\\\\n]{1,100})"|'([^'\\\\\\n]{1,100})'|(?<![\\w$])([A-Za-z_$][\\w$]{0,60}))`;
   const text = `"((?:[^"\\\\\\n]|\\\\.){0,20000})(?:"|(?=\\n)|$)|'((?:[^'\\\\\\n]|\\\\.){0,20000})(?:'|(?=\\n)|$)`;
   const bare = "(-?[0-9][0-9.]{0,60}(?:[eE][+-]?[0-9]{1,4})?)|(true|false|null)|([^\\s,{}[\\]\"':]{1,200})";

@@ -9,5 +9,5 @@ export function pageOfLog(publicUrl: string | undefined): string | undefined {
 }
 
 function base(publicUrl: string): string {
-  return publicUrl.replace(/\/+$/, "");
+  return publicUrl.replace(/(?<!\/)\/+$/, "");
 }

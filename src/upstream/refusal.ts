@@ -61,7 +61,7 @@ function excerpt(answer: { text: string; contentType: string }): string {
   const text = answer.text.trim();
   if (text === "") return "";
   if (looksLikeHtml(answer)) {
-    const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+    const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
     return title ? `an HTML page, "${oneLine(title, 80)}"` : "an HTML page";
   }
   return oneLine(messageIn(parseOrUndefined(text)) ?? text, longestExcerpt);

@@ -73,7 +73,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   const { url, apiKey, now = Date.now, random = Math.random, sleep = defaultSleep, onRetry } = options;
   const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024 } = options;
   const policy = { ...defaultRetryPolicy, ...options.retry };
-  const baseUrl = url.replace(/\/+$/, "");
+  const baseUrl = url.replace(/(?<!\/)\/+$/, "");
 
   function tryOnce(request: UpstreamRequest, where: string): Promise<UpstreamAnswer> {
     const limitMs = request.timeoutMs ?? timeoutMs;

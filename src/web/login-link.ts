@@ -17,7 +17,7 @@ export function loginLink(
   nonce: string = randomBytes(12).toString("base64url"),
 ): string {
   const text = `${(now + loginLinkLifetimeMs).toString(36)}.${nonce}`;
-  return `${publicUrl.replace(/\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
 }
 
 export interface LoginCodes {

@@ -10,7 +10,7 @@ export function createRedactor(account: EmailAccount): (text: string) => string 
   const base64 = (text: string): string => Buffer.from(text, "utf8").toString("base64");
   const forms = [
     base64(`\0${account.user ?? ""}\0${password}`),
-    base64(password).replace(/=+$/, ""),
+    base64(password).replace(/(?<!=)=+$/, ""),
     encodeURIComponent(password),
     JSON.stringify(password).slice(1, -1),
     password,

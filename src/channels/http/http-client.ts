@@ -130,7 +130,7 @@ export function basicAuthOf(url: URL): Record<string, string> {
 /** `path` below a server's address, which may have a path of its own. */
 export function urlBelow(server: URL, path: string): URL {
   const below = new URL(server.href);
-  below.pathname = `${server.pathname.replace(/\/+$/, "")}/${path}`;
+  below.pathname = `${server.pathname.replace(/(?<!\/)\/+$/, "")}/${path}`;
   below.search = "";
   below.hash = "";
   return below;

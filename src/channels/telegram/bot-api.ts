@@ -31,7 +31,7 @@ const neverSeconds = 2_000_000;
  */
 export function createBotApi(bot: TelegramBot): BotApi {
   const agent = new Agent({ allowH2: false, pipelining: 1, connect: { timeout: connectTimeoutMs } });
-  const apiRoot = bot.apiRoot.replace(/\/+$/, "");
+  const apiRoot = bot.apiRoot.replace(/(?<!\/)\/+$/, "");
 
   function fetchTraced(trace: Trace, signal: AbortSignal): GrammyFetch {
     const dispatcher = agent.compose(noteStart(trace));

@@ -11,7 +11,7 @@ import { Form, Layout } from "./layout.tsx";
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = (c: Context<WebEnv>, isRevealed: boolean) => {
     const hookUrl = deps.hookUrl().reveal();
-    const shown = isRevealed ? hookUrl : hookUrl.replace(/[^/]+$/, "…");
+    const shown = isRevealed ? hookUrl : hookUrl.replace(/(?<![^/])[^/]+$/, "…");
     return c.html(<SetupPage frame={frameOf(c, deps)} hookUrl={shown} isRevealed={isRevealed} />);
   };
   app.get("/setup", (c) => render(c, false));
