@@ -20,10 +20,13 @@ export function registerCheck(program: Command, context: CliContext): void {
 async function check(options: { config?: string }, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { ConfigError } = await import("../config/config-error.ts");
+  const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { describeConfig } = await import("../config/describe-config.ts");
   const env = options.config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: options.config };
   try {
-    const description = describeConfig(loadConfig({ env, cwd: context.cwd }));
+    const description = describeConfig(
+      loadConfig({ env, cwd: context.cwd, inspectDataDir: findDataDirProblem }),
+    );
     await output.result({ valid: true, ...description }, () => formatDescription(description, output));
     for (const { where, message, instead } of description.warnings) {
       await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);

@@ -16,13 +16,22 @@ export function registerServe(program: Command, context: CliContext): void {
 
 async function serve(context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
+  const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { loadOrCreateSecrets } = await import("../config/generated-secrets.ts");
   const { secretTextsOf } = await import("../config/secret-texts.ts");
   const { createLog } = await import("../log.ts");
   const { startRelay } = await import("../app.ts");
   const { loginLink } = await import("../web/login-link.ts");
 
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const config = loadConfig({
+    env: context.env,
+    cwd: context.cwd,
+    // This user is the one that has to write it.
+    inspectDataDir: (path) => {
+      const problem = findDataDirProblem(path);
+      return problem && { ...problem, isOfUser: false };
+    },
+  });
   const secrets = await loadOrCreateSecrets(config.dataDir, config);
   const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });

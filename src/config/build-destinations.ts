@@ -1,6 +1,7 @@
 import { type ChannelType, channelTypes } from "../core/delivery.ts";
 import type { Destination, EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
+import { adviseOnDestination, refuseKind } from "./advise-on-kind.ts";
 import { type BaseOptions, buildBase, type Defaults } from "./destination-base.ts";
 import { referTo } from "./env-reference.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
@@ -57,11 +58,8 @@ export function buildDestination(
     );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    problems.add(
-      path,
-      `${showValue(value)} cannot stand here`,
-      "write e.g. { type: telegram, chatId: -1001234567890 }",
-    );
+    const { message, instead } = refuseKind("map", name, value, adviseOnDestination(value));
+    problems.add(path, message, instead);
     return undefined;
   }
   const written: unknown = Reflect.get(value, "type");

@@ -1,17 +1,19 @@
 import type { Mute } from "../core/rules.ts";
+import { refuseKind } from "./advise-on-kind.ts";
 import type { ProblemList } from "./problem-list.ts";
 import { readShape } from "./read-shape.ts";
 import { muteSchema } from "./schema.ts";
-import { showValue } from "./show-value.ts";
 
 /** The list `mutes:`. Ids are made of the position, so that the page can name the entry: `configuration:1` is the first. */
 export function buildMutes(values: unknown, problems: ProblemList): Mute[] {
   if (!Array.isArray(values)) {
-    problems.add(
-      ["mutes"],
-      `${showValue(values)} cannot stand here`,
+    const { message, instead } = refuseKind(
+      "list",
+      "mutes",
+      values,
       "write a list: each mute begins with '- '",
     );
+    problems.add(["mutes"], message, instead);
     return [];
   }
   return values.flatMap((value, index) => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Destination, Route } from "../core/rules.ts";
+import { refuseKind } from "./advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 import { readShape } from "./read-shape.ts";
 import { routeSchema } from "./schema.ts";
@@ -15,11 +16,13 @@ const defaultFallbackAfterMs = 10 * 60_000;
  */
 export function buildRoutes(values: unknown, known: readonly string[], problems: ProblemList): Route[] {
   if (!Array.isArray(values)) {
-    problems.add(
-      ["routes"],
-      `${showValue(values)} cannot stand here`,
+    const { message, instead } = refuseKind(
+      "list",
+      "routes",
+      values,
       "write a list: each route begins with '- '",
     );
+    problems.add(["routes"], message, instead);
     return [];
   }
   const routes = values.flatMap((value, index) => {

@@ -1,14 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Destination, Route, Rules } from "../core/rules.ts";
+import { refuseKind } from "./advise-on-kind.ts";
 import { buildDelivery } from "./build-delivery.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildMutes } from "./build-mutes.ts";
 import { buildRoutes, warnOfGaps } from "./build-routes.ts";
+import type { DataDirProblem } from "./check-data-dir.ts";
+import { checkEnvFile } from "./check-env-file.ts";
 import type { Config, IntakeSettings } from "./config.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { addressesOf } from "./destination-address.ts";
+import { type EnvUse, isRelevantVariable, tellMisspelt } from "./env-names.ts";
 import { maskSecrets } from "./mask-secrets.ts";
 import { createProblemList, type ProblemList } from "./problem-list.ts";
 import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
@@ -24,6 +28,8 @@ export interface LoadOptions {
   cwd: string;
   /** Returns `undefined` for a file that does not exist. Default: the file system. */
   readFile?: (path: string) => string | undefined;
+  /** Why `DATA_DIR` cannot be used; default: it is not looked at, since most commands work without it. */
+  inspectDataDir?: (path: string) => DataDirProblem | undefined;
 }
 
 const defaultFile = "tocsin.yaml";
@@ -33,7 +39,7 @@ const defaultMaxBodyBytes = 1024 * 1024;
  * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a whole.
  * Throws one `ConfigError` that tells all mistakes at once; neither it nor the warnings hold a secret.
  */
-export function loadConfig({ env, cwd, readFile = readTextFile }: LoadOptions): Config {
+export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }: LoadOptions): Config {
   const { path, file, problem } = openFile(env, cwd, readFile);
   const problems = createProblemList(file.locate, [...problem, ...file.problems]);
   const settings = readEnv(env, cwd, problems);
@@ -56,14 +62,41 @@ export function loadConfig({ env, cwd, readFile = readTextFile }: LoadOptions): 
   };
   const hasWritten = destinations !== undefined && destinations !== null;
   warnOfHalves(env, hasWritten, problems);
+  const use = { referenced: file.referencedNames, hasWrittenDestinations: hasWritten };
+  tellMisspelt(env, use, problems);
+  tellEnvFile(cwd, readFile, use, problems);
+  tellDataDir(inspectDataDir?.(config.dataDir), problems);
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
   return { ...config, warnings: mask(problems.warnings) };
 }
 
-/** The environment first, then the file from top to bottom. */
+/** `.env` was read by the process before; here is only told what it made of it. */
+function tellEnvFile(
+  cwd: string,
+  readFile: (path: string) => string | undefined,
+  use: EnvUse,
+  problems: ProblemList,
+): void {
+  const text = readFile(join(cwd, ".env"));
+  if (text === undefined) return;
+  const found = checkEnvFile(text, (name) => isRelevantVariable(name, use));
+  for (const { where, message, instead } of found.problems) problems.addEnv(where, message, instead);
+  for (const { where, message, instead } of found.warnings) problems.warn(where, message, instead);
+}
+
+/** Whoever checks is perhaps not the user of the relay. */
+function tellDataDir(found: DataDirProblem | undefined, problems: ProblemList): void {
+  if (found === undefined) return;
+  if (found.isOfUser) problems.warn("DATA_DIR", found.message, found.instead);
+  else problems.addEnv("DATA_DIR", found.message, found.instead);
+}
+
+/** The environment first (`.env` by its lines), then the file from top to bottom. */
 function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {
   const position = ({ where }: ConfigProblem): number => {
+    const [, envLine] = /^\.env:(\d+)$/.exec(where) ?? [];
+    if (envLine !== undefined) return Number(envLine) - 1_000_000_000;
     const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
     return line === undefined ? -1 : Number(line) * 100_000 + Number(column);
   };
@@ -144,11 +177,9 @@ function buildRules(sections: RuleSections, file: YamlFile, env: EnvSettings, pr
 function readWritten(value: unknown, problems: ProblemList): [string, unknown][] {
   if (value === undefined || value === null) return [];
   if (typeof value === "object" && !Array.isArray(value)) return Object.entries(value);
-  problems.add(
-    ["destinations"],
-    `${showValue(value)} cannot stand here`,
-    "write a map: a name, a colon, and below it the destination",
-  );
+  const example = "write a map: a name, a colon, and below it the destination";
+  const { message, instead } = refuseKind("map", "destinations", value, example);
+  problems.add(["destinations"], message, instead);
   return [];
 }
 

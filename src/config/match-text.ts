@@ -42,7 +42,7 @@ const keys = {
 type Operator = keyof typeof keys;
 
 const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
-const operator = String.raw`==|!=|!~|>=|<=|=~|=|>|<`;
+const operator = `==|!=|!~|>=|<=|=~|=|>|<`;
 const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=\\s|$))`, "y");
 const separator = /\s+(?:and\s+)?/y;
 const quoted = /"((?:[^"\\]|\\.)*)"/sy;

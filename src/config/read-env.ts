@@ -106,14 +106,25 @@ function readHost(value: unknown): string | Refusal {
 }
 
 function readPublicUrl(value: unknown): string | Refusal {
-  const text = readHttpUrl(value);
-  if (text instanceof Refusal) return text;
+  const example = "write the base address alone, e.g. https://alerts.example.com";
+  const written = String(value);
+  const text = readHttpUrl(written);
+  if (text instanceof Refusal) {
+    const isBare = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[^\s?#]*)?$/i.test(written);
+    return new Refusal(text.message, isBare ? `write https://${withoutHook(written)}` : example);
+  }
+  // What follows may be the secret itself, and is not repeated.
+  if (withoutHook(text) !== text) {
+    return new Refusal("holds /hooks, which Tocsin puts behind it by itself", `write ${withoutHook(text)}`);
+  }
   const { search, hash } = new URL(text);
   if (search === "" && hash === "") return text;
-  return new Refusal(
-    "has a query or fragment",
-    "write the base address alone, e.g. https://alerts.example.com",
-  );
+  return new Refusal("has a query or fragment", example);
+}
+
+/** The address up to a last part `hooks` or `hooks/<secret>`. */
+function withoutHook(address: string): string {
+  return address.replace(/\/+hooks(\/[^/]*)?\/*$/i, "");
 }
 
 /** Undefined when nobody has said. */

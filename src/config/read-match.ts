@@ -89,15 +89,21 @@ interface PlacedText {
 /** Conditions of one field are joined, as in a map: of several values the same one must meet all of them. */
 function readTexts(texts: PlacedText[], refuse: Refuse): Matcher[] {
   const matchers: Matcher[] = [];
-  for (const { text, path } of texts) {
+  for (const [position, { text, path }] of texts.entries()) {
     const found = text.trim() === "" ? new Refusal("is empty", emptyAdvice) : splitMatchText(text);
+    const before = texts[position - 1]?.text ?? "";
+    if (found instanceof Refusal && /^[^=]+!?=[^=]+$/.test(before) && /^[\w.-]+$/.test(text.trim())) {
+      const instead = `a comma ends an entry of a list; put the text in quotes: "${before},${text.trim()}"`;
+      refuse(path, new Refusal(found.message, instead));
+      continue;
+    }
     if (found instanceof Refusal) {
       refuse(path, found.message === "is empty" ? found : withText(text, found));
       continue;
     }
-    for (const [position, { text: own, field, key, items }] of found.entries()) {
+    for (const [order, { text: own, field, key, items }] of found.entries()) {
       const refuseHere: Refuse = (_path, refusal) => refuse(path, withText(own, refusal));
-      if (!isField(field, position > 0, refuseHere)) continue;
+      if (!isField(field, order > 0, refuseHere)) continue;
       const condition: Condition = {};
       const values = items.map((item): PlacedValue => ({ value: item.text, path, isLiteral: item.isQuoted }));
       addCondition(condition, key, values, { field, form: "text", refuse: refuseHere });
@@ -125,7 +131,9 @@ function isField(field: string, isLater: boolean, refuse: Refuse): boolean {
   const parsed = parseFieldPath(field);
   if (parsed.ok) return true;
   const advice = adviseOnField(field);
-  const quotes = isLater ? '; if it belongs to the value before it, put that value in "quotes"' : "";
+  const isSlip = suggest(field, factFields) !== undefined;
+  const quotes =
+    isLater && !isSlip ? '; if it belongs to the value before it, put that value in "quotes"' : "";
   refuse([], new Refusal(`${showValue(field)} ${parsed.problem}`, `${advice}${quotes}`));
   return false;
 }

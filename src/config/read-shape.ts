@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { adviseOnMap, refuseKind } from "./advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
-import { showValue } from "./show-value.ts";
 import { suggestOrList } from "./suggest.ts";
 
 /**
@@ -52,12 +52,17 @@ function tellIssue(issue: z.core.$ZodIssue, { schema, value, path, problems }: R
         problems.add([...at, key], "is not known here", suggestOrList(key, known), "key");
       return;
     }
-    default:
-      problems.add(
-        at,
-        `${showValue(valueAt(value, issue.path))} cannot stand here`,
-        "a map of options belongs here, e.g. { name: value }",
+    default: {
+      const found = valueAt(value, issue.path);
+      const key = at.at(-1);
+      const refusal = refuseKind(
+        "map",
+        key === undefined ? undefined : String(key),
+        found,
+        adviseOnMap(key, found),
       );
+      problems.add(at, refusal.message, refusal.instead);
+    }
   }
 }
 

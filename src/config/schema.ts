@@ -17,6 +17,7 @@ import {
   readTimeOfDay,
   readTimeZone,
 } from "./field.ts";
+import { readDays } from "./read-days.ts";
 import { matchSchema } from "./read-match.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
@@ -28,7 +29,6 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
 const text = (example: string) => field(readText(example));
 const duration = (leastMs: number, mostMs: number) => field(readDuration(leastMs, mostMs));
@@ -44,18 +44,13 @@ const paceSchema = z.strictObject({
 export const quietHoursSchema = z.strictObject({
   from: field(readTimeOfDay),
   to: field(readTimeOfDay),
-  days: listOf(readWeekday, "e.g. [mon, tue, wed, thu, fri]").optional(),
+  /** In their order, each once. */
+  days: listOf(readDays, "e.g. mon-fri or [sat, sun]")
+    .transform((days) => [...new Set(days.flat())].sort())
+    .optional(),
   /** May be empty: then nothing comes through. */
   except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
 });
-
-function readWeekday(value: unknown): number | Refusal {
-  const name = typeof value === "string" ? value.slice(0, 3).toLowerCase() : "";
-  const index = weekdays.indexOf(name);
-  return index >= 0
-    ? index
-    : new Refusal(`${showValue(value)} is not a day of the week`, `write ${weekdays.join(", ")}`);
-}
 
 function readAddress(value: unknown): string | Refusal {
   if (typeof value === "string" && isMailAddress(value.trim())) return value.trim();

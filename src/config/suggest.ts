@@ -1,10 +1,13 @@
-/** The known word that was probably meant, if one is near enough: a slip or two, or another case. */
-export function suggest(word: string, known: readonly string[]): string | undefined {
+/** The known word that was probably meant, if one is near enough: a slip or two (at most `mostEdits`), or another case. */
+export function suggest(word: string, known: readonly string[], mostEdits = 3): string | undefined {
   const wanted = simplify(word);
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
     const distance = countEdits(wanted, simplify(name));
-    if (distance <= allowedEdits(wanted) && (best === undefined || distance < best.distance)) {
+    if (
+      distance <= Math.min(allowedEdits(wanted), mostEdits) &&
+      (best === undefined || distance < best.distance)
+    ) {
       best = { name, distance };
     }
   }

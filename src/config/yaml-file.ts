@@ -15,6 +15,8 @@ export interface YamlFile {
   isReference(path: ConfigPath): boolean;
   /** The values that came from the environment; any of them may be secret. */
   referencedValues: string[];
+  /** The variables that the file refers to, set or not. */
+  referencedNames: Set<string>;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -36,6 +38,7 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
   const problems: ConfigProblem[] = [];
   const references = new Set<string>();
   const referencedValues: string[] = [];
+  const referencedNames = new Set<string>();
   let nodes = 0;
 
   const at = (offset: number): string => {
@@ -95,6 +98,7 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
         );
         return "";
       }
+      referencedNames.add(variable);
       const found = env[variable]?.trim();
       if (found === undefined || found === "") {
         add(
@@ -143,6 +147,7 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
     locate,
     isReference: (path) => references.has(formatPath(path)),
     referencedValues,
+    referencedNames,
   };
 }
 

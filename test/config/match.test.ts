@@ -76,7 +76,8 @@ describe("the text form", () => {
     ["=critical", /is not a condition/],
     ["severty=critical", /"severty" is not a field of an alert \(did you mean severity\?\)/],
     ["severity=critcal", /is never the severity of an alert \(did you mean critical\?\)/],
-    ["severity=critical chian=eth", /"chian" is not a field.*did you mean chain\?.*in "quotes"/],
+    ["severity=critical chian=eth", /"chian" is not a field.*did you mean chain\?/],
+    ["title=Alarm: rate > 5", /"rate" is not a field.*put that value in "quotes"/],
     ["value>x", /"x" is not a number/],
     ["value>1M", /write value>1000000/],
     ["severity>=warning", /write severity=critical,warning/],
@@ -99,6 +100,12 @@ describe("the text form", () => {
     expect(() => parseMatch(text)).toThrow(why);
     const [problem] = problemsOf(fileOf(JSON.stringify(text)), botEnv);
     expect(problem).toMatchObject({ where: "tocsin.yaml:4:12", path: "routes[0].match" });
+  });
+
+  test("in a list is told of a comma that has ended an entry", () => {
+    expect(refusalOf("[token=USDC,DAI]")).toEqual([
+      'match[1]: "DAI" is not a condition → a comma ends an entry of a list; put the text in quotes: "token=USDC,DAI"',
+    ]);
   });
 
   test("in a list is refused at its own entry, each on its own", () => {

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
+import { knownVariables } from "../../src/config/env-names.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { codeBlocks, readText, root, tableRows } from "./documents.ts";
 
@@ -33,6 +34,10 @@ function askedBySource(): Set<string> {
   }
   return names;
 }
+
+test("the names that slips are looked for among are those of the table", () => {
+  expect([...knownVariables].sort()).toEqual([...documented].sort());
+});
 
 const asked = new Set([...askedByConfig(), ...askedBySource()]);
 const documented = tableRows(readText("README.md"), "variable").flatMap(([cell = ""]) =>

@@ -3,8 +3,8 @@ import type { ClientNetworkOf } from "../client-address.ts";
 import type { LoginCodes } from "../login-link.ts";
 import type { Sessions } from "../session.ts";
 import type { SessionCookie } from "../session-cookie.ts";
-import type { WebDeps } from "../web-deps.ts";
 import type { TokenCheck } from "../token-check.ts";
+import type { WebDeps } from "../web-deps.ts";
 import { sessionOf, type WebContext } from "../web-env.ts";
 
 /** What every page's routes are made from. */

@@ -1,0 +1,119 @@
+import { parseEnv } from "node:util";
+import type { ConfigProblem } from "./config-error.ts";
+
+export interface EnvFileFindings {
+  problems: ConfigProblem[];
+  warnings: ConfigProblem[];
+}
+
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=(.*)$/;
+const example = "write NAME=value";
+
+/**
+ * What of a `.env` is read as something else than it looks like. Node passes over broken lines without a word, and takes the
+ * name of the next line for a part of them: a line without `=` costs the variable below it. Repeats no value, since any may be
+ * secret.
+ *
+ * @param isRelevant whether anybody reads this variable; oddities in the value of another do not matter here.
+ */
+export function checkEnvFile(text: string, isRelevant: (name: string) => boolean): EnvFileFindings {
+  const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  const at = (line: number) => `.env:${line}`;
+  if (/[\0\uFFFD]/.test(text)) {
+    const instead = "save it as UTF-8 text (editors on Windows may write UTF-16)";
+    return { problems: [{ where: at(1), message: "the file is not UTF-8 text", instead }], warnings };
+  }
+  const read = parseEnv(text);
+  const lines = text.split(/\r\n|\n|\r/).map((line) => line.replace(/^\uFEFF/, ""));
+  const lineOf = new Map<string, number>();
+  /** What is lost behind a first mistake is not told again. */
+  let isTold = false;
+  let isSwallowed = false;
+  const tell = (line: number, message: string, instead: string) => {
+    problems.push({ where: at(line), message, instead });
+    isTold = true;
+  };
+  for (let index = 0; index < lines.length; index += 1) {
+    const content = lines[index] ?? "";
+    if (content.trim() === "" || content.trim().startsWith("#")) continue;
+    const line = index + 1;
+    const wasTold = isTold;
+    isTold = false;
+    const [, name, rest = ""] = assignment.exec(content) ?? [];
+    if (name === undefined) {
+      tell(line, "is not NAME=value, so it and the line below are not read", adviseOnLine(content));
+      continue;
+    }
+    const earlier = lineOf.get(name);
+    if (earlier !== undefined && isRelevant(name)) {
+      const message = `${name} is set in line ${earlier} already; the later line holds`;
+      warnings.push({ where: at(line), message, instead: "remove one of the two" });
+    }
+    lineOf.set(name, line);
+    const end = endOfQuote(lines, index, rest.trim());
+    index = end.line;
+    isSwallowed ||= end.isOpen;
+    if (end.isOpen) {
+      const message = `${name}: the quote at its beginning is not closed in its line`;
+      tell(line, message, "end the value with the quote that it begins with");
+      continue;
+    }
+    const odd = index + 1 === line && isRelevant(name) ? findOddity(rest.trim()) : undefined;
+    if (odd !== undefined) tell(line, `${name}: ${odd[0]}`, odd[1]);
+    if (!isSwallowed && !wasTold && !Object.hasOwn(read, name)) {
+      tell(
+        line,
+        `${name} is not read`,
+        "begin the line with the name: no tab, no invisible mark; a comment above it begins with # and no space",
+      );
+    }
+  }
+  return { problems, warnings };
+}
+
+function adviseOnLine(content: string): string {
+  const yaml = /^\s*([A-Za-z_]\w*):(\s|$)/.exec(content)?.[1];
+  if (yaml !== undefined) return `write ${yaml}=value, with = instead of the colon`;
+  const spaced = /^\s*(?:set\s+|\$env:)?[A-Za-z_]\w*(?:\s+\w+)+\s*=/.test(content);
+  return spaced ? "a name has no spaces; write NAME=value" : `${example}, or begin a comment with #`;
+}
+
+interface QuoteEnd {
+  /** Index of the last line of the value. */
+  line: number;
+  /** Never closed, or only after other variables, which are lost in it. */
+  isOpen: boolean;
+}
+
+/** A value in quotes may go over several lines, as a key does. */
+function endOfQuote(lines: string[], start: number, rest: string): QuoteEnd {
+  const mark = /^["'`]/.exec(rest)?.[0];
+  if (mark === undefined || rest.indexOf(mark, 1) > 0) return { line: start, isOpen: false };
+  for (let index = start + 1; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    if (/^\s*(?:export\s+)?[A-Z_][A-Z0-9_]*\s*=[^=]/.test(line)) break;
+    if (line.includes(mark)) return { line: index, isOpen: false };
+  }
+  return { line: start, isOpen: true };
+}
+
+/** What Node leaves out, or keeps, of a value in one line. */
+function findOddity(rest: string): [message: string, instead: string] | undefined {
+  const mark = /^["'`]/.exec(rest)?.[0];
+  if (mark !== undefined) {
+    const behind = rest.slice(rest.indexOf(mark, 1) + 1).trim();
+    if (behind === "" || behind.startsWith("#")) return undefined;
+    return ["what stands behind the closing quote is left out", "put the whole value in quotes"];
+  }
+  if (/^[“”„‘’«]/.test(rest)) {
+    return ["begins with a typographic quote, which becomes a part of the value", 'write plain quotes: "…"'];
+  }
+  if (/\S#/.test(rest) && !rest.startsWith("#")) {
+    return [
+      "everything from # on is left out",
+      'put the value in quotes: "…#…"; a comment needs a space before it',
+    ];
+  }
+  return undefined;
+}

@@ -1,0 +1,133 @@
+import type { ProblemList } from "./problem-list.ts";
+import { type Env, envText } from "./read-env.ts";
+import { suggest } from "./suggest.ts";
+
+/** Every variable that Tocsin reads. README has the same list; a test compares them. */
+export const knownVariables = [
+  "PORT",
+  "HOST",
+  "DATA_DIR",
+  "PUBLIC_URL",
+  "TRUSTED_PROXIES",
+  "FLY_APP_NAME",
+  "WEBHOOK_SECRET",
+  "ADMIN_TOKEN",
+  "ALERTING_URL",
+  "ALERTING_API_KEY",
+  "PRICING_URL",
+  "PRICING_API_KEY",
+  "PRICING_EQUITIES_PRICE_PATH",
+  "TELEGRAM_BOT_TOKEN",
+  "TELEGRAM_CHAT_IDS",
+  "TELEGRAM_API_ROOT",
+  "SMTP_URL",
+  "EMAIL_FROM",
+  "EMAIL_TO",
+  "TOCSIN_CONFIG",
+  "LOG_LEVEL",
+  "SANDBOX_BOT_TOKEN",
+  "SANDBOX_BOT_API_ROOT",
+  "NO_COLOR",
+  "FORCE_COLOR",
+  "TERM",
+  "CHROMIUM_PATH",
+] as const;
+const known: ReadonlySet<string> = new Set(knownVariables);
+
+/** Too short, or too common on any machine, to be missed by a slip of the pen. */
+const unmistakable = new Set([
+  "PORT",
+  "HOST",
+  "TERM",
+  "NO_COLOR",
+  "FORCE_COLOR",
+  "CHROMIUM_PATH",
+  "FLY_APP_NAME",
+]);
+const targets = knownVariables.filter((name) => !unmistakable.has(name));
+
+/** A name that begins so and is read by nobody was most likely meant for Tocsin. */
+const ownPrefix = /^(TELEGRAM|SMTP|EMAIL|ALERTING|PRICING|TOCSIN)_/i;
+
+/** Names that other programs use for the same thing. */
+const usualElsewhere: Readonly<Record<string, string>> = {
+  TELEGRAM_TOKEN: "TELEGRAM_BOT_TOKEN",
+  TELEGRAM_CHANNEL_ID: "TELEGRAM_CHAT_IDS",
+  TELEGRAM_CHANNEL: "TELEGRAM_CHAT_IDS",
+  TELEGRAM_CHATS: "TELEGRAM_CHAT_IDS",
+  SMTP_HOST: "SMTP_URL",
+  SMTP_SERVER: "SMTP_URL",
+  SMTP_USER: "SMTP_URL",
+  SMTP_USERNAME: "SMTP_URL",
+  SMTP_PASSWORD: "SMTP_URL",
+  SMTP_PASS: "SMTP_URL",
+  SMTP_PORT: "SMTP_URL",
+  SMTP_FROM: "EMAIL_FROM",
+  SMTP_TO: "EMAIL_TO",
+  EMAIL_RECIPIENTS: "EMAIL_TO",
+  ALERTING_KEY: "ALERTING_API_KEY",
+  PRICING_KEY: "PRICING_API_KEY",
+};
+
+/** These are needless, and may be left over, where the file itself names bots, chats and mailboxes. */
+const ofDestinations = /^(TELEGRAM|SMTP|EMAIL)_/;
+
+export interface EnvUse {
+  /** Names that the file refers to as `${NAME}`. */
+  referenced: ReadonlySet<string>;
+  /** The file has destinations of its own. */
+  hasWrittenDestinations: boolean;
+}
+
+/** Whether a variable means something here: known, referred to by the file, or nearly a known one. */
+export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "referenced">): boolean {
+  return known.has(name) || referenced.has(name) || ownPrefix.test(name);
+}
+
+/**
+ * Variables that are read by nobody and were probably meant for Tocsin. It is a mistake when the name is a slip or two from one
+ * of ours that is not set, and begins as only ours do; else a warning, since other programs share the environment.
+ */
+export function tellMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
+  for (const name of Object.keys(env).sort()) {
+    if (envText(env, name) === undefined || known.has(name) || use.referenced.has(name)) continue;
+    const slip = findSlip(name);
+    const meant = slip ?? usualElsewhere[name.toUpperCase()];
+    const isOwn = ownPrefix.test(name);
+    if (meant === undefined && !/^(TELEGRAM|TOCSIN|ALERTING|PRICING)_/i.test(name)) continue;
+    const message = "is set, but Tocsin reads no variable of this name";
+    const isSet = meant !== undefined && envText(env, meant) !== undefined;
+    if (isSet && !isOwn) continue;
+    const mayBeLeft = use.hasWrittenDestinations && ofDestinations.test(name);
+    if (slip !== undefined && isOwn && !isSet && !mayBeLeft) {
+      problems.addEnv(name, message, `did you mean ${slip}? Otherwise unset it`);
+      continue;
+    }
+    const instead =
+      meant === undefined
+        ? "unset it, or refer to it in the file"
+        : isSet
+          ? `${meant} is set as well; unset this one`
+          : adviseOn(meant);
+    problems.warn(name, message, instead);
+  }
+}
+
+function adviseOn(meant: string): string {
+  return meant === "SMTP_URL"
+    ? "Tocsin takes server, user and password together: SMTP_URL=smtps://user:password@smtp.example.com"
+    : `did you mean ${meant}?`;
+}
+
+/** Only what keeps most of the name: `EMAIL_TOKEN` is no slip for `EMAIL_TO`. */
+function findSlip(name: string): string | undefined {
+  if (name.length > 40) return undefined;
+  const near = suggest(name, targets, 2);
+  if (near === undefined) return undefined;
+  const isSame = simplify(near) === simplify(name);
+  return isSame || Math.min(near.length, name.length) >= 8 ? near : undefined;
+}
+
+function simplify(name: string): string {
+  return name.toUpperCase().replaceAll("_", "");
+}
