@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { Sqlite } from "./sqlite-library.ts";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
+import { Sqlite } from "./sqlite-library.ts";
 
 /** Pages copied before others of this thread get their turn: 4 MiB. */
 const pagesPerTurn = 1024;

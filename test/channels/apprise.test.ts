@@ -77,7 +77,7 @@ describe("Apprise", () => {
 
   it("is up when it only lacks what an alert does not need", async () => {
     vendor.behave({ kind: "answer", answer: () => text(417, "ATTACH_PERMISSION_ISSUE") });
-    const outcome = await open({ key: vendor.key }).probe("all", AbortSignal.timeout(5_000));
+    const outcome = await open({ key: vendor.key }).probe("all", AbortSignal.timeout(240_000));
     expect(outcome).toMatchObject({ kind: "sent", note: expect.stringContaining("ATTACH_PERMISSION_ISSUE") });
     expect(vendor.told).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";

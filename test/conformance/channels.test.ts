@@ -8,18 +8,18 @@ import { json, text } from "../support/vendors/http-vendor.ts";
 import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
 import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
-import { type ChannelUnderTest, describeChannel } from "./channel-suite.ts";
+import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
 import { otherSideOf } from "./http-other-side.ts";
 
 const allowInternal = ["127.0.0.1"];
-const open = (destination: Destination) =>
-  createChannel(destination, { now: Date.now, connectTimeoutMs: 2_000, answerTimeoutMs: 400 });
+const openWithin = (answerMs: number) => (destination: Destination) =>
+  createChannel(destination, { now: Date.now, connectTimeoutMs: patientMs, answerTimeoutMs: answerMs });
 
-describeChannel("webhook", { edits: false }, async (): Promise<ChannelUnderTest> => {
+describeChannel("webhook", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
   const vendor = await createWebhookVendor();
   const header = "Bearer canaryHeaderXXXXXXXX";
   return {
-    channel: await open({
+    channel: await openWithin(answerMs)({
       ...destinationBase("desk"),
       type: "webhook",
       url: vendor.origin + vendor.path,
@@ -50,10 +50,10 @@ describeChannel("webhook", { edits: false }, async (): Promise<ChannelUnderTest>
   };
 });
 
-describeChannel("slack", { edits: false }, async (): Promise<ChannelUnderTest> => {
+describeChannel("slack", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
   const vendor = await createSlackVendor();
   return {
-    channel: await open({
+    channel: await openWithin(answerMs)({
       ...destinationBase("ops"),
       type: "slack",
       url: new Secret(vendor.origin + vendor.path),
@@ -72,10 +72,10 @@ describeChannel("slack", { edits: false }, async (): Promise<ChannelUnderTest> =
   };
 });
 
-describeChannel("discord", { edits: true }, async (): Promise<ChannelUnderTest> => {
+describeChannel("discord", { edits: true }, async (answerMs): Promise<ChannelUnderTest> => {
   const vendor = await createDiscordVendor();
   return {
-    channel: await open({
+    channel: await openWithin(answerMs)({
       ...destinationBase("ops"),
       type: "discord",
       url: new Secret(vendor.origin + vendor.path),
@@ -98,10 +98,10 @@ describeChannel("discord", { edits: true }, async (): Promise<ChannelUnderTest> 
   };
 });
 
-describeChannel("ntfy", { edits: true }, async (): Promise<ChannelUnderTest> => {
+describeChannel("ntfy", { edits: true }, async (answerMs): Promise<ChannelUnderTest> => {
   const vendor = await createNtfyVendor();
   return {
-    channel: await open({
+    channel: await openWithin(answerMs)({
       ...destinationBase("phone"),
       type: "ntfy",
       server: vendor.origin,
@@ -121,10 +121,10 @@ describeChannel("ntfy", { edits: true }, async (): Promise<ChannelUnderTest> => 
   };
 });
 
-describeChannel("apprise", { edits: false }, async (): Promise<ChannelUnderTest> => {
+describeChannel("apprise", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
   const vendor = await createAppriseVendor();
   return {
-    channel: await open({
+    channel: await openWithin(answerMs)({
       ...destinationBase("all"),
       type: "apprise",
       server: vendor.origin,

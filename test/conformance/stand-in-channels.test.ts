@@ -9,6 +9,7 @@ import {
   type ChannelUnderTest,
   describeChannel,
   type OtherSide,
+  patientMs,
   type Situation,
 } from "./channel-suite.ts";
 
@@ -27,7 +28,7 @@ const chatSituations: Situation[] = [
 describeChannel(
   "telegram",
   { situations: chatSituations, edits: true },
-  async (): Promise<ChannelUnderTest> => {
+  async (answerMs): Promise<ChannelUnderTest> => {
     const secretPart = "AAEcanaryTelegramTokenXXXXXXXX";
     const standIn = await createChatStandIn({
       now: Date.now,
@@ -44,7 +45,7 @@ describeChannel(
           silent: false,
           bot: { id: "42", token: new Secret(`42:${secretPart}`), apiRoot: standIn.url },
         },
-        { timeoutSeconds: 0.4 },
+        { timeoutSeconds: answerMs / 1_000 },
       ),
       recipient: chatId,
       message: (text) => ({ kind: "telegram", text, entities: [] }),
@@ -102,7 +103,7 @@ const mailSituations: Situation[] = [
 describeChannel(
   "email",
   { situations: mailSituations, edits: false },
-  async (): Promise<ChannelUnderTest> => {
+  async (answerMs): Promise<ChannelUnderTest> => {
     const password = "canaryMailPasswordXXXXXXXX";
     const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
     return {
@@ -123,7 +124,14 @@ describeChannel(
             rejectUnauthorized: true,
           },
         },
-        { timeouts: { connectMs: 2_000, greetingMs: 2_000, commandMs: 2_000, verdictMs: 400 } },
+        {
+          timeouts: {
+            connectMs: patientMs,
+            greetingMs: patientMs,
+            commandMs: patientMs,
+            verdictMs: answerMs,
+          },
+        },
       ),
       recipient: mailbox,
       message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),

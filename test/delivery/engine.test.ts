@@ -205,7 +205,7 @@ describe("digests", () => {
     expect(texts.length).toBeLessThanOrEqual(5);
     const all = await Promise.all(ids.map((id) => states(id)));
     expect(new Set(all.map((state) => state.chat))).toEqual(new Set(["sent", "digested"]));
-  }, 60_000);
+  });
 
   it("tells what waited out an outage newest first, with how late and why", async () => {
     const { accept, clock, channels, states } = await startFixture([webhookTo("hook")]);

@@ -38,7 +38,7 @@ it("shows no secret anywhere, whatever succeeds or fails, at the loudest log lev
 
   expect(places.found()).toEqual([]);
   expect(places.count()).toBeGreaterThan(70);
-}, 180_000);
+});
 
 it("notices a secret in any of its forms", () => {
   const { value } = canaries.mailPassword;
@@ -130,7 +130,7 @@ async function waitForAttempts(relay: RelayProcess, id: string, count: number): 
     ({ data }) =>
       data.deliveries.length === count &&
       data.deliveries.every(({ attempts, state }) => attempts.length > 0 && state !== "sending"),
-    { what: "an attempt at every destination", limitMs: 60_000 },
+    { what: "an attempt at every destination" },
   );
   const outcomes = new Set(data.deliveries.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome)));
   expect([...outcomes].sort()).toEqual(["ambiguous", "rejected", "retry", "sent"]);

@@ -57,7 +57,7 @@ const hostileBodies: [what: string, contentType: string, body: string][] = [
   ["half of UTF-16", "application/json; charset=utf-16le", fill("\0{")],
 ];
 
-/** Items 5, 6 and 9: work that grows faster than the body would hold up the alerts behind it. */
+/** Items 5, 6 and 9. What reading may cost is held by reading-cost.test.ts. */
 it("reads, routes and tells every hostile body, and holds up no alert behind one", async () => {
   const world = await createJourneyWorld({
     yaml: `
@@ -72,9 +72,7 @@ routes:
     chat: { limits: { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 } },
   });
   const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
-  const delays: Record<string, number> = {};
   for (const [what, contentType, body] of hostileBodies) {
-    const startedAt = performance.now();
     const { status, ids } = await relay.post(body, { "content-type": contentType });
     expect(status, what).toBe(202);
     const page = await relay.api(`/api/alerts/${ids[0]}`);
@@ -85,16 +83,13 @@ routes:
       ({ data }) => data.deliveries.length === 2,
       { what: `a decision for the alert behind ${what}` },
     );
-    delays[what] = Math.round(performance.now() - startedAt);
   }
-  const slow = Object.entries(delays).filter(([, delayMs]) => delayMs > 3_000);
-  expect(slow).toEqual([]);
 
   // The chat is paced and goes on for a minute; what it has had by then must not have failed.
   const told = await waitUntil(
     () => relay.getJson<{ data: ApiAlert[] }>("/api/alerts?limit=200"),
     ({ data }) => data.every(({ deliveries }) => stateOf(deliveries, "mail") === "sent"),
-    { what: "every alert told by mail", limitMs: 60_000 },
+    { what: "every alert told by mail" },
   );
   const failed = told.data.filter(({ deliveries }) =>
     deliveries.some(({ state }) => /^(failed|expired)$/.test(state)),
@@ -110,7 +105,7 @@ routes:
   expect(names).not.toContain("bcc");
   expect(relay.log().match(/"level":"error".*/g) ?? []).toEqual([]);
   expect(await relay.stop()).toBe(0);
-}, 240_000);
+});
 
 function stateOf(deliveries: ApiDelivery[], name: string): string | undefined {
   return deliveries.find(({ destination }) => destination === name)?.state;

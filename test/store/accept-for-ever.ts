@@ -8,6 +8,18 @@ const [dataDir = ""] = process.argv.slice(2);
 const newId = createIdSource(Date.now);
 const store = await openThreadedStore({ dataDir, ballastBytes: 0, threadEntry: compiledThread() });
 
+/** A pipe whose reader is behind refuses for the moment (EAGAIN); it may take a part of a line, too. */
+function say(line: string): void {
+  let left = Buffer.from(`${line}\n`);
+  while (left.length > 0) {
+    try {
+      left = left.subarray(writeSync(1, left));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    }
+  }
+}
+
 async function acceptForEver(): Promise<void> {
   for (;;) {
     const id = newId();
@@ -22,9 +34,9 @@ async function acceptForEver(): Promise<void> {
       dedupeWindowMs: 1,
     });
     // Synchronously: a line that this process still holds when it is killed would not be an acknowledgement.
-    writeSync(1, `${id}\n`);
+    say(id);
   }
 }
 
-writeSync(1, "open\n");
+say("open");
 await Promise.all(Array.from({ length: 64 }, acceptForEver));

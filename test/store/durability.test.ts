@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/open-database.ts";
+import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { openThreadedStore } from "../../src/store/threaded-store.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -54,7 +54,7 @@ describe("durability", () => {
     expect(lost).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(1000);
     expect((await store.health()).unrouted).toBeGreaterThanOrEqual(acknowledged.length);
-  }, 60_000);
+  });
 });
 
 describe("the lock on the data folder", () => {

@@ -47,5 +47,5 @@ describe("a full disk", () => {
       ["looked", { diskFull: false, writable: true, listed: 5 }],
       ["kept", true],
     ]);
-  }, 60_000);
+  });
 });

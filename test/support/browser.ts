@@ -16,6 +16,7 @@ export async function openBrowser(): Promise<{
   openPage(options?: PageOptions): Promise<Page>;
 }> {
   const browser = await chromium.launch({
+    timeout: 0,
     executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
     args: [
       "--headless",
@@ -36,6 +37,8 @@ export async function openBrowser(): Promise<{
         colorScheme,
         javaScriptEnabled: javaScript,
       });
+      // A busy machine needs long; the test's own limit ends what never comes.
+      context.setDefaultTimeout(0);
       return context.newPage();
     },
   };

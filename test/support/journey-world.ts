@@ -79,15 +79,10 @@ export interface ApiAlert {
 }
 
 /** Waits until every delivery of the alert has this state. */
-export function waitForState(
-  relay: RelayProcess,
-  id: string,
-  state: string,
-  limitMs?: number,
-): Promise<ApiAlert> {
+export function waitForState(relay: RelayProcess, id: string, state: string): Promise<ApiAlert> {
   return waitUntil(
     async () => (await relay.getJson<{ data: ApiAlert }>(`/api/alerts/${id}`)).data,
     (alert) => alert.deliveries.length > 0 && alert.deliveries.every((delivery) => delivery.state === state),
-    { what: `every delivery ${state}`, limitMs },
+    { what: `every delivery ${state}` },
   );
 }
