@@ -1,7 +1,14 @@
-// Copies what tsc does not: SQL, styles, browser scripts and fonts, from src/ to the same place in dist/.
-import { cpSync } from "node:fs";
+// Copies what tsc does not: SQL, styles, browser scripts and fonts, from src/ to the same place in dist/. What src/ no longer has goes
+// from dist/ as well: a migration that stayed there under its old number would keep every relay from starting.
+import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 
-cpSync("src", "dist", {
-  recursive: true,
-  filter: (path) => !/\.tsx?$/.test(path),
-});
+const isAsset = (path) => !/\.tsx?$/.test(path);
+const isCompiled = (path) => /(\.js(\.map)?|\.tsbuildinfo)$/.test(path) && !existsSync(join("src", path));
+
+cpSync("src", "dist", { recursive: true, filter: isAsset });
+for (const path of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
+  if (statSync(join("dist", path)).isFile() && !isCompiled(path) && !existsSync(join("src", path))) {
+    rmSync(join("dist", path));
+  }
+}

@@ -48,7 +48,7 @@ destinations:
     await waitUntil(
       () => tail.seen().filter((serial) => serial >= from).length,
       (count) => count >= alertsPerSecond,
-      { what: "alerts in the tail", limitMs: 60_000 },
+      { what: "alerts in the tail" },
     );
     const startedAt = performance.now();
     expect(await relay.stop()).toBe(0);

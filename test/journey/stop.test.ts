@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { openRaw } from "../support/raw-http.ts";
@@ -13,8 +13,6 @@ const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const bearer = `Authorization: Bearer ${adminToken}`;
 
 /** Ends a test that has failed: before, each of these stops took as long as its clients stayed. */
-const limitMs = 60_000;
-vi.setConfig({ testTimeout: 2 * limitMs });
 
 /** A vendor that takes each request and answers when the test says so. */
 async function createHangingVendor() {
@@ -52,7 +50,7 @@ delivery: { shutdown: 10m }
 }
 
 async function untilStopping(relay: RelayProcess): Promise<void> {
-  await waitUntil(relay.log, (log) => log.includes("relay.stopping"), { what: "a stop", limitMs });
+  await waitUntil(relay.log, (log) => log.includes("relay.stopping"), { what: "a stop" });
 }
 
 it("ends while a raw reader of the stream and `alerts tail` stay, and says so to both", async () => {
@@ -66,7 +64,7 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   await waitUntil(
     () => text,
     (all) => all.includes(": ready"),
-    { what: "the stream", limitMs },
+    { what: "the stream" },
   );
   const tail = spawn(process.execPath, [bin, "alerts", "tail", "--url", relay.url], {
     env: { PATH: process.env.PATH, ADMIN_TOKEN: adminToken },
@@ -84,14 +82,14 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   await waitUntil(
     () => said,
     (all) => all.includes("waiting for the first"),
-    { what: "the tail", limitMs },
+    { what: "the tail" },
   );
   // Both would go on for ever; the reader also asks for another stream over its kept connection, as a browser does.
   const ended = relay.stop();
   await waitUntil(
     () => text,
     (all) => all.includes("event: stopping\nretry: 2000\n"),
-    { what: "the last event", limitMs },
+    { what: "the last event" },
   );
   void reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
   expect(await ended).toBe(0);
@@ -99,7 +97,7 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   await waitUntil(
     () => said,
     (all) => all.includes("the relay is being stopped; trying again in 1 s"),
-    { what: "the tail's word", limitMs },
+    { what: "the tail's word" },
   );
 });
 
@@ -124,7 +122,7 @@ it("ends while the log page is open in a browser, which goes on when the relay i
 it("accepts alerts until the last send has ended, refuses changes, and delivers them after the next start", async () => {
   const { vendor, relay, start } = await startWithHangingVendor();
   const first = await relay.post(`{"title":"under way"}`);
-  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send", limitMs });
+  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send" });
   const half = await openRaw(relay.url);
   await half.write(
     `POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`,
@@ -148,7 +146,7 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   const again = await start();
   const sent = await waitForState(again, first.ids[0] ?? "", "sent");
   expect(sent.deliveries).toHaveLength(1);
-  await waitUntil(vendor.count, (count) => count > 0, { what: "the sends of the new process", limitMs });
+  await waitUntil(vendor.count, (count) => count > 0, { what: "the sends of the new process" });
   const { data } = await again.getJson<{ data: ApiAlert[] }>("/api/alerts");
   expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
 });
@@ -156,7 +154,7 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
 it("a later second signal ends it at once, and nothing that was answered is lost", async () => {
   const { vendor, relay, start } = await startWithHangingVendor();
   const accepted = [...(await relay.post(`{"title":"under way"}`)).ids];
-  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send", limitMs });
+  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send" });
   const exited = once(relay.process, "exit");
   relay.process.kill("SIGTERM");
   await untilStopping(relay);
@@ -167,7 +165,7 @@ it("a later second signal ends it at once, and nothing that was answered is lost
       return relay.process.exitCode;
     },
     (code) => code !== null,
-    { what: "the end", limitMs },
+    { what: "the end" },
   );
   expect((await exited)[0]).toBe(1);
 
