@@ -20,6 +20,7 @@ import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
 import { readinessOf } from "./operations/readiness.ts";
+import { releaseHeld } from "./operations/release-held.ts";
 import { resendAlert } from "./operations/resend.ts";
 import { viewDestinations } from "./operations/view-destinations.ts";
 import { createRendering } from "./rendering/rendering.ts";
@@ -111,6 +112,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       outlets,
       rendering: createRendering({ publicUrl }),
       translate: translateRequest,
+      findHold: router.findHold,
       settings: delivery,
       clock,
       newId,
@@ -150,6 +152,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       destinations,
       resend: (alertId, name) =>
         resendAlert({ store, destinations: rules.destinations, clock, nudge: engine.nudge }, alertId, name),
+      releaseHeld: (filter) =>
+        releaseHeld({ store, destinations: rules.destinations, clock, nudge: engine.nudge }, filter),
       readiness: () => readinessOf({ store, engine, clock, stopping: stopping.signal }),
       metricsText: async () =>
         formatMetrics({

@@ -8,6 +8,7 @@ import type {
   DeliveryOnWire,
   DestinationOnWire,
   MuteOnWire,
+  ReleaseOnWire,
 } from "./wire.ts";
 
 export interface NewMute {
@@ -32,6 +33,8 @@ export interface RelayClient {
   findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
   /** To every destination that it had, or to the one named. */
   resend(id: string, destination?: string): Promise<DeliveryOnWire[]>;
+  /** Sends now what quiet hours hold: all of it, or at a destination, or of these alerts. */
+  release(held: { destination?: string; alerts?: string[] }): Promise<ReleaseOnWire[]>;
   listDestinations(): Promise<DestinationOnWire[]>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   addMute(mute: NewMute): Promise<MuteOnWire>;
@@ -90,7 +93,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
   };
 }
 
-type AlertCalls = Pick<RelayClient, "listAlerts" | "findAlert" | "resend">;
+type AlertCalls = Pick<RelayClient, "listAlerts" | "findAlert" | "resend" | "release">;
 
 function createAlertCalls(transport: RelayTransport): AlertCalls {
   return {
@@ -120,6 +123,12 @@ function createAlertCalls(transport: RelayTransport): AlertCalls {
       const path = `/api/alerts/${encodeURIComponent(id)}/resend`;
       const schema = z.object({ data: z.array(deliverySchema) });
       return (await transport.read({ path, method: "POST", body: { destination } }, schema)).data;
+    },
+
+    async release(held) {
+      const { releaseSchema, z } = await loadSchemas();
+      const call = { path: "/api/release", method: "POST", body: held } as const;
+      return (await transport.read(call, z.object({ data: z.array(releaseSchema) }))).data;
     },
   };
 }

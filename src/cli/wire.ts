@@ -6,6 +6,7 @@ import type {
   deliverySchema,
   destinationSchema,
   muteSchema,
+  releaseSchema,
 } from "../web/api/schemas.ts";
 
 /** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
@@ -14,6 +15,7 @@ export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
 export type DeliveryOnWire = z.infer<typeof deliverySchema>;
 export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
+export type ReleaseOnWire = z.infer<typeof releaseSchema>;
 export type MuteOnWire = z.infer<typeof muteSchema>;
 
 /** One page of the log. */

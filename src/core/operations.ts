@@ -20,6 +20,21 @@ export interface DestinationView {
   definedAt: string;
   counts: DestinationCounts["counts"];
   oldestWaitingAt?: number;
+  heldByQuietHours?: DestinationCounts["heldByQuietHours"];
+}
+
+/** What of that which is held is to be sent now. */
+export interface HeldFilter {
+  /** Default: every destination. */
+  destination?: string;
+  /** Default: everything that quiet hours hold. */
+  alertIds?: string[];
+}
+
+export interface Release {
+  destination: string;
+  /** Deliveries that are sent now, as the summary that the end of the quiet hours would bring. */
+  released: number;
 }
 
 export interface Readiness {
@@ -35,6 +50,12 @@ export interface Operations {
    * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it).
    */
   resend(alertId: string, destination?: string): Promise<DeliverySummary[]>;
+  /**
+   * Sends now what quiet hours hold; once, however often it is asked. Of alerts that are named also what is held since
+   * nobody knows whether it arrived: that is repeated, and marked as a possible repeat. Without destinations that held nothing.
+   * @throws AppError `not_found` (alert, destination).
+   */
+  releaseHeld(filter: HeldFilter): Promise<Release[]>;
   destinations(): Promise<DestinationView[]>;
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;

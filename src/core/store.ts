@@ -316,6 +316,28 @@ export interface DestinationCounts {
   destination: string;
   counts: Partial<Record<DeliveryState, number>>;
   oldestWaitingAt?: number;
+  /** What quiet hours hold, and when the first of it is sent; absent when there is none. */
+  heldByQuietHours?: { count: number; until: number };
+}
+
+/** A delivery that quiet hours hold. */
+export interface HeldDelivery {
+  id: string;
+  seq: number;
+  /** When it is sent, epoch milliseconds. */
+  dueAt: number;
+  severity: Severity;
+  status: AlertStatus;
+}
+
+export interface HeldChange {
+  deliveryIds: string[];
+  /** When they are sent instead. */
+  dueAt: number;
+  /** Added to their reason and to the decision, in words that follow what stands there. */
+  why: string;
+  /** Also those that are held since nobody knows whether they arrived: they are repeated and marked. */
+  includesAmbiguous: boolean;
 }
 
 export interface DeliveryStore {
@@ -337,6 +359,14 @@ export interface DeliveryStore {
     at: number,
     fallbacks: FallbackCall[],
   ): Promise<void>;
+  /** What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time. */
+  listHeld(
+    destination: string,
+    after: Pick<HeldDelivery, "dueAt" | "seq">,
+    limit: number,
+  ): Promise<HeldDelivery[]>;
+  /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
+  rescheduleHeld(change: HeldChange): Promise<number>;
   /** Gives claimed deliveries back untried (shutdown before the call). */
   releaseClaim(token: string, dueAt: number): Promise<void>;
   /** Claims of a process that is gone, or whose lease has ended. */

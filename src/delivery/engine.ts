@@ -11,6 +11,7 @@ import type { Rendering } from "../core/telling.ts";
 import { createComposer } from "./compose.ts";
 import { createFallbacks } from "./fallbacks.ts";
 import { createFloodWatch } from "./flood-watch.ts";
+import { type FindHold, followQuietHours } from "./follow-quiet-hours.ts";
 import { createHealthKeeper } from "./health-keeper.ts";
 import { createLane, type Lane } from "./lane.ts";
 import { createLaneQueue } from "./lane-queue.ts";
@@ -35,6 +36,8 @@ export interface EngineDeps {
   rendering: Rendering;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
   translate?(body: Uint8Array, contentType: string | undefined): Translation[];
+  /** What quiet hours hold now. Absent: there are none, and what was held is released. */
+  findHold?: FindHold;
   settings: DeliverySettings;
   clock: Clock;
   newId: NewId;
@@ -96,6 +99,8 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
   const recovery = { store, destinations, undelivered, settings, clock, random, log };
   await settleAbandoned(recovery, true);
+  const findHold = deps.findHold ?? (() => undefined);
+  await followQuietHours({ store, destinations: destinations.values(), findHold, clock, log });
   health.probeSoon();
 
   const shared = {

@@ -30,6 +30,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       definedAt: destination.definedAt,
       counts: counted?.counts ?? {},
       oldestWaitingAt: counted?.oldestWaitingAt,
+      heldByQuietHours: counted?.heldByQuietHours,
     };
   });
 }

@@ -1,3 +1,4 @@
+import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import type { MatchInput } from "./field-values.ts";
@@ -35,8 +36,21 @@ export interface Router {
    * @param now epoch milliseconds
    */
   route(input: RouteInput, mutes: Mute[], now: number): RoutingResult;
+  /** Whether a destination's quiet hours hold such an alert at this time. */
+  findHold(
+    destination: string,
+    facts: Pick<AlertFacts, "severity" | "status">,
+    now: number,
+  ): Hold | undefined;
   /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
   checkMute(mute: Mute): void;
+}
+
+export interface Hold {
+  /** Epoch milliseconds; the first instant after the quiet hours. */
+  until: number;
+  /** For people: "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC". */
+  words: string;
 }
 
 interface Target {
@@ -103,7 +117,14 @@ export function createRouter(rules: Rules): Router {
     return { decisions, deliveries };
   }
 
-  return { route, checkMute: (mute) => void compileMatchers(mute.matchers) };
+  return {
+    route,
+    findHold(destination, facts, now) {
+      const target = targets.get(destination);
+      return target && holdOf(target, facts, now);
+    },
+    checkMute: (mute) => void compileMatchers(mute.matchers),
+  };
 }
 
 /** What the page says of an alert when nothing at all is configured that could take it. */
@@ -135,17 +156,24 @@ function startOf(target: Target, input: RouteInput, muted: MuteVerdict, now: num
   if (muted.mute !== undefined) {
     return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
   }
-  const window = input.origin === "test" ? undefined : target.findQuietWindow?.(now);
-  const isExcepted = target.destination.quietHours?.except.includes(input.facts.severity) ?? false;
-  const isOver = input.facts.status === "resolved";
-  if (window === undefined || (isExcepted && !isOver)) {
-    return { state: "queued", dueAt: now, words: muted.notes };
-  }
-  const words = [
-    `held until ${describeInstant(window.endsAt)} by ${window.description}`,
-    ...(isExcepted ? ["resolved: waits for the end of the quiet hours"] : []),
-  ];
-  return { state: "held", dueAt: window.endsAt, words: [...words, ...muted.notes] };
+  const hold = input.origin === "test" ? undefined : holdOf(target, input.facts, now);
+  if (hold === undefined) return { state: "queued", dueAt: now, words: muted.notes };
+  return { state: "held", dueAt: hold.until, words: [hold.words, ...muted.notes] };
+}
+
+/** What is over wakes nobody, whatever its severity. */
+function holdOf(
+  { destination, findQuietWindow }: Target,
+  { severity, status }: Pick<AlertFacts, "severity" | "status">,
+  now: number,
+): Hold | undefined {
+  const isExcepted = destination.quietHours?.except.includes(severity) ?? false;
+  if (isExcepted && status !== "resolved") return undefined;
+  const window = findQuietWindow?.(now);
+  if (window === undefined) return undefined;
+  const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";
+  const words = `held until ${describeInstant(window.endsAt)} by ${window.description}${why}`;
+  return { until: window.endsAt, words };
 }
 
 const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;

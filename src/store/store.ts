@@ -28,6 +28,8 @@ const onWriter = [
   "claimDeliveries",
   "recordAttempt",
   "finishDeliveries",
+  "listHeld",
+  "rescheduleHeld",
   "releaseClaim",
   "listAbandoned",
   "listFallbacksDue",

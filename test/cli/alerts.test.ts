@@ -186,6 +186,40 @@ describe("alerts resend", () => {
   });
 });
 
+describe("alerts release", () => {
+  const quiet = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", quietHours: { from: "00:00", to: "00:00", except: [] } }
+`;
+
+  it("sends now what quiet hours hold, as one summary", async () => {
+    const world = await createRelayWorld({ yaml: quiet });
+    const ids = await world.post([{ title: "One" }, { title: "Two" }]);
+    const [first = ""] = ids;
+    while ((await world.relay.store.getAlert(first))?.deliveries[0]?.state !== "held")
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(world.chat.messages(deskChat)).toHaveLength(0);
+
+    const unasked = await world.run(["alerts", "release"]);
+    expect(unasked.status).toBe(2);
+    expect(unasked.stderr).toContain("--yes");
+    const wrong = await world.run(["alerts", "release", "--destination", "desc", "--yes"]);
+    expect(wrong.status).toBe(1);
+    expect(wrong.stderr).toMatch(/no destination desc[\s\S]*desk/);
+
+    const run = await world.run(["alerts", "release", "--destination", "desk", "--yes", "--json"]);
+    expect(run.json().data).toEqual([{ destination: "desk", released: 2 }]);
+    await world.ended(first);
+    expect(world.chat.messages(deskChat).map(({ text }) => text)).toEqual([
+      expect.stringContaining("While quiet (00:00 to 00:00): 2 alerts"),
+    ]);
+    const again = await world.run(["alerts", "release", first]);
+    expect([again.status, again.stdout]).toEqual([0, "Nothing of it is held.\n"]);
+    const { decisions } = (await world.relay.store.getAlert(first)) ?? {};
+    expect(decisions?.[0]?.reason).toMatch(/held until .*; released manually at .* UTC$/);
+  });
+});
+
 describe("alerts export", () => {
   it("writes every alert once over many pages, each with its deliveries", async () => {
     const world = await createRelayWorld();

@@ -3,6 +3,7 @@ import { describeAccepting } from "./store/accepting.ts";
 import { describeAttempts } from "./store/attempts.ts";
 import { describeClaims } from "./store/claims.ts";
 import { describeFallbacks } from "./store/fallbacks.ts";
+import { describeHolding } from "./store/holding.ts";
 import { describeKeys } from "./store/keys.ts";
 import { describeLog } from "./store/log.ts";
 import { describeMemory } from "./store/memory.ts";
@@ -20,6 +21,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeClaims(open);
     describeAttempts(open);
     describeFallbacks(open);
+    describeHolding(open);
     describeMemory(open);
     describeLog(open);
     describeSearch(open);

@@ -14,6 +14,7 @@ import type { Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { AlertDetail, Store } from "../../src/core/store.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import type { FindHold } from "../../src/delivery/follow-quiet-hours.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
@@ -132,6 +133,8 @@ export interface EngineFixture {
   detail(id: string): Promise<AlertDetail>;
   states(id: string): Promise<Record<string, string>>;
   restart(): Promise<void>;
+  /** The quiet hours that the engine finds at its next start. Default none. */
+  quietHours: { find?: FindHold };
   newId: NewId;
   /** Methods of the store that the engine finds out of order. */
   failing: Set<keyof Store>;
@@ -172,8 +175,10 @@ export async function startFixture(
 
   const failing = new Set<keyof Store>();
   const storeCalls = new Map<keyof Store, number>();
+  const quietHours: EngineFixture["quietHours"] = {};
   const start = () =>
     startEngine({
+      findHold: (...asked) => quietHours.find?.(...asked),
       store: withFaults(store, failing, storeCalls),
       outlets: destinations.map((destination) => ({
         destination,
@@ -193,6 +198,7 @@ export async function startFixture(
     store,
     settings,
     channels,
+    quietHours,
     newId,
     failing,
     storeCalls,

@@ -271,6 +271,17 @@ describe("quiet hours", () => {
     expect(decisions[0]?.reason).toMatch(/; resolved: waits for the end of the quiet hours$/);
   });
 
+  test("say for what is held already until when they hold it now", () => {
+    expect(router.findHold("ops", { severity: "info", status: "firing" }, noon)).toEqual({
+      until: noon + 3_600_000,
+      words: "held until 2026-11-21 13:00 UTC by quiet hours 11:00 to 13:00 UTC",
+    });
+    expect(router.findHold("ops", { severity: "critical", status: "firing" }, noon)).toBeUndefined();
+    expect(router.findHold("ops", { severity: "info", status: "firing" }, noon + 3_600_000)).toBeUndefined();
+    expect(router.findHold("desk", { severity: "info", status: "firing" }, noon)).toBeUndefined();
+    expect(router.findHold("gone", { severity: "info", status: "firing" }, noon)).toBeUndefined();
+  });
+
   test.each(["firing", "unknown"] as const)("let an excepted severity through that is %s", (status) => {
     expect(router.route(alert({ status }), [], noon).deliveries[0]?.state).toBe("queued");
   });

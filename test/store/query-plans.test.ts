@@ -32,7 +32,7 @@ const searchWithoutIndex = /^SEARCH (alerts|deliveries|attempts|requests|threads
 
 /** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
 const small =
-  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|alerts_dropped|deliveries_due|deliveries_claimed|deliveries_fallback)\b/;
+  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|alerts_dropped|deliveries_due|deliveries_held|deliveries_claimed|deliveries_fallback)\b/;
 
 function offences(plan: string[]): string[] {
   return plan.filter(

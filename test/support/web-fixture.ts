@@ -11,6 +11,7 @@ import type { Decision, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { AttemptRecord, NextStep, Store } from "../../src/core/store.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
+import { releaseHeld } from "../../src/operations/release-held.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/view-destinations.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
@@ -84,6 +85,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     endMute: mutes.endMute,
     destinations: async () => views,
     resend: (id, name) => resendAlert({ store, destinations: configured, clock, nudge: () => {} }, id, name),
+    releaseHeld: (filter) => releaseHeld({ store, destinations: configured, clock, nudge: () => {} }, filter),
     readiness: async () => ({ ready: true, reasons: [] }),
     metricsText: async () => "tocsin_disk_full 0\n",
   };

@@ -448,3 +448,46 @@ describe("the rest", () => {
     expect(answer.status).toBe(413);
   });
 });
+
+describe("POST /api/release", () => {
+  async function prepare() {
+    const fixture = await createWebFixture();
+    const held = { state: "held" as const, dueAt: fixture.clock.now() + 3_600_000 };
+    const { id } = await fixture.addAlert({ deliveries: [held, { ...held, destination: "treasury" }] });
+    const dueAts = async () =>
+      (await fixture.store.getAlert(id))?.deliveries.map(({ dueAt }) => (dueAt ?? 0) - fixture.clock.now());
+    return { ...fixture, id, dueAts };
+  }
+
+  test("without a body sends now all that quiet hours hold, and says how much, once", async () => {
+    const { api, dueAts } = await prepare();
+    const answer = await api("/api/release", { method: "POST" });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      data: [
+        { destination: "ops", released: 1 },
+        { destination: "treasury", released: 1 },
+      ],
+    });
+    expect(await dueAts()).toEqual([0, 0]);
+    expect(await (await api("/api/release", { method: "POST" })).json()).toEqual({ data: [] });
+  });
+
+  test("names a destination and alerts", async () => {
+    const { api, id, dueAts } = await prepare();
+    await api("/api/release", sendJson({ destination: "treasury", alerts: [id] }));
+    expect(await dueAts()).toEqual([3_600_000, 0]);
+  });
+
+  test.each<[string, RequestInit, number]>([
+    ["an unknown destination", sendJson({ destination: "nowhere" }), 404],
+    ["an unknown alert", sendJson({ alerts: ["01a1fb74-3be6-7000-aab0-a0517905e242"] }), 404],
+    ["no alert at all", sendJson({ alerts: [] }), 400],
+    ["a misspelt field", sendJson({ destinaton: "treasury" }), 400],
+    ["a body without its type", { method: "POST", body: '{"destination":"treasury"}' }, 400],
+  ])("%s releases nothing", async (_what, init, status) => {
+    const { api, dueAts } = await prepare();
+    expect((await api("/api/release", init)).status).toBe(status);
+    expect(await dueAts()).toEqual([3_600_000, 3_600_000]);
+  });
+});

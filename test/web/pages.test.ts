@@ -267,3 +267,49 @@ test("the API's page documents every route and every shape", async () => {
   }
   expect(page).toContain('id="shape-AlertDetail"');
 });
+
+describe("what quiet hours hold", () => {
+  async function prepare() {
+    const fixture = await createWebFixture();
+    const held = { state: "held" as const, dueAt: fixture.clock.now() + 3_600_000 };
+    const { id } = await fixture.addAlert({ deliveries: [held, { ...held, destination: "treasury" }] });
+    const heldByQuietHours = { count: 1, until: held.dueAt };
+    fixture.operations.destinations = async () =>
+      fixture.destinations.map((view) => ({ ...view, heldByQuietHours }));
+    const browser = await fixture.logIn();
+    const dueAts = async () =>
+      (await fixture.store.getAlert(id))?.deliveries.map(({ dueAt }) => (dueAt ?? 0) - fixture.clock.now());
+    return { browser, id, dueAts };
+  }
+
+  test("can be released for a destination, in two steps", async () => {
+    const { browser, dueAts } = await prepare();
+    const page = await (await browser.get("/destinations")).text();
+    expect(page).toContain("Release 1 held now");
+    expect(page).toMatch(/<details[\s\S]*action="\/destinations\/ops\/release"/);
+    const answer = await browser.post("/destinations/ops/release");
+    expect(answer.headers.get("location")).toBe("/destinations?released=1");
+    expect(await dueAts()).toEqual([0, 3_600_000]);
+    expect(await (await browser.get("/destinations?released=1")).text()).toContain("Released: 1 held");
+    expect(await (await browser.get("/destinations?released=x<b>")).text()).not.toContain("Released:");
+  });
+
+  test("can be sent now from the alert's page", async () => {
+    const { browser, id, dueAts } = await prepare();
+    const page = await (await browser.get(`/alerts/${id}`)).text();
+    expect(page.match(/Send now/g)).toHaveLength(2);
+    const answer = await browser.post(`/alerts/${id}/release`, { destination: "treasury" });
+    expect(await dueAts()).toEqual([3_600_000, 0]);
+    const after = await (await browser.get(answer.headers.get("location") ?? "")).text();
+    expect(after).toContain("Released: it is sent now");
+    expect(after.match(/Send now/g)).toHaveLength(1);
+    await browser.post(`/alerts/${id}/release`);
+    expect(await dueAts()).toEqual([0, 0]);
+  });
+
+  test("is not released without the form's token", async () => {
+    const { browser, dueAts } = await prepare();
+    expect((await browser.post("/destinations/ops/release", { form_token: "x" })).status).toBe(403);
+    expect(await dueAts()).toEqual([3_600_000, 3_600_000]);
+  });
+});

@@ -9,6 +9,7 @@ import { openOutput } from "../output.ts";
 import { parseDuration } from "../upstream/arguments.ts";
 import type { ExportOptions } from "./export.ts";
 import { addFilterOptions, parseCursor, parseLimit, pickFilters } from "./filters.ts";
+import type { ReleaseOptions } from "./release.ts";
 import type { ResendOptions } from "./resend.ts";
 import type { TailOptions } from "./tail.ts";
 
@@ -18,13 +19,16 @@ type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
 export function registerAlerts(program: Command, context: CliContext): void {
   const alerts = program
     .command("alerts")
-    .description("read the log: what came, where it went and why; send it again; export it");
+    .description(
+      "read the log: what came, where it went and why; send it again, release what is held; export it",
+    );
   addExamples(alerts, "tocsin alerts list --state failed", "tocsin alerts tail");
   const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
   registerList(alerts, begin, context);
   registerShow(alerts, begin);
   registerTail(alerts, begin);
   registerResend(alerts, begin);
+  registerRelease(alerts, begin);
   registerExport(alerts, begin, context);
 }
 
@@ -94,6 +98,28 @@ function registerResend(alerts: Command, begin: BeginRun): void {
   );
 }
 
+function registerRelease(alerts: Command, begin: BeginRun): void {
+  const command = alerts
+    .command("release")
+    .description("send now what quiet hours hold, as the summary that their end would bring")
+    .argument(
+      "[ids...]",
+      "ids of alerts (default: all that is held); of these also what may have arrived",
+      collectIds,
+    )
+    .option("--destination <name>", "only for this destination")
+    .option("-y, --yes", "do not ask")
+    .action(async (ids: string[], options: RelayFlags & ReleaseOptions, self: Command) => {
+      const { releaseHeld } = await import("./release.ts");
+      await releaseHeld(begin(self, options), ids, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin alerts release --destination night-desk",
+    "tocsin alerts release 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+  );
+}
+
 function registerExport(alerts: Command, begin: BeginRun, context: CliContext): void {
   const command = addFilterOptions(
     alerts
@@ -124,6 +150,10 @@ function parseId(text: string): string {
   throw new InvalidArgumentError(
     "an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; see: tocsin alerts list",
   );
+}
+
+function collectIds(text: string, before: string[] = []): string[] {
+  return [...before, parseId(text)];
 }
 
 function parseLines(text: string): number {

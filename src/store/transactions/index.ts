@@ -1,6 +1,7 @@
 import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
+import { createHolding } from "./holding.ts";
 import { createKeys } from "./keys.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
@@ -14,6 +15,7 @@ export function createTransactions(context: TransactionContext) {
     ...createAccepting(context),
     ...createRouting(context),
     ...createDelivering(context),
+    ...createHolding(context),
     ...createStateKeeping(context),
     ...createLog(context),
     ...createSearching(context),

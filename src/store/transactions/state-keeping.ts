@@ -65,6 +65,16 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
       "SELECT min(created_at) FROM deliveries INDEXED BY deliveries_due WHERE destination = ? AND due_at IS NOT NULL",
     )
     .pluck();
+  const heldCount = db
+    .prepare<[string], number>(
+      "SELECT count(*) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+    )
+    .pluck();
+  const heldUntil = db
+    .prepare<[string], number | null>(
+      "SELECT min(due_at) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+    )
+    .pluck();
   const destinationsWaiting = db
     .prepare<[], string>(
       `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
@@ -160,6 +170,8 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
           found.set(destination, entry);
         }
         entry.counts[state as keyof DestinationCounts["counts"]] = count;
+        const until = state === "held" ? heldUntil.get(destination) : undefined;
+        if (until) entry.heldByQuietHours = { count: heldCount.get(destination) ?? 0, until };
       }
       return [...found.values()];
     },

@@ -13,6 +13,7 @@ import {
   listAlertsRoute,
   listDestinationsRoute,
   listMutesRoute,
+  releaseRoute,
   resendRoute,
   streamRoute,
 } from "./routes.ts";
@@ -63,6 +64,11 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const { destination } = c.req.valid("json") ?? {};
     const deliveries = await operations.resend(c.req.valid("param").id, destination);
     return c.json({ data: deliveries.map(deliveryToWire) }, 200);
+  });
+
+  api.openapi(releaseRoute, async (c) => {
+    const { destination, alerts } = c.req.valid("json") ?? {};
+    return c.json({ data: await operations.releaseHeld({ destination, alertIds: alerts }) }, 200);
   });
 
   api.openapi(listDestinationsRoute, async (c) => {

@@ -8,6 +8,7 @@ import {
   destinationSchema,
   errorSchema,
   muteSchema,
+  releaseSchema,
 } from "./schemas.ts";
 
 const json = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
@@ -100,6 +101,39 @@ export const resendRoute = createRoute({
     400: failure("The body cannot be read."),
     404: failure("No such alert or destination."),
     409: failure("Not routed yet, or nowhere to send it."),
+    ...refused,
+  },
+});
+
+export const releaseRoute = createRoute({
+  method: "post",
+  path: "/api/release",
+  summary: "Send now what quiet hours hold",
+  description:
+    "Without a body: all of it, at every destination. It goes out as the summary that the end of the quiet hours would bring. What is held since nobody knows whether it arrived is released only where its alert is named, and goes out marked as a possible repeat; `resend` is the other way. Asked again, it releases nothing more.",
+  request: {
+    body: {
+      required: false,
+      content: json(
+        z.strictObject({
+          destination: z.string().optional().openapi({ description: "Default: every destination." }),
+          alerts: z
+            .array(z.string())
+            .min(1, "must name at least one alert")
+            .max(200, "must name at most 200 alerts")
+            .optional()
+            .openapi({ description: "Ids. Default: every alert." }),
+        }),
+      ),
+    },
+  },
+  responses: {
+    200: {
+      description: "What is sent now; destinations that held nothing are left out.",
+      content: json(z.object({ data: z.array(releaseSchema) })),
+    },
+    400: failure("The body cannot be read."),
+    404: failure("No such alert or destination."),
     ...refused,
   },
 });

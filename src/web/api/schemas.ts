@@ -150,8 +150,19 @@ export const destinationSchema = z
     definedAt: z.string(),
     counts: z.partialRecord(z.enum(deliveryStates), z.number().int()),
     oldestWaitingAt: instant.optional(),
+    heldByQuietHours: z
+      .object({ count: z.number().int(), until: instant })
+      .optional()
+      .openapi({ description: "What quiet hours hold, and when the first of it is sent." }),
   })
   .openapi("Destination");
+
+export const releaseSchema = z
+  .object({
+    destination: z.string(),
+    released: z.number().int().openapi({ description: "Deliveries that are sent now." }),
+  })
+  .openapi("Release");
 
 const conditionSchema = z
   .object({

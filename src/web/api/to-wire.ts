@@ -101,7 +101,7 @@ function requestToWire(request: NonNullable<AlertDetail["request"]>): z.infer<ty
 }
 
 export function destinationToWire(view: DestinationView): z.infer<typeof destinationSchema> {
-  const { name, channel, recipients, health, reason, movedTo, definedAt, counts } = view;
+  const { name, channel, recipients, health, reason, movedTo, definedAt, counts, heldByQuietHours } = view;
   return {
     name,
     channel,
@@ -115,6 +115,10 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     definedAt,
     counts,
     oldestWaitingAt: toOptionalIso(view.oldestWaitingAt),
+    heldByQuietHours: heldByQuietHours && {
+      count: heldByQuietHours.count,
+      until: toIso(heldByQuietHours.until),
+    },
   };
 }
 

@@ -68,6 +68,14 @@ function DeliveryCard({ alert, delivery, frame, canResend }: CardProps) {
             </>
           )}
         </span>
+        {isHeldByQuietHours(delivery, frame.now) && (
+          <Form frame={frame} action={`/alerts/${alert.id}/release`} class="inline">
+            <input type="hidden" name="destination" value={delivery.destination} />
+            <button type="submit" aria-label={`Send to ${delivery.destination} now`}>
+              Send now
+            </button>
+          </Form>
+        )}
         {canResend && (
           <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="inline">
             <input type="hidden" name="destination" value={delivery.destination} />
@@ -84,6 +92,11 @@ function DeliveryCard({ alert, delivery, frame, canResend }: CardProps) {
       {attempts.length > 0 && <AttemptTable attempts={attempts} />}
     </article>
   );
+}
+
+/** Without a time it is held since nobody knows whether it arrived, and is resent. */
+function isHeldByQuietHours({ state, dueAt }: Delivery, now: number): boolean {
+  return state === "held" && dueAt !== undefined && dueAt > now;
 }
 
 const purposeWords: Record<DeliveryPurpose, string> = {

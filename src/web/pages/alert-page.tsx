@@ -69,6 +69,17 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     }
   });
 
+  app.post("/alerts/:id/release", async (c) => {
+    const id = c.req.param("id");
+    const destination = readField(await readForm(c), "destination");
+    const releases = await operations.releaseHeld({
+      alertIds: [id],
+      destination: destination === "" ? undefined : destination,
+    });
+    const released = releases.reduce((sum, release) => sum + release.released, 0);
+    return c.redirect(`/alerts/${encodeURIComponent(id)}?done=released&n=${released}`, 303);
+  });
+
   app.post("/alerts/:id/mute", async (c) => {
     const id = c.req.param("id");
     const form = await readForm(c);
@@ -89,8 +100,12 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 /** The words come from here and only a number from the address, so that no link can put words into our mouth. */
 function describeDone(done: string | undefined, count: string | undefined): string | undefined {
   if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
-  if (done !== "resent") return undefined;
   const deliveries = /^\d{1,4}$/.test(count ?? "") ? Number(count) : 0;
+  if (done === "released")
+    return deliveries === 0
+      ? "It was not held any more."
+      : "Released: it is sent now, before the quiet hours end.";
+  if (done !== "resent") return undefined;
   return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
 }
 

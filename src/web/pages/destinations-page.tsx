@@ -6,7 +6,7 @@ import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Layout } from "./layout.tsx";
+import { Form, Layout, Notice } from "./layout.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -14,21 +14,44 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const version = await deps.store.latestVersion();
     const destinations = await deps.operations.destinations();
     return c.html(
-      <DestinationsPage frame={frameOf(c, deps)} version={version} destinations={destinations} />,
+      <DestinationsPage
+        frame={frameOf(c, deps)}
+        version={version}
+        destinations={destinations}
+        released={readCount(c.req.query("released"))}
+      />,
     );
   });
+
+  app.post("/destinations/:name/release", async (c) => {
+    const releases = await deps.operations.releaseHeld({ destination: c.req.param("name") });
+    const released = releases.reduce((sum, release) => sum + release.released, 0);
+    return c.redirect(`/destinations?released=${released}`, 303);
+  });
+}
+
+/** Only a number is taken from the address, so that no link can put words into our mouth. */
+function readCount(text: string | undefined): number | undefined {
+  return /^\d{1,9}$/.test(text ?? "") ? Number(text) : undefined;
 }
 
 interface DestinationsPageProps {
   frame: Frame;
   version: number;
   destinations: DestinationView[];
+  /** How many held deliveries were just released. */
+  released?: number;
 }
 
-function DestinationsPage({ frame, version, destinations }: DestinationsPageProps) {
+function DestinationsPage({ frame, version, destinations, released }: DestinationsPageProps) {
   return (
     <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
       <h1>Destinations</h1>
+      {released !== undefined && (
+        <Notice kind="done">
+          {released === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`}
+        </Notice>
+      )}
       {destinations.length === 0 && (
         <div class="empty">
           <h2>No destination is configured</h2>
@@ -41,14 +64,15 @@ function DestinationsPage({ frame, version, destinations }: DestinationsPageProp
       )}
       <div class="destinations" data-live="destinations">
         {destinations.map((destination) => (
-          <DestinationCard destination={destination} now={frame.now} />
+          <DestinationCard destination={destination} frame={frame} />
         ))}
       </div>
     </Layout>
   );
 }
 
-function DestinationCard({ destination, now }: { destination: DestinationView; now: number }) {
+function DestinationCard({ destination, frame }: { destination: DestinationView; frame: Frame }) {
+  const { now } = frame;
   const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
   const tone = healthTone(health);
   return (
@@ -121,6 +145,7 @@ function DestinationCard({ destination, now }: { destination: DestinationView; n
         })}
         {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
       </ul>
+      <HeldByQuietHours destination={destination} frame={frame} />
       <p class="soft">
         {destination.lastSentAt === undefined ? (
           "Nothing has been sent since the start of its record."
@@ -139,6 +164,29 @@ function DestinationCard({ destination, now }: { destination: DestinationView; n
         <code>{destination.definedAt}</code>.
       </p>
     </article>
+  );
+}
+
+/** Asked for in two steps: one tap on a phone must not ring at night. */
+function HeldByQuietHours({ destination, frame }: { destination: DestinationView; frame: Frame }) {
+  const { name, heldByQuietHours } = destination;
+  if (heldByQuietHours === undefined) return null;
+  const { count, until } = heldByQuietHours;
+  return (
+    <details class="action">
+      <summary>
+        Release {count} held now… <span class="hidden">for {name}</span>
+      </summary>
+      <p>
+        Quiet hours hold {count === 1 ? "it" : "them"} until <Instant at={until} now={frame.now} isComing />.
+        Released, they go out at once as one summary, with sound unless all of them are resolved.
+      </p>
+      <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
+        <button type="submit" class="primary" aria-label={`Release ${count} held for ${name} now`}>
+          Release now
+        </button>
+      </Form>
+    </details>
   );
 }
 

@@ -63,10 +63,10 @@ export async function openScene(open: OpenStore): Promise<Scene> {
         {
           alertSeq: alert.seq,
           facts: factsOf(facts),
-          decisions: deliveries.map(({ destination }) => ({
+          decisions: deliveries.map(({ destination, state }) => ({
             route: "everything",
             destination,
-            result: "deliver",
+            result: state === "held" ? "held" : "deliver",
             reason: "it takes everything",
           })),
           deliveries,

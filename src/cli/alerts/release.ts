@@ -1,0 +1,51 @@
+import { AppError } from "../../core/errors.ts";
+import { askFirst, canAsk } from "../confirm.ts";
+import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import type { RelayClient } from "../relay-client.ts";
+import { terminalText } from "../terminal-text.ts";
+import type { ReleaseOnWire } from "../wire.ts";
+
+export interface ReleaseOptions {
+  destination?: string;
+  yes?: boolean;
+}
+
+/**
+ * `tocsin alerts release`: sends now what quiet hours hold. It asks first, with the numbers, unless alerts are named.
+ */
+export async function releaseHeld(
+  run: RelayRun,
+  ids: string[],
+  { destination, yes = false }: ReleaseOptions,
+): Promise<void> {
+  const { output, context } = run;
+  const mustAsk = ids.length === 0 && !yes;
+  if (mustAsk && !canAsk(context)) {
+    throw new AppError("usage", "nobody is there to be asked, so releasing without ids needs --yes", {
+      hint: "see what is held with: tocsin alerts list --state held",
+    });
+  }
+  const { client } = await connectRelay(run);
+  if (mustAsk) {
+    const held = await countHeld(client, destination);
+    if (held.length > 0) await askFirst(`Send now what quiet hours hold: ${held.join(", ")}?`);
+  }
+  const releases = await client.release({ destination, alerts: ids.length === 0 ? undefined : ids });
+  await output.result(releases, () => formatReleases(releases));
+}
+
+/** Of a destination that does not exist the relay says so. */
+async function countHeld(client: RelayClient, destination: string | undefined): Promise<string[]> {
+  const destinations = await client.listDestinations();
+  return destinations.flatMap(({ name, heldByQuietHours }) =>
+    heldByQuietHours !== undefined && (destination === undefined || destination === name)
+      ? [`${heldByQuietHours.count} for ${name}`]
+      : [],
+  );
+}
+
+function formatReleases(releases: ReleaseOnWire[]): string {
+  if (releases.length === 0) return "Nothing of it is held.\n";
+  const parts = releases.map(({ destination, released }) => `${released} for ${destination}`);
+  return `${terminalText(`Sent now: ${parts.join(", ")}. Follow it with: tocsin alerts tail`)}\n`;
+}

@@ -1,0 +1,86 @@
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { HeldFilter, Release } from "../core/operations.ts";
+import type { Destination } from "../core/rules.ts";
+import type { AlertDetail, Store } from "../core/store.ts";
+
+export interface ReleaseDeps {
+  store: Pick<Store, "getAlert" | "listHeld" | "rescheduleHeld">;
+  destinations: Destination[];
+  clock: Clock;
+  nudge(destinations: string[]): void;
+}
+
+/** As many as the writing thread changes in some 10 ms; accepting alerts waits no longer. */
+const batchSize = 400;
+
+/** See `Operations.releaseHeld`. */
+export async function releaseHeld(
+  deps: ReleaseDeps,
+  { destination, alertIds }: HeldFilter,
+): Promise<Release[]> {
+  const targets = targetsOf(deps, destination);
+  const releases =
+    alertIds === undefined ? await releaseAll(deps, targets) : await releaseAlerts(deps, alertIds, targets);
+  const made = releases.filter(({ released }) => released > 0);
+  deps.nudge(made.map((release) => release.destination));
+  return made;
+}
+
+function targetsOf({ destinations }: ReleaseDeps, name: string | undefined): string[] {
+  const names = destinations.map((destination) => destination.name);
+  if (name === undefined) return names;
+  if (names.includes(name)) return [name];
+  throw new AppError("not_found", `There is no destination ${name}.`, {
+    hint: `Configured are: ${names.join(", ") || "none"}.`,
+  });
+}
+
+async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Promise<Release[]> {
+  const now = clock.now();
+  const releases: Release[] = [];
+  for (const destination of targets) {
+    let released = 0;
+    let after = { dueAt: now, seq: Number.MAX_SAFE_INTEGER };
+    for (;;) {
+      const held = await store.listHeld(destination, after, batchSize);
+      const deliveryIds = held.map(({ id }) => id);
+      const change = { deliveryIds, dueAt: now, why: releasedWords(now), includesAmbiguous: false };
+      released += await store.rescheduleHeld(change);
+      const last = held.at(-1);
+      if (last === undefined || held.length < batchSize) break;
+      after = last;
+    }
+    releases.push({ destination, released });
+  }
+  return releases;
+}
+
+async function releaseAlerts(
+  { store, clock }: ReleaseDeps,
+  alertIds: string[],
+  targets: string[],
+): Promise<Release[]> {
+  const alerts: AlertDetail[] = [];
+  for (const id of new Set(alertIds)) {
+    const alert = await store.getAlert(id);
+    if (!alert)
+      throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
+    alerts.push(alert);
+  }
+  const now = clock.now();
+  const held = alerts
+    .flatMap(({ deliveries }) => deliveries)
+    .filter(({ state, dueAt }) => state === "held" && (dueAt === undefined || dueAt > now));
+  const releases: Release[] = [];
+  for (const destination of targets) {
+    const deliveryIds = held.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
+    const change = { deliveryIds, dueAt: now, why: releasedWords(now), includesAmbiguous: true };
+    releases.push({ destination, released: await store.rescheduleHeld(change) });
+  }
+  return releases;
+}
+
+function releasedWords(now: number): string {
+  return `released manually at ${new Date(now).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}

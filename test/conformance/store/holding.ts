@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+
+const hour = 3_600_000;
+const until = noon + hour;
+const atNight = (destination: string, dueAt = until) =>
+  planned(destination, { state: "held", dueAt, reason: "it takes everything; held" });
+const fromNow = { dueAt: noon, seq: Number.MAX_SAFE_INTEGER };
+
+/** What quiet hours hold. */
+export function describeHolding(open: OpenStore): void {
+  describe("what quiet hours hold", () => {
+    it("is listed by its time, page by page, for one destination, and without what is due or not held", async () => {
+      const { store, route } = await openScene(open);
+      await route({ to: [atNight("chat", until + 1)] });
+      await route({ to: [atNight("chat"), atNight("mail")], facts: { status: "resolved" } });
+      await route({ to: [atNight("chat")], facts: { severity: "critical" } });
+      await route({ to: [atNight("chat", noon), "chat", planned("chat", { dueAt: until })] });
+      const first = await store.listHeld("chat", fromNow, 2);
+      expect(first).toMatchObject([
+        { dueAt: until, severity: "warning", status: "resolved" },
+        { dueAt: until, severity: "critical", status: "firing" },
+      ]);
+      const after = first[1] ?? fromNow;
+      expect(await store.listHeld("chat", after, 2)).toMatchObject([{ dueAt: until + 1 }]);
+    });
+
+    it("gets another time with the reason, in the delivery and in the decision, and its fallback waits with it", async () => {
+      const scene = await openScene(open);
+      const fallback = { to: "mail", at: until + 5 };
+      const { id } = await scene.route({ to: [{ ...atNight("chat"), fallback }, atNight("mail")] });
+      const [held] = await scene.store.listHeld("chat", fromNow, 9);
+      const change = {
+        deliveryIds: [held?.id ?? ""],
+        dueAt: noon,
+        why: "released",
+        includesAmbiguous: false,
+      };
+      expect(await scene.store.rescheduleHeld(change)).toBe(1);
+      await scene.restart();
+      expect(await scene.due("chat")).toMatchObject([{ state: "held", dueAt: noon }]);
+      expect(await scene.store.listFallbacksDue(noon + 4)).toEqual([]);
+      expect(await scene.store.listFallbacksDue(noon + 5)).toMatchObject([{ destination: "chat" }]);
+      const detail = await scene.store.getAlert(id);
+      expect(detail?.deliveries[0]?.reason).toBe("it takes everything; held; released");
+      expect(detail?.decisions.map(({ reason }) => reason)).toEqual([
+        "it takes everything; released",
+        "it takes everything",
+      ]);
+    });
+
+    it("stays as it is once it is being sent", async () => {
+      const scene = await openScene(open);
+      const { id } = await scene.route({ to: [atNight("chat")] });
+      const [held] = await scene.store.listHeld("chat", fromNow, 9);
+      await scene.claim("chat", "t1", { now: until });
+      const change = { deliveryIds: [held?.id ?? ""], dueAt: noon, why: "released", includesAmbiguous: true };
+      expect(await scene.store.rescheduleHeld(change)).toBe(0);
+      expect(await scene.states(id)).toEqual(["sending"]);
+    });
+
+    it("is told from what is held since nobody knows whether it arrived", async () => {
+      const scene = await openScene(open);
+      const { id } = await scene.route();
+      const [claimed] = await scene.claim("chat", "t1");
+      const next = { state: "held", reason: "may or may not have arrived" } as const;
+      await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
+      expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 9)).toEqual([]);
+      const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
+      const change = { deliveryIds, dueAt: noon, why: "released", includesAmbiguous: false };
+      expect(await scene.store.rescheduleHeld(change)).toBe(0);
+      expect(await scene.store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(1);
+      expect(await scene.due("chat")).toMatchObject([{ state: "held", ambiguous: 1 }]);
+    });
+
+    it("is counted for each destination, with the first end", async () => {
+      const { store, route } = await openScene(open);
+      await route({ to: [atNight("chat", until + 1), "mail"] });
+      await route({ to: [atNight("chat")] });
+      const counts = await store.countByDestination();
+      expect(counts.find(({ destination }) => destination === "chat")).toMatchObject({
+        counts: { held: 2 },
+        heldByQuietHours: { count: 2, until },
+      });
+      expect(counts.find(({ destination }) => destination === "mail")?.heldByQuietHours).toBeUndefined();
+    });
+  });
+}
