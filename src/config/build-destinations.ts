@@ -1,6 +1,7 @@
 import { type ChannelType, channelTypes } from "../core/delivery.ts";
 import type { Destination, EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
+import { suggestOrList } from "../core/suggest.ts";
 import { adviseOnDestination, refuseKind } from "./advise-on-kind.ts";
 import { type BaseOptions, buildBase, type Defaults } from "./destination-base.ts";
 import { referTo } from "./env-reference.ts";
@@ -11,7 +12,6 @@ import { Refusal } from "./refusal.ts";
 import { destinationSchemas } from "./schema.ts";
 import { showValue } from "./show-value.ts";
 import { readSmtpUrl } from "./smtp-url.ts";
-import { suggestOrList } from "./suggest.ts";
 import { readTelegramBot } from "./telegram-bot.ts";
 import { readHeaders, readSigningSecret } from "./webhook-options.ts";
 import { refuseWrittenSecrets } from "./written-secrets.ts";

@@ -1,6 +1,6 @@
+import { suggest } from "../core/suggest.ts";
 import type { ProblemList } from "./problem-list.ts";
 import { type Env, envText } from "./read-env.ts";
-import { suggest } from "./suggest.ts";
 
 /** Every variable that Tocsin reads. README has the same list; a test compares them. */
 export const knownVariables = [

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { suggestOrList } from "../core/suggest.ts";
 import { isTimeZone } from "../core/zoned-time.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { referTo } from "./env-reference.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
-import { suggestOrList } from "./suggest.ts";
 
 /** A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`. */
 export function field<T>(read: (value: unknown) => T | Refusal): z.ZodType<T> {

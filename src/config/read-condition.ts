@@ -2,10 +2,10 @@ import { RE2JS } from "re2js";
 import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
 import { describeMatcher, quote } from "../core/describe-matcher.ts";
 import type { Condition } from "../core/rules.ts";
+import { suggestOrList } from "../core/suggest.ts";
 import { fromGlob, guessMeaning } from "./guess-meaning.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
-import { suggestOrList } from "./suggest.ts";
 
 /** In which of the two forms a condition was written: what to write instead is told in the same. */
 export type MatchForm = "map" | "text";

@@ -1,6 +1,6 @@
+import { suggest } from "../core/suggest.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
-import { suggest } from "./suggest.ts";
 
 /** From Sunday, as `Date.getDay` counts. */
 const dayNames = [

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import { factFields, parseFieldPath } from "../core/field-path.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
+import { suggest, suggestOrList } from "../core/suggest.ts";
 import { splitMatchText } from "./match-text.ts";
 import {
   addCondition,
@@ -12,7 +13,6 @@ import {
 } from "./read-condition.ts";
 import { Refusal } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
-import { suggest, suggestOrList } from "./suggest.ts";
 
 const conditionKeys = [
   "equals",

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { suggestOrList } from "../core/suggest.ts";
 import { adviseOnMap, refuseKind } from "./advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
-import { suggestOrList } from "./suggest.ts";
 
 /**
  * Reads one part of the file by its shape; `undefined` after telling every mistake in it. A part whose only mistakes are

@@ -71,3 +71,15 @@ function readStep(found: RegExpExecArray): PathStep | undefined {
     return undefined;
   }
 }
+
+/** The way back: a path that is read to the same steps, in either form of `match`. */
+export function writeFieldPath(path: FieldPath): string {
+  if (path.kind === "fact") return path.fact;
+  return `payload${path.steps.map(writeStep).join("")}`;
+}
+
+function writeStep(step: PathStep): string {
+  if (step.kind === "index") return `[${step.index}]`;
+  if (step.kind === "each") return "[*]";
+  return /^[^\s.[\]"=<>!~,]+$/.test(step.key) ? `.${step.key}` : `[${JSON.stringify(step.key)}]`;
+}

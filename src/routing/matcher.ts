@@ -1,6 +1,7 @@
 import type { Matcher } from "../core/rules.ts";
 import { compileCondition } from "./condition.ts";
 import { compileField, type MatchInput } from "./field-values.ts";
+import type { AdviseOnMissing } from "./near-path.ts";
 
 /** `reason`: every condition that held, or the first that did not. */
 export interface MatchResult {
@@ -10,8 +11,12 @@ export interface MatchResult {
 
 export type Match = (input: MatchInput) => MatchResult;
 
-/** All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read. */
-export function compileMatchers(matchers: Matcher[]): Match {
+/**
+ * All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read.
+ *
+ * @param adviseOnMissing asked about a field without a value that did not match; its words end the reason
+ */
+export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnMissing): Match {
   const compiled = matchers.map(({ field, condition }) => ({
     field,
     read: compileField(field),
@@ -21,9 +26,13 @@ export function compileMatchers(matchers: Matcher[]): Match {
   return (input) => {
     const held: string[] = [];
     for (const { field, read, check } of compiled) {
-      const verdict = check(read(input));
+      const values = read(input);
+      const verdict = check(values);
       const reason = `${field} ${verdict.words}`;
-      if (!verdict.holds) return { matched: false, reason };
+      if (!verdict.holds) {
+        const advice = values.length === 0 ? adviseOnMissing?.(field, input) : undefined;
+        return { matched: false, reason: advice === undefined ? reason : `${reason}; ${advice}` };
+      }
       held.push(reason);
     }
     return { matched: true, reason: held.length > 0 ? held.join("; ") : "it takes every alert" };

@@ -4,6 +4,7 @@ import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from 
 import type { MatchInput } from "./field-values.ts";
 import { compileMatchers } from "./matcher.ts";
 import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
+import type { AdviseOnMissing } from "./near-path.ts";
 import { planDeliveries, type Start } from "./plan-deliveries.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
 import { compileRoutes, type RouteVerdict } from "./select-routes.ts";
@@ -58,10 +59,15 @@ interface Target {
   findQuietWindow?: FindQuietWindow;
 }
 
+export interface RouterOptions {
+  /** For those who write routes, see `createMissingAdvice`. Default: none, since it reads the payload for each alert. */
+  adviseOnMissing?: AdviseOnMissing;
+}
+
 /** Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that cannot be read. */
-export function createRouter(rules: Rules): Router {
+export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}): Router {
   const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
-  const selectRoutes = compileRoutes(rules.routes);
+  const selectRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
 
   for (const route of rules.routes) {

@@ -1,6 +1,7 @@
 import type { Route } from "../core/rules.ts";
 import type { MatchInput } from "./field-values.ts";
 import { compileMatchers } from "./matcher.ts";
+import type { AdviseOnMissing } from "./near-path.ts";
 
 /** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */
 export interface RouteVerdict {
@@ -17,8 +18,11 @@ export type SelectRoutes = (input: MatchInput) => RouteVerdict[];
  * on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no route has
  * ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
  */
-export function compileRoutes(routes: Route[]): SelectRoutes {
-  const compiled = routes.map((route) => ({ route, match: compileMatchers(route.matchers) }));
+export function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): SelectRoutes {
+  const compiled = routes.map((route) => ({
+    route,
+    match: compileMatchers(route.matchers, adviseOnMissing),
+  }));
   const ordinary = compiled.filter(({ route }) => !route.isDefault);
   const defaults = compiled.filter(({ route }) => route.isDefault);
 

@@ -68,6 +68,41 @@ it("explains each alert of a batch from stdin, and what no route wants", async (
   expect(document.data).toMatchObject([{ item: 1, items: 1, facts: { format: "broken-json" } }]);
 });
 
+it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {
+  const world = await createRelayWorld();
+  await world.stopRelay();
+  const body = {
+    data: {
+      title: "TVL fell",
+      previousValue: "7.10",
+      id: "e-1",
+      subscription: { condition: { kind: "below" } },
+    },
+  };
+  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
+  const explain = async (match: string, ...rest: string[]) => {
+    const routes = `routes: [{ name: below, match: "${match}", to: [p] }]`;
+    writeFileSync(
+      join(world.dataDir, "next.yaml"),
+      `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`,
+    );
+    return world.run(["explain", "body.json", "--config", "next.yaml", ...rest]);
+  };
+  const missed = await explain("payload.subscription.condition.kind=below");
+  expect(missed.stdout).toMatch(/below +not matched .*there is payload\.data\.subscription\.condition\.kind/);
+  const document = (await explain("payload.subscription.condition.kind=below", "--json")).json();
+  const { facts, payload } = document.data[0].fields as Record<string, { field: string; value: string }[]>;
+  const shown = [...(facts ?? []), ...(payload ?? [])];
+  expect(shown).toContainEqual({ field: "previousValue", value: "7.10" });
+  expect(shown).toContainEqual({ field: "externalId", value: "e-1" });
+  expect(shown).toContainEqual({ field: "payload.data.subscription.condition.kind", value: "below" });
+  // Each name that is shown can be written, with its value.
+  for (const { field, value } of shown.filter(({ field }) => field !== "alertKey")) {
+    expect(missed.stdout).toMatch(new RegExp(`^${field.replace(/[.[\]]/g, "\\$&")} +`, "m"));
+    expect((await explain(`${field}='${value}'`.replaceAll("'", '\\"'))).stdout).toMatch(/below +deliver/);
+  }
+});
+
 it("says what a route drops on purpose, everywhere", async () => {
   const world = await createRelayWorld({
     yaml: `

@@ -29,7 +29,8 @@ export async function runBacktest(
   const { createRouter } = await import("../../routing/router.ts");
   const { translateRequest } = await import("../../intake/translate.ts");
   const config = loadConfig({ env: { ...context.env, TOCSIN_CONFIG: file }, cwd: context.cwd });
-  const router = createRouter(config.rules);
+  const { createMissingAdvice } = await import("../../routing/near-path.ts");
+  const router = createRouter(config.rules, { adviseOnMissing: createMissingAdvice() });
   const translate = rememberLast(translateRequest);
   const book = createTallyBook(config.rules.routes);
   const toAt = context.now();

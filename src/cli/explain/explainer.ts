@@ -6,6 +6,7 @@ import type { Decision, Destination, Mute, PlannedDelivery, Rules } from "../../
 import type { ClaimedDelivery } from "../../core/store.ts";
 import { createComposer } from "../../delivery/compose.ts";
 import { createRendering } from "../../rendering/rendering.ts";
+import { createMissingAdvice } from "../../routing/near-path.ts";
 import { createRouter } from "../../routing/router.ts";
 
 export interface ExplainerOptions {
@@ -45,9 +46,12 @@ export type Explain = (
   translation: Translation,
 ) => Explanation;
 
-/** Router and composer are those of the relay, so that this can say nothing else than what it does. */
+/**
+ * Router and composer are those of the relay, so that this can say nothing else than what it does; only about a field that is
+ * missing it says more.
+ */
 export function createExplainer({ rules, mutes, publicUrl, at, onFault }: ExplainerOptions): Explain {
-  const router = createRouter(rules);
+  const router = createRouter(rules, { adviseOnMissing: createMissingAdvice() });
   const log: Log = { ...silentLog, error: (_event, fields) => onFault(String(fields?.error)) };
   const composer = createComposer({ rendering: createRendering({ publicUrl }), log, publicUrl });
   const destinations = new Map(rules.destinations.map((destination) => [destination.name, destination]));

@@ -1,32 +1,33 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Decision } from "../../core/rules.ts";
-import { toSeconds } from "../age.ts";
-import { describeFacts, formatDecisions } from "../alerts/format-alert.ts";
+import { toSeconds, withAge } from "../age.ts";
+import { formatDecisions } from "../alerts/format-alert.ts";
 import type { Output } from "../output.ts";
 import { terminalText } from "../terminal-text.ts";
+import { countOf } from "../upstream/lists.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
+import type { MatchFields } from "./match-fields.ts";
 
 export interface ExplainedAlert {
   item: number;
   items: number;
   facts: Omit<AlertFacts, "occurredAt"> & { occurredAt?: string };
+  fields: MatchFields;
   decisions: Decision[];
   deliveries: ExplainedDelivery[];
 }
 
 /** One alert of a body for people: what was read, what was decided, and each message between bars. */
 export function formatExplanation(explained: ExplainedAlert, output: Output, now: number): string {
-  const { item, items, facts, decisions, deliveries } = explained;
+  const { item, items, facts, fields, decisions, deliveries } = explained;
   const number = items > 1 ? `Alert ${item} of ${items}: ` : "";
   const sections = [
     output.style("bold", `${number}${terminalText(facts.title)}`),
-    output.fields([["severity", facts.severity], ["status", facts.status], ...describeFacts(facts, now)]),
-    facts.fields.length === 0
-      ? ""
-      : output.table(
-          [{ title: "field" }, { title: "value" }],
-          facts.fields.map(({ name, value }) => [name, value]),
-        ),
+    output.table(
+      [{ title: "field for match", keep: true }, { title: "value" }],
+      [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
+    ),
+    output.fields(describeRest(explained, now)),
     decisions.length === 0 ? "No route is configured." : formatDecisions(decisions, output),
     deliveries.length === 0 ? formatNowhere(decisions, output) : "",
     ...deliveries.map((delivery) => formatDelivery(delivery, output)),
@@ -36,6 +37,16 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
     .filter((section) => section !== "")
     .join("\n\n");
   return `${text}\n${item < items ? "\n" : ""}`;
+}
+
+/** What was read and no matcher can ask for. */
+function describeRest({ facts, fields }: ExplainedAlert, now: number): [string, string][] {
+  const rows: [string, string][] = [];
+  if (fields.more > 0) rows.push(["and", `${countOf(fields.more, "more place")} of the payload`]);
+  if (fields.payload.length === 0)
+    rows.push(...facts.fields.map(({ name, value }): [string, string] => [name, value]));
+  if (facts.occurredAt !== undefined) rows.push(["happened", withAge(facts.occurredAt, now)]);
+  return [...rows, ...facts.notes.map((note): [string, string] => ["note", note])];
 }
 
 function formatNowhere(decisions: Decision[], output: Output): string {

@@ -6,6 +6,7 @@ import { localUrlOf, type RelayRun } from "../connect-relay.ts";
 import { toRuntimeMutes } from "../routing-mutes.ts";
 import { countOf } from "../upstream/lists.ts";
 import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
+import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
 
 export interface ExplainOptions {
@@ -47,7 +48,8 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const list = output.json ? output.openList() : undefined;
   for (const { item, items, translation } of pickItems(subject, translateRequest)) {
     const explanation = explain(subject, translation);
-    const result = { item, items, facts: toFacts(translation), ...explanation };
+    const fields = listMatchFields(subject.origin, translation);
+    const result = { item, items, facts: toFacts(translation), fields, ...explanation };
     if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
     else await list.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
     for (const fault of faults.splice(0))

@@ -1,0 +1,56 @@
+import type { AlertOrigin, Translation } from "../../core/alert.ts";
+import { factFields } from "../../core/field-path.ts";
+import { type Json, JsonNumber } from "../../core/json.ts";
+import { listPayloadNodes } from "../../core/payload-paths.ts";
+
+/** A name that `match` takes, with the value that it would be compared with. */
+export interface MatchField {
+  field: string;
+  value: string;
+}
+
+export interface MatchFields {
+  facts: MatchField[];
+  /** Places of the payload that hold a value, in its order. */
+  payload: MatchField[];
+  /** How many more places were found than are listed here. */
+  more: number;
+}
+
+const mostShown = 60;
+const mostNodes = 2_000;
+const longestValue = 200;
+
+/** All that a matcher can ask this alert for, by the names to write. */
+export function listMatchFields(origin: AlertOrigin, { facts, payload }: Translation): MatchFields {
+  const ofFacts = factFields.flatMap((field) => {
+    const value = field === "origin" ? origin : facts[field];
+    return value === undefined ? [] : [{ field, value: shorten(value) }];
+  });
+  if (payload === undefined) return { facts: ofFacts, payload: [], more: 0 };
+  const leaves = listPayloadNodes(payload, mostNodes).flatMap(({ path, value }) => {
+    const text = textOf(value);
+    return text === undefined ? [] : [{ field: path, value: shorten(text) }];
+  });
+  return {
+    facts: ofFacts,
+    payload: leaves.slice(0, mostShown),
+    more: Math.max(0, leaves.length - mostShown),
+  };
+}
+
+/** Lists and maps have no text of their own, and null is a missing value. */
+function textOf(value: Json): string | undefined {
+  if (typeof value === "string" || typeof value === "boolean") return String(value);
+  return value instanceof JsonNumber ? value.text : undefined;
+}
+
+function shorten(text: string): string {
+  const line = text
+    .slice(0, 4 * longestValue)
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length > longestValue || text.length > 4 * longestValue
+    ? `${line.slice(0, longestValue)}…`
+    : line;
+}

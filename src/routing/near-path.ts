@@ -1,0 +1,77 @@
+import { type PathStep, parseFieldPath, writeFieldPath } from "../core/field-path.ts";
+import type { Json } from "../core/json.ts";
+import { listPayloadNodes, type PayloadNode } from "../core/payload-paths.ts";
+import { suggest } from "../core/suggest.ts";
+import type { MatchInput } from "./field-values.ts";
+
+/** What a field that an alert does not have was probably meant to be, in words that go after "is missing". */
+export type AdviseOnMissing = (field: string, input: MatchInput) => string | undefined;
+
+const mostNodes = 2_000;
+
+/**
+ * For those who write routes: looks for the path that ends as the missing one does, since most are a wrapper too short or a
+ * slip away. It reads the payload, once for each alert, so the relay itself routes without it.
+ */
+export function createMissingAdvice(): AdviseOnMissing {
+  let listed: { payload: Json; nodes: PayloadNode[] } | undefined;
+  return (field, { payload }) => {
+    const wanted = parseFieldPath(field);
+    if (!wanted.ok || wanted.path.kind !== "payload") return undefined;
+    if (payload === undefined) return "the body is no JSON and no form, so it has no payload";
+    if (listed?.payload !== payload) {
+      // The payload itself is no answer to "where is it?".
+      listed = { payload, nodes: listPayloadNodes(payload, mostNodes).slice(1) };
+    }
+    const near = findNear(wanted.path.steps, listed.nodes);
+    return near === undefined ? undefined : `there is ${near}`;
+  };
+}
+
+interface Candidate {
+  steps: PathStep[];
+  /** Steps at the end that are the same. */
+  same: number;
+  /** How many more or fewer steps it has. */
+  apart: number;
+}
+
+function findNear(wanted: PathStep[], nodes: PayloadNode[]): string | undefined {
+  const last = nameOf(wanted.at(-1));
+  if (last === undefined) return undefined;
+  const names = [...new Set(nodes.flatMap(({ steps }) => nameOf(steps.at(-1)) ?? []))];
+  const name = names.includes(last) ? last : suggest(last, names, 2);
+  if (name === undefined) return undefined;
+  let best: Candidate | undefined;
+  for (const { steps, value } of nodes) {
+    if (value === null || nameOf(steps.at(-1)) !== name) continue;
+    const same = countSame(wanted, steps);
+    const apart = Math.abs(wanted.length - steps.length);
+    if (best === undefined || same > best.same || (same === best.same && apart < best.apart)) {
+      best = { steps, same, apart };
+    }
+  }
+  if (best === undefined) return undefined;
+  // Two short words are a slip apart by chance; one in the same place is not.
+  if (name !== last && best.same === 0 && name.length < 5) return undefined;
+  const steps = best.steps.map((step): PathStep => (step.kind === "index" ? { kind: "each" } : step));
+  return writeFieldPath({ kind: "payload", steps });
+}
+
+/** Before the last step, which is near already. */
+function countSame(wanted: PathStep[], found: PathStep[]): number {
+  let count = 0;
+  while (count < wanted.length - 1 && count < found.length - 1) {
+    const one = nameOf(wanted.at(-2 - count));
+    const other = nameOf(found.at(-2 - count));
+    if (one !== other) break;
+    count += 1;
+  }
+  return count;
+}
+
+/** Letters alone, since `poolTvl` is often written as `pool_tvl`; any place in a list is like any other. */
+function nameOf(step: PathStep | undefined): string | undefined {
+  if (step === undefined) return undefined;
+  return step.kind === "key" ? step.key.toLowerCase().replace(/[-_ ]/g, "") : "[]";
+}
