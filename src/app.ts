@@ -22,6 +22,8 @@ import { openMuteBook } from "./operations/mute-book.ts";
 import { readinessOf } from "./operations/readiness.ts";
 import { releaseHeld } from "./operations/release-held.ts";
 import { resendAlert } from "./operations/resend.ts";
+import { previewResend, resendFailed } from "./operations/resend-failed.ts";
+import { tryDestination } from "./operations/try-destination.ts";
 import { viewDestinations } from "./operations/view-destinations.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter } from "./routing/router.ts";
@@ -145,15 +147,28 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     ];
 
     const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
+    const healthOf = (name: string) =>
+      viewDestinations(engine.statuses(), []).find((view) => view.name === name)?.health ?? "ok";
+    const tryNamed = (name: string) => tryDestination({ tryNow: engine.tryNow, destinations }, name);
+    const resending = {
+      store,
+      destinations: rules.destinations,
+      healthOf,
+      tryDestination: tryNamed,
+      clock,
+      log,
+      nudge: engine.nudge,
+    };
     const operations: Operations = {
       listMutes: mutes.listMutes,
       addMute: mutes.addMute,
       endMute: mutes.endMute,
       destinations,
-      resend: (alertId, name) =>
-        resendAlert({ store, destinations: rules.destinations, clock, nudge: engine.nudge }, alertId, name),
-      releaseHeld: (filter) =>
-        releaseHeld({ store, destinations: rules.destinations, clock, nudge: engine.nudge }, filter),
+      resend: (alertId, names) => resendAlert(resending, alertId, names),
+      previewResend: (filter) => previewResend(resending, filter),
+      resendFailed: (filter) => resendFailed(resending, filter),
+      tryDestination: tryNamed,
+      releaseHeld: (filter) => releaseHeld(resending, filter),
       readiness: () => readinessOf({ store, engine, clock, stopping: stopping.signal }),
       metricsText: async () =>
         formatMetrics({

@@ -7,6 +7,7 @@ import { registerBackup } from "./backup.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerDemo } from "./demo/demo.ts";
+import { registerDestinations } from "./destinations/destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { reportFailure } from "./failure.ts";
@@ -33,6 +34,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerBacktest,
   registerAlerts,
   registerMutes,
+  registerDestinations,
   registerBackup,
   registerUpstream,
   registerSandbox,

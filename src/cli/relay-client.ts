@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
-import type { AlertFilters } from "../web/alert-query.ts";
+import type { AlertFilters, FailedFilters } from "../web/alert-query.ts";
 import { createRelayTransport, type RelayTransport, type RelayTransportOptions } from "./relay-transport.ts";
 import type {
   AlertDetailOnWire,
@@ -9,6 +9,9 @@ import type {
   DestinationOnWire,
   MuteOnWire,
   ReleaseOnWire,
+  ResendPreviewOnWire,
+  ResendResultOnWire,
+  TryResultOnWire,
 } from "./wire.ts";
 
 export interface NewMute {
@@ -35,7 +38,11 @@ export interface RelayClient {
   resend(id: string, destination?: string): Promise<DeliveryOnWire[]>;
   /** Sends now what quiet hours hold: all of it, or at a destination, or of these alerts. */
   release(held: { destination?: string; alerts?: string[] }): Promise<ReleaseOnWire[]>;
+  previewResend(filters: FailedFilters): Promise<ResendPreviewOnWire>;
+  resendFailed(filters: FailedFilters): Promise<ResendResultOnWire>;
   listDestinations(): Promise<DestinationOnWire[]>;
+  /** Asks it at once whether it works. */
+  tryDestination(name: string): Promise<TryResultOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   addMute(mute: NewMute): Promise<MuteOnWire>;
   endMute(id: string): Promise<void>;
@@ -67,6 +74,13 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       return (await transport.read({ path: "/api/destinations" }, schema)).data;
     },
 
+    async tryDestination(name) {
+      const { tryResultSchema, z } = await loadSchemas();
+      const path = `/api/destinations/${encodeURIComponent(name)}/try`;
+      const call = { path, method: "POST", timeoutMs: tryTimeoutMs } as const;
+      return (await transport.read(call, z.object({ data: tryResultSchema }))).data;
+    },
+
     async readMetrics() {
       const answer = await transport.ask({ path: "/metrics" });
       if (answer.status !== 200) throw transport.refusal(answer);
@@ -93,7 +107,15 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
   };
 }
 
-type AlertCalls = Pick<RelayClient, "listAlerts" | "findAlert" | "resend" | "release">;
+/** Each destination that refuses may take 20 s to say so again. */
+const tryTimeoutMs = 60_000;
+/** 100,000 take half a minute. */
+const resendTimeoutMs = 10 * 60_000;
+
+type AlertCalls = Pick<
+  RelayClient,
+  "listAlerts" | "findAlert" | "resend" | "release" | "previewResend" | "resendFailed"
+>;
 
 function createAlertCalls(transport: RelayTransport): AlertCalls {
   return {
@@ -130,6 +152,21 @@ function createAlertCalls(transport: RelayTransport): AlertCalls {
       const call = { path: "/api/release", method: "POST", body: held } as const;
       return (await transport.read(call, z.object({ data: z.array(releaseSchema) }))).data;
     },
+
+    async previewResend(filters) {
+      const { resendPreviewSchema, z } = await loadSchemas();
+      const path = `/api/resend?${new URLSearchParams(toFields(filters))}`;
+      return (
+        await transport.read({ path, timeoutMs: tryTimeoutMs }, z.object({ data: resendPreviewSchema }))
+      ).data;
+    },
+
+    async resendFailed(filters) {
+      const { resendResultSchema, z } = await loadSchemas();
+      const body = toFields(filters);
+      const call = { path: "/api/resend", method: "POST", body, timeoutMs: resendTimeoutMs } as const;
+      return (await transport.read(call, z.object({ data: resendResultSchema }))).data;
+    },
   };
 }
 
@@ -161,9 +198,16 @@ async function loadSchemas() {
 }
 
 function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string }): string {
+  const query = new URLSearchParams(toFields(filters));
+  if (page.limit !== undefined) query.set("limit", String(page.limit));
+  if (page.cursor !== undefined) query.set("cursor", page.cursor);
+  return query.size === 0 ? "" : `?${query}`;
+}
+
+/** The filters as the relay reads them. Named one by one: it refuses a parameter that it does not know. */
+function toFields(filters: AlertFilters & { failedUntil?: number }): Record<string, string> {
   const toIso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  const { q, severity, state, destination, from, to } = filters;
-  // Named one by one: the relay refuses a parameter that it does not know.
+  const { q, severity, state, destination, from, to, failedUntil } = filters;
   const all = {
     q,
     severity,
@@ -171,14 +215,11 @@ function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string 
     destination,
     from: toIso(from),
     to: toIso(to),
-    limit: page.limit,
-    cursor: page.cursor,
+    failedUntil: toIso(failedUntil),
   };
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(all)) {
-    if (value !== undefined) query.set(name, String(value));
-  }
-  return query.size === 0 ? "" : `?${query}`;
+  return Object.fromEntries(
+    Object.entries(all).filter((field): field is [string, string] => field[1] !== undefined),
+  );
 }
 
 function otherSecret(url: string): AppError {

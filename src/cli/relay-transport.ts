@@ -26,6 +26,8 @@ export interface RelayCall {
   headers?: Record<string, string>;
   /** Default true. */
   needsToken?: boolean;
+  /** Default: that of the transport. Milliseconds. */
+  timeoutMs?: number;
 }
 
 export interface RelayAnswer {
@@ -48,7 +50,7 @@ export interface RelayTransport {
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 export function createRelayTransport(options: RelayTransportOptions): RelayTransport {
-  const { url, token, signal, timeoutMs = 10_000 } = options;
+  const { url, token, signal } = options;
 
   function request(call: RelayCall, ending: AbortSignal): Promise<Response> {
     const { path, method = "GET", body, headers, needsToken = true } = call;
@@ -75,6 +77,7 @@ export function createRelayTransport(options: RelayTransportOptions): RelayTrans
   const refusal = ({ status, text }: RelayAnswer) => readRefusal(url, status, text, token?.from);
 
   async function ask(call: RelayCall): Promise<RelayAnswer> {
+    const timeoutMs = call.timeoutMs ?? options.timeoutMs ?? 10_000;
     return withTimeLimit(timeoutMs, signal, async (limit) => {
       try {
         const response = await request(call, limit.signal);

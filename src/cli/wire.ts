@@ -7,6 +7,9 @@ import type {
   destinationSchema,
   muteSchema,
   releaseSchema,
+  resendPreviewSchema,
+  resendResultSchema,
+  tryResultSchema,
 } from "../web/api/schemas.ts";
 
 /** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
@@ -17,6 +20,9 @@ export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
 export type ReleaseOnWire = z.infer<typeof releaseSchema>;
 export type MuteOnWire = z.infer<typeof muteSchema>;
+export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
+export type ResendResultOnWire = z.infer<typeof resendResultSchema>;
+export type TryResultOnWire = z.infer<typeof tryResultSchema>;
 
 /** One page of the log. */
 export interface AlertPageOnWire {

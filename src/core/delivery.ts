@@ -26,12 +26,42 @@ export type DeliveryState = (typeof deliveryStates)[number];
 export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as const;
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
-/** Why the delivery exists; everything but `alert` is said in the message. */
-export const deliveryPurposes = ["alert", "fallback", "resend", "test", "notice"] as const;
+/**
+ * Why the delivery exists; everything but `alert` is said in the message. A `resend` is of one alert and is tried at once;
+ * a `bulk_resend` is one of many and goes out after everything else, as digests when there are many.
+ */
+export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
+
+/** States that a resend of all that failed takes up. A `held` one may have arrived, so a person judges each. */
+export const failedStates = ["failed", "expired"] as const satisfies DeliveryState[];
+export type FailedState = (typeof failedStates)[number];
 
 export const channelTypes = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"] as const;
 export type ChannelType = (typeof channelTypes)[number];
+
+/** What is asked of a delivery to say where its alert stands. */
+interface Standing {
+  destination: string;
+  channel: ChannelType;
+  recipient: string;
+  /** Set when a resend stands for it. */
+  resentBy?: string;
+}
+
+/**
+ * The deliveries that say where an alert stands: of each destination (of each address, for mail) the newest, without those
+ * that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
+ */
+export function standingDeliveries<T extends Standing>(deliveries: readonly T[]): T[] {
+  const newest = new Map<string, T>();
+  for (const delivery of deliveries) {
+    if (delivery.resentBy !== undefined) continue;
+    const { destination, channel, recipient } = delivery;
+    newest.set(JSON.stringify(channel === "email" ? [destination, recipient] : [destination]), delivery);
+  }
+  return [...newest.values()];
+}
 
 /**
  * What a channel says about one call to the other side. Expected failures are values; a channel throws only for bugs.

@@ -1,6 +1,12 @@
-import type { ChannelType } from "./delivery.ts";
+import type { ChannelType, FailedState } from "./delivery.ts";
 import type { Matcher, Mute } from "./rules.ts";
-import type { DeliverySummary, DestinationCounts, DestinationHealth } from "./store.ts";
+import type {
+  DeliverySummary,
+  DestinationCounts,
+  DestinationHealth,
+  FailedCount,
+  FailedQuery,
+} from "./store.ts";
 
 /** One destination as the page and the API show it. Holds no secret. */
 export interface DestinationView {
@@ -43,19 +49,77 @@ export interface Readiness {
   reasons: string[];
 }
 
+/** What of the log is to be resent: the log's own filters. */
+export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
+  /** Default: both. */
+  state?: FailedState;
+  /** Default: now. Given as a preview has said it, what fails later is not resent unasked. Epoch milliseconds. */
+  failedUntil?: number;
+}
+
+export interface FailedAtDestination extends FailedCount {
+  /** Absent: it is no longer configured, so nothing can be resent to it. */
+  health?: DestinationHealth;
+  /** They are more than go out one by one. */
+  asDigests: boolean;
+}
+
+export interface ResendPreview {
+  /** What failed up to then is counted. */
+  failedUntil: number;
+  /** Of destinations that are configured. */
+  deliveries: number;
+  destinations: FailedAtDestination[];
+}
+
+export interface ResendResult {
+  /** New deliveries, on their way. */
+  made: number;
+  /** Failed ones that count as their resend does from now on. */
+  resent: number;
+  /** Failed ones that stay failed, and why in words that follow the destination's name. */
+  left: { destination: string; deliveries: number; why: string }[];
+}
+
+/** What came of asking a destination whether it works. Nothing was sent to people. */
+export interface TryResult {
+  destination: string;
+  /**
+   * `works`: it takes messages. `answers`: it can be reached, and whether it takes messages the next one shows. `fails`:
+   * it does not work. `parked`: it has asked for silence until `nextTryAt` and was not called.
+   */
+  result: "works" | "answers" | "fails" | "parked";
+  /** What it said, or what that means; one sentence or clause for people. */
+  detail: string;
+  /** The next try that is made without being asked, if it is not well. */
+  nextTryAt?: number;
+  health: DestinationHealth;
+  /** Deliveries that go out now, or when it works. */
+  waiting: number;
+}
+
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {
   /**
-   * Sends an alert once more, marked as a resend: to every destination that it had, or to the one named.
+   * Sends an alert once more, marked as a resend: to every destination that it had, or to those named. The new deliveries.
    * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it).
    */
-  resend(alertId: string, destination?: string): Promise<DeliverySummary[]>;
+  resend(alertId: string, destinations?: readonly string[]): Promise<DeliverySummary[]>;
   /**
    * Sends now what quiet hours hold; once, however often it is asked. Of alerts that are named also what is held since
    * nobody knows whether it arrived: that is repeated, and marked as a possible repeat. Without destinations that held nothing.
    * @throws AppError `not_found` (alert, destination).
    */
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
+  /** What `resendFailed` with this filter would take up. */
+  previewResend(filter: FailedFilter): Promise<ResendPreview>;
+  /**
+   * Resends everything that failed and was not resent, after whatever else is due, and as digests when it is much. A
+   * destination that refuses everything is tried first, and nothing is resent to it while it still does.
+   */
+  resendFailed(filter: FailedFilter): Promise<ResendResult>;
+  /** Asks a destination at once whether it works. @throws AppError `not_found`. */
+  tryDestination(name: string): Promise<TryResult>;
   destinations(): Promise<DestinationView[]>;
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;

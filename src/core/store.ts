@@ -1,5 +1,12 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
-import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
+import type {
+  AttemptOutcome,
+  ChannelType,
+  DeliveryPurpose,
+  DeliveryState,
+  FailedState,
+  ReasonCode,
+} from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
 import type { Decision, Mute, PlannedDelivery, UpdatePolicy } from "./rules.ts";
 import type { DigestReason } from "./telling.ts";
@@ -312,8 +319,24 @@ export interface AlertRequest {
   alerts: { seq: number; item: number }[];
 }
 
+/** What to make for one delivery that failed: for its own recipient, or for those that the destination has now. */
+export interface ResendCall {
+  deliverySeq: number;
+  planned: PlannedDelivery[];
+}
+
+export interface ResentCount {
+  /** New deliveries. */
+  made: number;
+  /** Failed ones that a resend stands for now and did not before. */
+  resent: number;
+  /** Failed ones whose address is gone while all others of the destination have had the alert. */
+  noRecipient: number;
+}
+
 export interface DestinationCounts {
   destination: string;
+  /** Without those that were resent: they count as their resend does. */
   counts: Partial<Record<DeliveryState, number>>;
   oldestWaitingAt?: number;
   /** What quiet hours hold, and when the first of it is sent; absent when there is none. */
@@ -343,7 +366,8 @@ export interface HeldChange {
 export interface DeliveryStore {
   /**
    * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. When
-   * there are more than `limit`, what a person asked for by hand and the relay's own notices come first.
+   * there are more than `limit`, what a person asked for by hand and the relay's own notices come first. What is resent
+   * together with much else comes last.
    */
   listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */
@@ -378,12 +402,21 @@ export interface DeliveryStore {
    * destination that an alert was for.
    */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
+  /**
+   * More deliveries of one alert, as they were made. A `resend` stands from now on for what did not get through to its
+   * destination before: `resentBy` of those is set.
+   */
   addDeliveries(
     alertSeq: number,
     deliveries: PlannedDelivery[],
     purpose: DeliveryPurpose,
     at: number,
-  ): Promise<void>;
+  ): Promise<DeliverySummary[]>;
+  /**
+   * Resends deliveries that failed, each once whoever asks: one that was resent meanwhile, or whose alert is on its way
+   * to the same recipient again, makes nothing new.
+   */
+  resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;
   /** Deliveries that wait for destinations which are no longer configured, oldest first. */
   listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
@@ -414,7 +447,7 @@ export interface AlertQuery {
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
   severity?: Severity;
-  /** A delivery state that at least one delivery of the alert has, or `unmatched`, `dropped` or `unrouted`. */
+  /** A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped` or `unrouted`. */
   state?: DeliveryState | "unmatched" | "dropped" | "unrouted";
   destination?: string;
   fromAt?: number;
@@ -452,6 +485,32 @@ export interface DeliverySummary {
   finishedAt?: number;
   digestId?: string;
   insteadOf?: string;
+  /** It did not get through, and this delivery of the same alert stands for it now. */
+  resentBy?: string;
+}
+
+/** Deliveries that failed and were not resent, of the alerts that the filters let through. */
+export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destination" | "fromAt" | "toAt"> {
+  /** At least one. */
+  states: readonly FailedState[];
+  /** Failed at or before: what fails later is not what a person was asked about. */
+  failedUntil: number;
+}
+
+export interface FailedDelivery {
+  seq: number;
+  alertSeq: number;
+  destination: string;
+  recipient: string;
+}
+
+export interface FailedCount {
+  destination: string;
+  deliveries: number;
+  alerts: number;
+  /** When the oldest and the newest of the alerts came. */
+  oldestAt: number;
+  newestAt: number;
 }
 
 export interface AttemptEntry {
@@ -492,6 +551,13 @@ export interface AlertCounts {
 
 export interface LogStore {
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
+  /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
+  listFailed(
+    query: FailedQuery,
+    page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
+  ): Promise<FailedDelivery[]>;
+  /** By destination, those that are no longer configured among them. */
+  countFailed(query: FailedQuery): Promise<FailedCount[]>;
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /** Alerts that changed after `version`, oldest change first. */
   listChanges(version: number, limit: number): Promise<AlertSummary[]>;

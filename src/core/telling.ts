@@ -24,7 +24,7 @@ export interface Telling {
   resolvedBy?: Alert;
 }
 
-export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours";
+export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend";
 
 export interface DigestTelling {
   now: number;

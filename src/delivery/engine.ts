@@ -19,6 +19,7 @@ import { createAnnouncer } from "./notices.ts";
 import { settleOrphans } from "./orphans.ts";
 import { createPacer } from "./pacing.ts";
 import { createPayloadReader, noPayloads } from "./payloads.ts";
+import { createProber, type Prober, type Trial } from "./prober.ts";
 import { settleAbandoned } from "./recovery.ts";
 import { createSweeper } from "./sweep.ts";
 import { createTeller } from "./teller.ts";
@@ -53,6 +54,11 @@ export interface EngineDeps {
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   nudge(destinations: Iterable<string>): void;
+  /**
+   * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an unknown
+   * name. Rejects as the store does.
+   */
+  tryNow(destination: string): Promise<Trial | undefined>;
   statuses(): { destination: Destination; own: DestinationStatus; account?: DestinationStatus }[];
   /** Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at fault. */
   refusedMessages(): ReadonlyMap<string, number>;
@@ -66,6 +72,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { store, clock, settings, log, newId, random, translate } = deps;
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
   const lanes = new Map<string, Lane>();
+  const probers = new Map<string, Prober>();
   const refusedMessages = new Map<string, number>();
   const nudge = (name: string) => lanes.get(name)?.nudge();
 
@@ -129,7 +136,12 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       },
     });
     const queue = createLaneQueue({ ...shared, destination });
-    lanes.set(destination.name, createLane({ ...shared, destination, channel, queue, teller, newId }));
+    const prober = createProber({ ...shared, destination, channel });
+    probers.set(destination.name, prober);
+    lanes.set(
+      destination.name,
+      createLane({ ...shared, destination, channel, queue, prober, teller, newId }),
+    );
   }
 
   const claiming = new AbortController();
@@ -153,6 +165,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   return {
     nudge(names) {
       for (const name of names) nudge(name);
+    },
+    async tryNow(name) {
+      const trial = await probers.get(name)?.probe(calls.signal);
+      nudge(name);
+      return trial;
     },
     statuses: () =>
       [...destinations.values()].map((destination) => ({

@@ -88,7 +88,9 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
       const account = accountOf(destination);
       const now = clock.now();
       for (const name of [account, destination.name]) {
-        if (name === undefined || !isProbed(read(name))) continue;
+        if (name === undefined) continue;
+        const { health } = read(name);
+        if (health !== "dead" && health !== "paused" && health !== "down") continue;
         judge(destination, name, (status) => judgeProbe(status, outcome, isProof(destination, status), now));
       }
     },

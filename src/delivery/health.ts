@@ -60,8 +60,9 @@ function judgeRejection(
 }
 
 /**
- * A probe sends nothing to people: only a clear yes changes anything, and only dead or paused ones are probed. `proves`:
- * the yes is as good as a delivered message; a mere connection is not, since whoever refused may refuse again.
+ * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered message;
+ * a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a person asks;
+ * after a yes that proves nothing more its next message is tried at once.
  */
 export function judgeProbe(
   status: DestinationStatus,
@@ -69,8 +70,13 @@ export function judgeProbe(
   proves: boolean,
   now: number,
 ): DestinationStatus {
+  if (status.health === "down") {
+    if (outcome.kind !== "sent") return status;
+    return proves ? recovered(status, now) : { ...status, openUntil: now };
+  }
   if (outcome.kind !== "sent") {
-    return { ...status, probeAt: now + (status.health === "dead" ? deadProbeMs : pausedProbeMs) };
+    const reason = outcome.kind === "rejected" ? outcome.detail : status.reason;
+    return { ...status, reason, probeAt: now + (status.health === "dead" ? deadProbeMs : pausedProbeMs) };
   }
   if (proves) return recovered(status, now);
   const reason = `it answers again; whether it takes messages the next one will show (before: ${status.reason})`;

@@ -7,13 +7,13 @@ import { recipientsOf } from "../core/recipients.ts";
 import type { Destination } from "../core/rules.ts";
 import type { ClaimedDelivery, Store } from "../core/store.ts";
 import { concurrencyOf, paceKeysOf } from "./accounts.ts";
-import { callChannel } from "./call-channel.ts";
 import type { Claim } from "./claim-session.ts";
 import { leaseEnd } from "./claim-terms.ts";
 import { type HealthKeeper, isProbed } from "./health-keeper.ts";
 import type { LaneQueue } from "./lane-queue.ts";
 import type { Pacer } from "./pacing.ts";
 import { type ClaimPlan, isByHand, planClaim } from "./plan-claim.ts";
+import type { Prober } from "./prober.ts";
 import type { Teller } from "./teller.ts";
 
 /**
@@ -39,6 +39,7 @@ export interface LaneStop {
 export interface LaneDeps {
   store: Pick<Store, "claimDeliveries">;
   queue: LaneQueue;
+  prober: Prober;
   destination: Destination;
   channel: Channel;
   teller: Teller;
@@ -54,10 +55,10 @@ export interface LaneDeps {
 const pollMs = 5_000;
 /** A shut destination is looked at no more often, however many alerts come for it. */
 const shutLookMs = 1_000;
-const probeTimeoutMs = 20_000;
 
 export function createLane(deps: LaneDeps): Lane {
-  const { store, queue, destination, channel, teller, pacer, health, settings, clock, newId, log } = deps;
+  const { store, queue, prober, destination, channel, teller, pacer, health, settings, clock, newId, log } =
+    deps;
   const inFlight = new Set<Promise<void>>();
   let wake = new AbortController();
   let wasDown = false;
@@ -86,8 +87,8 @@ export function createLane(deps: LaneDeps): Lane {
     const status = health.of(destination);
     const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
     if (probed && (probed.probeAt ?? 0) <= now) {
-      await probe(stop.claiming);
-      return 0;
+      const trial = await prober.probe(stop.claiming);
+      if (trial.kind === "probed") return 0;
     }
     const openUntil = status.openUntil ?? 0;
     const isShut = probed !== undefined || openUntil > now;
@@ -180,20 +181,6 @@ export function createLane(deps: LaneDeps): Lane {
 
   function slotWait(recipient: string, now: number): number {
     return Math.max(0, pacer.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
-  }
-
-  async function probe(stop: AbortSignal): Promise<void> {
-    const [recipient = destination.name] = recipientsOf(destination);
-    const { moved } = health.of(destination);
-    const address = moved?.from === recipient ? moved.to : recipient;
-    const outcome = await callChannel(
-      (signal) => channel.probe(address, signal),
-      { timeoutMs: probeTimeoutMs, stop },
-      { clock, log },
-    );
-    if (stop.aborted) return;
-    log.info("destination.probed", { destination: destination.name, outcome: outcome.kind });
-    health.observeProbe(destination, outcome);
   }
 
   return { nudge, run };

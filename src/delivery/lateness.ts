@@ -14,6 +14,8 @@ export function explainLateness(
 }
 
 function whyLate(delivery: DueDelivery, status: DestinationStatus): string {
+  // The digest and the small print say that it was resent.
+  if (delivery.purpose === "bulk_resend") return "";
   if (delivery.purpose === "fallback")
     return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastDetail !== undefined) return delivery.lastDetail;

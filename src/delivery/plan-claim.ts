@@ -28,7 +28,7 @@ const fewNotices = 3;
  * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In this
  * order: what a person asked for by hand; what the relay has to say itself; what was begun or perhaps told already (the
  * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
- * when all are late.
+ * when all are late; what was resent together.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const byHand = due.find(isByHand);
@@ -98,7 +98,22 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
       ? { kind: "digest", deliveries: newestFirst(waiting), reason: "burst" }
       : { kind: "single", deliveries: waiting.slice(0, 1) };
   }
-  return planTogether(waiting, limits, now) ?? planOne(waiting, limits, now);
+  const others = waiting.filter((delivery) => delivery.purpose !== "bulk_resend");
+  return (
+    planTogether(others, limits, now) ??
+    planOne(others, limits, now) ??
+    planResent(
+      waiting.filter((delivery) => !others.includes(delivery)),
+      limits,
+    )
+  );
+}
+
+/** A burst of our own making, told as one: the newest first, as after an outage. */
+function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
+  const deliveries = newestFirst(resent);
+  if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason: "resend" };
+  return deliveries.length > 0 ? { kind: "single", deliveries: deliveries.slice(0, 1) } : undefined;
 }
 
 function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {

@@ -51,7 +51,7 @@ export function writeNotice(
     text:
       tell === "worse"
         ? adviceOf(status)
-        : "Alerts are delivered there again. Those that could not be are on the page.",
+        : "Alerts are delivered there again. What failed meanwhile can be resent at Destinations on the page.",
     severity: tell === "worse" ? "critical" : "info",
     status: tell === "worse" ? "firing" : "resolved",
     format: "empty",
@@ -82,9 +82,9 @@ function titleOf(status: DestinationStatus, what: string, several: boolean): str
 function adviceOf(status: DestinationStatus): string {
   switch (status.health) {
     case "dead":
-      return "Add the bot (or the address) again and give it the right to write, then resend one alert from the page: that is tried at once. Tocsin asks by itself once a day.";
+      return "Add the bot (or the address) again and give it the right to write, then press Try now at Destinations on the page. Tocsin asks by itself once a day. What failed meanwhile can be resent there at once.";
     case "paused":
-      return "Put right what the reason says: the token or password in the configuration, or the server. Then restart Tocsin. Alerts wait meanwhile, until their retry schedule gives them up.";
+      return "Put right what the reason says: the token or password in the configuration, or the server. Then restart Tocsin; if it was put right elsewhere, press Try now at Destinations on the page. Alerts wait meanwhile, until their retry schedule gives them up.";
     case "down":
       return "Tocsin goes on trying; what waits is told as a digest when it answers again.";
     case "ok":
@@ -98,7 +98,7 @@ export function writeOrphanNotice(destination: string, count: number): AlertFact
   const alerts = count === 1 ? "1 delivery" : `${count} deliveries`;
   return {
     title: `${alerts} waited for ${destination}, which is no longer configured`,
-    text: "They have failed, or went to their fallback. If the destination has another name now, resend them to it from the page.",
+    text: "They have failed, or went to their fallback. If the destination has another name now, open them on the page and resend them to it.",
     severity: "warning",
     status: "firing",
     format: "empty",

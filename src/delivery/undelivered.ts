@@ -84,10 +84,11 @@ function isUnheard(outcome: Outcome, next: NextStep): boolean {
   return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
 }
 
-/** Somebody looks on at a resend or a test, a notice must not beget notices, and a fallback tells the alert itself. */
+/** Somebody waits for one resend or a test, a notice must not cause notices, and a fallback delivers the alert itself. */
 function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
   const isFallingBack = next.state === "failed" && fallbackTo !== undefined;
-  return (purpose === "alert" || purpose === "fallback") && !isFallingBack;
+  const isWatched = purpose === "resend" || purpose === "test" || purpose === "notice";
+  return !isWatched && !isFallingBack;
 }
 
 function unique(texts: string[]): string[] {
@@ -104,7 +105,7 @@ export function writeUndeliveredNotice(tale: UndeliveredTale): AlertFacts {
         : `${count(held)} may or may not have reached ${destination}`,
     text: [
       failed > 0 && held > 0 ? `${count(held)} more may or may not have arrived.` : "",
-      "The page shows which; resend from there what is missing. The next such notice comes in 10 minutes at the earliest.",
+      "Destinations on the page shows which, and resends what failed. The next such notice comes in 10 minutes at the earliest.",
     ]
       .filter(Boolean)
       .join(" "),

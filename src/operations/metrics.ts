@@ -54,10 +54,11 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
   gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.databaseBytes);
 
-  const deliveries = gauge("tocsin_deliveries", "Deliveries by destination and state.", [
-    "destination",
-    "state",
-  ]);
+  const deliveries = gauge(
+    "tocsin_deliveries",
+    "Deliveries by destination and state; one that was resent counts as its resend does.",
+    ["destination", "state"],
+  );
   const up = gauge("tocsin_destination_up", "1 when the destination takes messages.", ["destination"]);
   const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", [
     "destination",

@@ -15,7 +15,7 @@ export interface ResendDeps {
 export async function resendAlert(
   deps: ResendDeps,
   alertId: string,
-  name?: string,
+  names?: readonly string[],
 ): Promise<DeliverySummary[]> {
   const { store, clock } = deps;
   const alert = await store.getAlert(alertId);
@@ -24,13 +24,14 @@ export async function resendAlert(
   if (!alert.facts) {
     throw new AppError("conflict", "The alert has not been routed yet.", { hint: "Try again in a moment." });
   }
-  const targets = name === undefined ? formerTargets(deps, alert.deliveries) : [targetNamed(deps, name)];
-  const before = new Set(alert.deliveries.map((delivery) => delivery.id));
+  const targets =
+    names === undefined
+      ? formerTargets(deps, alert.deliveries)
+      : [...new Set(names)].map((name) => targetNamed(deps, name));
   const planned = targets.flatMap((target) => planResend(target, clock.now()));
-  await store.addDeliveries(alert.seq, planned, "resend", clock.now());
+  const made = await store.addDeliveries(alert.seq, planned, "resend", clock.now());
   deps.nudge(targets.map((target) => target.name));
-  const after = await store.getAlert(alertId);
-  return (after?.deliveries ?? []).filter((delivery) => !before.has(delivery.id));
+  return made;
 }
 
 function targetNamed({ destinations }: ResendDeps, name: string): Destination {

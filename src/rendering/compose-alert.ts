@@ -111,7 +111,7 @@ function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | und
   if (telling.insteadOf !== undefined) {
     notes.push([text(`Instead of ${cleanLine(telling.insteadOf)}, which has not taken it`)]);
   }
-  if (telling.purpose === "resend") notes.push([text("Resent by hand")]);
+  if (telling.purpose === "resend" || telling.purpose === "bulk_resend") notes.push([text("Resent by hand")]);
   if (isTest(alert, telling)) notes.push([text("A test of the relay: nothing has happened")]);
   if (publicUrl === undefined && !telling.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);

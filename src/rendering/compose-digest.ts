@@ -115,6 +115,8 @@ function reasonWords(reason: DigestReason): string {
       return "Told together: too old by now for a message each";
     case "quiet_hours":
       return "Told together: they came during quiet hours";
+    case "resend":
+      return "Resent by hand: they could not be delivered when they came";
   }
 }
 

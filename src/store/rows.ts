@@ -81,7 +81,7 @@ export function toClaimedDelivery(row: DeliveryRow & { facts: string }): Claimed
   return { ...toDueDelivery(row), facts: JSON.parse(row.facts) as AlertFacts };
 }
 
-export function toDeliverySummary(row: DeliveryRow): DeliverySummary {
+export function toDeliverySummary(row: DeliveryRow & { resent_by_id?: string | null }): DeliverySummary {
   return {
     id: row.id,
     destination: row.destination,
@@ -96,5 +96,6 @@ export function toDeliverySummary(row: DeliveryRow): DeliverySummary {
     finishedAt: row.finished_at ?? undefined,
     digestId: row.digest_id ?? undefined,
     insteadOf: row.instead_of ?? undefined,
+    resentBy: row.resent_by_id ?? undefined,
   };
 }

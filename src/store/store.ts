@@ -35,6 +35,7 @@ const onWriter = [
   "listFallbacksDue",
   "callFallbacks",
   "addDeliveries",
+  "resendFailed",
   "listOrphans",
   "failOrphans",
   "findThread",
@@ -52,6 +53,8 @@ const onWriter = [
 
 const onReader = [
   "listAlerts",
+  "listFailed",
+  "countFailed",
   "getAlert",
   "listChanges",
   "latestVersion",

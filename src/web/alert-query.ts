@@ -1,7 +1,8 @@
 // The schemas of it can be described for the API document, whichever module is loaded first.
 import { z } from "@hono/zod-openapi";
 import { severities } from "../core/alert.ts";
-import { deliveryStates } from "../core/delivery.ts";
+import { deliveryStates, failedStates } from "../core/delivery.ts";
+import type { FailedFilter } from "../core/operations.ts";
 import type { AlertQuery, AlertSummary, LogStore } from "../core/store.ts";
 
 export const defaultPageSize = 50;
@@ -24,6 +25,18 @@ export const alertFilters = z.object({
   to: instant.optional(),
 });
 export type AlertFilters = z.infer<typeof alertFilters>;
+
+/** What of the log is to be resent: its filters, of the states only those that failed. */
+export const failedFilters = alertFilters.extend({
+  state: z.enum(failedStates, { error: `must be one of ${failedStates.join(", ")}` }).optional(),
+  failedUntil: instant.optional(),
+});
+export type FailedFilters = z.infer<typeof failedFilters>;
+
+export function toFailedFilter(filters: FailedFilters): FailedFilter {
+  const { from, to, ...others } = filters;
+  return { ...others, fromAt: from, toAt: to };
+}
 
 /** Opaque to its readers: the position of the last alert of a page. */
 export const cursorSchema = z

@@ -131,6 +131,7 @@ describe("what a probe says", () => {
     for (const outcome of [refused, lost, rejected("destination"), rejected("account")]) {
       expect(judgeProbe(states[health], outcome, true, now)).toEqual({
         ...states[health],
+        reason: outcome.kind === "rejected" ? outcome.detail : states[health].reason,
         probeAt: now + waitMs,
       });
     }

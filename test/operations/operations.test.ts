@@ -18,7 +18,7 @@ describe("resending by hand", () => {
       resendAlert(
         { store: fixture.store, destinations, clock: fixture.clock, nudge: fixture.engine.nudge },
         id,
-        name,
+        name === undefined ? undefined : [name],
       );
     return { ...fixture, resend };
   };

@@ -104,3 +104,65 @@ describe("a database of another version", () => {
     );
   });
 });
+
+describe("a database from before resends stood for what failed", () => {
+  it("counts and lists what was resent as its resend does", () => {
+    const path = join(makeTempFolder(), "tocsin.db");
+    const old = new Sqlite(path);
+    const all = readMigrations();
+    migrate(
+      old,
+      all.slice(
+        0,
+        all.findIndex(({ name }) => name.endsWith("_resends.sql")),
+      ),
+    );
+    old.exec(
+      "INSERT INTO alerts (seq, id, item, origin, received_at) VALUES (1, 'a', 0, 'hook', 1), (2, 'b', 0, 'hook', 2)",
+    );
+    const insert = old.prepare(
+      `INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, state, reason, created_at,
+         due_at, updates) VALUES (?, ?, ?, ?, ?, 'all', ?, ?, '', 1, ?, 'new')`,
+    );
+    const rows: [string, number, string, string, string, string, string, number | null][] = [
+      ["failed", 1, "chat", "telegram", "-1", "alert", "failed", null],
+      ["failed again", 1, "chat", "telegram", "-2", "resend", "failed", null],
+      ["sent at last", 1, "chat", "telegram", "-2", "resend", "sent", null],
+      ["mail a", 1, "mail", "email", "a@x.example", "alert", "failed", null],
+      ["mail b", 1, "mail", "email", "b@x.example", "alert", "expired", null],
+      ["mail a again", 1, "mail", "email", "a@x.example", "resend", "sent", null],
+      ["never resent", 2, "chat", "telegram", "-1", "alert", "failed", null],
+      ["judged by a person", 2, "mail", "email", "a@x.example", "alert", "held", null],
+      ["and resent", 2, "mail", "email", "a@x.example", "resend", "sent", null],
+      ["quiet hours", 2, "ops", "telegram", "-3", "alert", "held", 5],
+      ["did not wait", 2, "ops", "telegram", "-3", "resend", "sent", null],
+    ];
+    for (const row of rows) insert.run(...row);
+    old.close();
+
+    const db = openDatabase({ path });
+    onTestFinished(() => void db.close());
+    const resent = db
+      .prepare(
+        "SELECT d.id, r.id AS by FROM deliveries d JOIN deliveries r ON r.seq = d.resent_by ORDER BY d.seq",
+      )
+      .all();
+    expect(resent).toEqual([
+      { id: "failed", by: "failed again" },
+      { id: "failed again", by: "sent at last" },
+      { id: "mail a", by: "mail a again" },
+      { id: "judged by a person", by: "and resent" },
+    ]);
+    const counts = db
+      .prepare("SELECT destination, state, count FROM delivery_counts WHERE count > 0 ORDER BY 1, 2")
+      .all();
+    expect(counts).toEqual([
+      { destination: "chat", state: "failed", count: 1 },
+      { destination: "chat", state: "sent", count: 1 },
+      { destination: "mail", state: "expired", count: 1 },
+      { destination: "mail", state: "sent", count: 2 },
+      { destination: "ops", state: "held", count: 1 },
+      { destination: "ops", state: "sent", count: 1 },
+    ]);
+  });
+});

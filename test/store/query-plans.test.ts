@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertQuery } from "../../src/core/store.ts";
+import type { AlertQuery, FailedQuery } from "../../src/core/store.ts";
 import { openDatabase } from "../../src/store/open-database.ts";
+import { toFailedCountStatement, toFailedStatement } from "../../src/store/transactions/failed-statement.ts";
 import { createTransactions } from "../../src/store/transactions/index.ts";
 import {
   type Driver,
@@ -80,7 +81,7 @@ describe("the plan of every statement", () => {
 const values = {
   q: [undefined, "usdc pool"],
   severity: [undefined, "critical"],
-  state: [undefined, "sent", "queued", "unmatched", "dropped", "unrouted"],
+  state: [undefined, "sent", "failed", "queued", "unmatched", "dropped", "unrouted"],
   destination: [undefined, "chat"],
   fromAt: [undefined, 1],
   toAt: [undefined, 2],
@@ -94,6 +95,34 @@ const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
 );
 
 const matchOf = ({ q }: AlertQuery) => (q === undefined ? undefined : `"${q}"`);
+
+describe("what failed and was not resent", () => {
+  const failedQuery: FailedQuery = { states: ["failed"], failedUntil: 1 };
+
+  it.each<[string, Partial<FailedQuery>, RegExp]>([
+    ["everything", {}, /SEARCH d .* deliveries_unsent \(state=\? AND/],
+    [
+      "one destination",
+      { destination: "chat", severity: "critical", fromAt: 1, toAt: 2 },
+      /SEARCH d .* deliveries_unsent_by_destination \(destination=\? AND state=\? AND/,
+    ],
+  ])("is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
+    const db = open();
+    const page = { limit: 200, after: { alertSeq: 5, seq: 6 } };
+    const plan = planOf(db, toFailedStatement({ ...failedQuery, ...changes }, '"usdc"', page).sql);
+    expect(offences(plan)).toEqual([]);
+    expect(plan.join("\n")).toMatch(wanted);
+  });
+
+  it("is counted without a look at what was sent", () => {
+    const db = open();
+    const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
+    for (const destination of [undefined, "chat"]) {
+      const plan = planOf(db, toFailedCountStatement({ ...query, destination }, undefined).sql);
+      expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
+    }
+  });
+});
 
 describe("a page of the log", () => {
   it("is found in order from an index, whatever the filters and whichever of them drives", () => {
@@ -113,7 +142,7 @@ describe("a page of the log", () => {
         drivers.set(driver, (drivers.get(driver) ?? 0) + 1);
       }
     }
-    expect(Object.fromEntries(drivers)).toEqual({ search: 192, deliveries: 256, log: 296 });
+    expect(Object.fromEntries(drivers)).toEqual({ search: 224, deliveries: 320, log: 328 });
   });
 
   it.each<[string, Partial<AlertQuery>, Driver, RegExp]>([

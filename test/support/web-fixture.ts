@@ -4,16 +4,19 @@ import { onTestFinished } from "vitest";
 import { parseDuration } from "../../src/config/duration.ts";
 import { parseMatch } from "../../src/config/read-match.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
+import type { Outcome } from "../../src/core/delivery.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type { DestinationView, Operations } from "../../src/core/operations.ts";
-import type { Decision, PlannedDelivery } from "../../src/core/rules.ts";
+import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { AttemptRecord, NextStep, Store } from "../../src/core/store.ts";
+import type { AttemptRecord, DestinationStatus, NextStep, Store } from "../../src/core/store.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
-import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { previewResend, resendFailed } from "../../src/operations/resend-failed.ts";
+import { tryDestination } from "../../src/operations/try-destination.ts";
+import { type DestinationState, viewDestinations } from "../../src/operations/view-destinations.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -59,6 +62,10 @@ export interface AlertInput {
 export interface WebFixtureOptions extends Partial<WebDeps> {
   clock?: TestClock;
   log?: Log;
+  /** Of `ops` and `treasury`; default: well. */
+  statuses?: Record<string, Partial<DestinationStatus>>;
+  /** What a destination says when it is tried. Default: that it works. */
+  probe?: Outcome;
 }
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
@@ -71,21 +78,51 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     now: clock.now,
   });
   const configured = [chat("ops"), chat("treasury")];
-  const views = viewDestinations(
-    configured.map((destination) => ({
-      destination,
-      own: { name: destination.name, health: "ok", reason: "", since: 0, failures: 0 },
-    })),
-    [],
-  );
+  const stateOf = (destination: Destination): DestinationState => ({
+    destination,
+    own: {
+      name: destination.name,
+      health: "ok",
+      reason: "",
+      since: 0,
+      failures: 0,
+      ...options.statuses?.[destination.name],
+    },
+  });
+  const views = viewDestinations(configured.map(stateOf), []);
+  /** A test may put other views in place, with counts of their own. */
+  const destinations = async () => {
+    const counted = await store.countByDestination();
+    return views.map((view) => {
+      const own = counted.find(({ destination }) => destination === view.name);
+      return Object.keys(view.counts).length > 0 || own === undefined
+        ? view
+        : { ...view, counts: own.counts };
+    });
+  };
+  const outcome: Outcome = options.probe ?? { kind: "sent" };
+  const tryNamed = (name: string) =>
+    tryDestination({ tryNow: async () => ({ kind: "probed", outcome }), destinations }, name);
+  const resending = {
+    store,
+    destinations: configured,
+    healthOf: (name: string) => options.statuses?.[name]?.health ?? "ok",
+    tryDestination: tryNamed,
+    clock,
+    log: silentLog,
+    nudge: () => {},
+  };
   const mutes = await openMuteBook({ store, configured: [], checkMute: () => {}, clock, newId });
   const operations: Operations = {
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
     endMute: mutes.endMute,
-    destinations: async () => views,
-    resend: (id, name) => resendAlert({ store, destinations: configured, clock, nudge: () => {} }, id, name),
-    releaseHeld: (filter) => releaseHeld({ store, destinations: configured, clock, nudge: () => {} }, filter),
+    destinations,
+    resend: (id, names) => resendAlert(resending, id, names),
+    previewResend: (filter) => previewResend(resending, filter),
+    resendFailed: (filter) => resendFailed(resending, filter),
+    tryDestination: tryNamed,
+    releaseHeld: (filter) => releaseHeld(resending, filter),
     readiness: async () => ({ ready: true, reasons: [] }),
     metricsText: async () => "tocsin_disk_full 0\n",
   };

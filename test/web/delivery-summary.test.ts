@@ -17,6 +17,12 @@ function delivery(over: Partial<DeliverySummary>): DeliverySummary {
   };
 }
 
+const mailTo = (recipient: string, over: Partial<DeliverySummary> = {}): Partial<DeliverySummary> => ({
+  channel: "email",
+  recipient,
+  ...over,
+});
+
 const words = (deliveries: Partial<DeliverySummary>[]) =>
   summariseDeliveries(deliveries.map(delivery)).map(
     (summary) => `${summary.destination} ${summary.state}: ${summary.words}`,
@@ -27,10 +33,24 @@ test.each<[string, Partial<DeliverySummary>[], string[]]>([
   ["one told with others", [{ state: "digested" }], ["ops digested: sent in a digest"]],
   [
     "several mailboxes: the worst first",
-    [{ recipient: "a" }, { recipient: "b", state: "failed" }, { recipient: "c" }],
+    [mailTo("a"), mailTo("b", { state: "failed" }), mailTo("c")],
     ["ops failed: 1 failed, 2 sent"],
   ],
-  ["a resend that went well", [{ state: "failed" }, { purpose: "resend" }], ["ops sent: sent"]],
+  [
+    "a resend that went well",
+    [{ state: "failed", resentBy: "2" }, { purpose: "resend" }],
+    ["ops sent: sent"],
+  ],
+  [
+    "a resend of the one mailbox that failed",
+    [mailTo("a"), mailTo("b", { state: "failed", resentBy: "3" }), mailTo("b", { purpose: "bulk_resend" })],
+    ["ops sent: 2 sent"],
+  ],
+  [
+    "a resend to the address that stands in place of another",
+    [mailTo("a", { state: "failed", resentBy: "2" }), mailTo("b", { purpose: "bulk_resend" })],
+    ["ops sent: sent"],
+  ],
   [
     "a resend that failed as well",
     [{ state: "sent" }, { purpose: "resend", state: "failed" }],
@@ -44,9 +64,9 @@ test.each<[string, Partial<DeliverySummary>[], string[]]>([
   [
     "a resend to two mailboxes",
     [
-      { recipient: "a", state: "failed" },
-      { recipient: "a", purpose: "resend", createdAt: 5 },
-      { recipient: "b", purpose: "resend", createdAt: 5, state: "queued" },
+      mailTo("a", { state: "failed", resentBy: "2" }),
+      mailTo("a", { purpose: "resend", createdAt: 5 }),
+      mailTo("b", { purpose: "resend", createdAt: 5, state: "queued" }),
     ],
     ["ops queued: 1 queued, 1 sent"],
   ],

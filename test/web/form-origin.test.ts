@@ -76,7 +76,10 @@ describe("a form of a page", () => {
     const browser = await logIn();
     const { id } = await addAlert();
     for (const method of ["GET", "HEAD"]) {
-      expect((await browser.get(`/alerts/${id}/resend`, { method })).status).toBe(404);
+      // They ask; the forms on them do it.
+      expect((await browser.get(`/alerts/${id}/resend`, { method })).status).toBe(200);
+      expect((await browser.get("/resend", { method })).status).toBe(200);
+      expect((await browser.get("/destinations/ops/try", { method })).status).toBe(404);
       expect((await browser.get("/logout", { method })).status).toBe(404);
     }
     expect((await browser.get("/")).status).toBe(200);

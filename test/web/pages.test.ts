@@ -115,7 +115,7 @@ describe("an alert's page", () => {
   test("a resend that cannot be made leaves the page there, with why", async () => {
     const { logIn, addAlert } = await createWebFixture();
     const { id } = await addAlert({ unrouted: true });
-    const answer = await (await logIn()).post(`/alerts/${id}/resend`);
+    const answer = await (await logIn()).post(`/alerts/${id}/resend`, { destination: "ops" });
     expect(answer.status).toBe(409);
     const page = await answer.text();
     expect(page).toContain("has not been routed yet");

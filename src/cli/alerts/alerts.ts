@@ -1,16 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { severities } from "../../core/alert.ts";
+import { failedStates } from "../../core/delivery.ts";
+import { AppError } from "../../core/errors.ts";
 import { idPattern } from "../../core/id.ts";
-import type { AlertFilters } from "../../web/alert-query.ts";
+import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
 import { addRelayOptions, type RelayFlags, type RelayRun } from "../connect-relay.ts";
 import type { CliContext } from "../context.ts";
 import { addExamples } from "../examples.ts";
 import { openOutput } from "../output.ts";
-import { parseDuration } from "../upstream/arguments.ts";
+import { parseDuration, parseInstant } from "../upstream/arguments.ts";
 import type { ExportOptions } from "./export.ts";
 import { addFilterOptions, parseCursor, parseLimit, pickFilters } from "./filters.ts";
 import type { ReleaseOptions } from "./release.ts";
 import type { ResendOptions } from "./resend.ts";
+import type { ResendFailedOptions } from "./resend-failed.ts";
 import type { TailOptions } from "./tail.ts";
 
 type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
@@ -27,7 +30,7 @@ export function registerAlerts(program: Command, context: CliContext): void {
   registerList(alerts, begin, context);
   registerShow(alerts, begin);
   registerTail(alerts, begin);
-  registerResend(alerts, begin);
+  registerResend(alerts, begin, context);
   registerRelease(alerts, begin);
   registerExport(alerts, begin, context);
 }
@@ -80,22 +83,68 @@ function registerTail(alerts: Command, begin: BeginRun): void {
   addExamples(addRelayOptions(command), "tocsin alerts tail -n 5 --severity critical");
 }
 
-function registerResend(alerts: Command, begin: BeginRun): void {
+function registerResend(alerts: Command, begin: BeginRun, context: CliContext): void {
+  const parseTime = (text: string) => parseInstant(text, context.now());
   const command = alerts
     .command("resend")
-    .description("send an alert once more, marked as a resend")
-    .argument("<id>", "id of the alert", parseId)
-    .option("--to <destination>", "to this destination (default: to all that it had)")
-    .option("--wait", "wait for the outcome; exit status 1 unless all were sent")
+    .description(
+      "send one alert once more, or with --failed all that failed; asks first on a terminal when it goes to several",
+    )
+    .argument("[id]", "id of the alert", parseId)
+    .option("--to <destination>", "one alert: to this destination (default: to all that it had)")
+    .option("--wait", "one alert: wait for the outcome; exit status 1 unless all were sent")
     .option("--timeout <duration>", "wait at most so long", parseDuration, 60_000)
-    .action(async (id: string, options: RelayFlags & ResendOptions, self: Command) => {
-      const { resendAlert } = await import("./resend.ts");
-      await resendAlert(begin(self, options), id, options);
+    .option("--failed", "everything that failed and was not resent, to where it failed")
+    .option("--destination <name>", "with --failed: only what failed there")
+    .addOption(
+      new Option("--state <state>", "with --failed: only these (default: both)").choices(failedStates),
+    )
+    .addOption(
+      new Option("--severity <severity>", "with --failed: only of this severity").choices(severities),
+    )
+    .option("--q <words>", "with --failed: only alerts with all these words")
+    .option("--from <time>", "with --failed: received at or after: ISO 8601, or e.g. -6h", parseTime)
+    .option("--until <time>", "with --failed: received at or before", parseTime)
+    .option("--dry-run", "with --failed: show how much it is and resend nothing")
+    .option("--yes", "do not ask; needed for --failed where nobody can be asked")
+    .action(async (id: string | undefined, options: RelayFlags & ResendFlags, self: Command) => {
+      const run = begin(self, options);
+      requireOneWay(id, options);
+      if (id !== undefined) {
+        const { resendAlert } = await import("./resend.ts");
+        await resendAlert(run, id, options);
+        return;
+      }
+      const { resendFailed } = await import("./resend-failed.ts");
+      const { q, severity, state, destination, from, until } = options;
+      await resendFailed(run, { q, severity, state, destination, from, to: until }, options);
     });
   addExamples(
     addRelayOptions(command),
     "tocsin alerts resend 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --to desk --wait",
+    "tocsin alerts resend --failed --destination desk --from -6h",
   );
+}
+
+interface ResendFlags extends ResendOptions, ResendFailedOptions, Omit<FailedFilters, "to"> {
+  failed?: boolean;
+  until?: number;
+}
+
+/** @throws AppError `usage` unless it is one alert, or all that failed, with what belongs to that. */
+function requireOneWay(id: string | undefined, options: ResendFlags): void {
+  if ((id === undefined) === (options.failed === undefined)) {
+    throw new AppError("usage", "resend what? Give either the id of one alert or --failed", {
+      hint: "see how much failed with: tocsin alerts resend --failed --dry-run",
+    });
+  }
+  const { destination, state, severity, q, from, until, dryRun } = options;
+  const ofFailed = Object.entries({ destination, state, severity, q, from, until, "dry-run": dryRun });
+  const ofOne = Object.entries({ to: options.to, wait: options.wait });
+  const wrong = (id === undefined ? ofOne : ofFailed).find(([, value]) => value !== undefined);
+  if (wrong === undefined) return;
+  const why = id === undefined ? "goes with the id of one alert" : "goes with --failed";
+  throw new AppError("usage", `--${wrong[0]} ${why}`);
 }
 
 function registerRelease(alerts: Command, begin: BeginRun): void {

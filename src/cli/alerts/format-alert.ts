@@ -1,4 +1,4 @@
-import { describeSpan, toSeconds, withAge } from "../age.ts";
+import { describeAge, describeSpan, toSeconds, withAge } from "../age.ts";
 import type { Output } from "../output.ts";
 import { terminalText } from "../terminal-text.ts";
 import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../wire.ts";
@@ -21,7 +21,10 @@ export function formatAlert(
         )
       : "",
     formatDecisions(alert.decisions, output),
-    ...alert.deliveries.map((delivery) => formatDelivery(delivery, output, now)),
+    ...alert.deliveries.map((delivery) => {
+      const resend = alert.deliveries.find(({ id }) => id === delivery.resentBy);
+      return formatDelivery(delivery, resend, output, now);
+    }),
     headers ? formatHeaders(alert, output) : "",
   ];
   return `${sections
@@ -107,18 +110,27 @@ export function formatDecisions(decisions: AlertDetailOnWire["decisions"], outpu
   );
 }
 
-function formatDelivery(delivery: DeliveryDetailOnWire, output: Output, now: number): string {
+function formatDelivery(
+  delivery: DeliveryDetailOnWire,
+  resend: DeliveryDetailOnWire | undefined,
+  output: Output,
+  now: number,
+): string {
   const { destination, recipient, state, purpose, reason, dueAt, finishedAt, insteadOf, digestId } = delivery;
   const to = recipient === destination ? destination : `${destination} (${recipient})`;
   const words = [
-    ...(purpose === "alert" ? [] : [purpose]),
+    ...(purpose === "alert" ? [] : [purpose === "bulk_resend" ? "resent with all that failed" : purpose]),
     ...(insteadOf === undefined ? [] : [`instead of ${insteadOf}`]),
     ...(digestId === undefined ? [] : ["in a digest"]),
+    ...(resend === undefined
+      ? []
+      : [`resent ${describeAge(Date.parse(resend.createdAt), now)}: ${resend.state}`]),
     ...(finishedAt === undefined ? [] : [withAge(finishedAt, now)]),
     ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
     ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
   ];
-  const head = `${output.style(colourOf(state), state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
+  const colour = resend === undefined ? colourOf(state) : "dim";
+  const head = `${output.style(colour, state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
   if (delivery.attempts.length === 0) return `${head}\n  not tried`;
   const attempts = delivery.attempts.map((attempt) => {
     const part = attempt.parts > 1 ? ` part ${attempt.part} of ${attempt.parts}` : "";

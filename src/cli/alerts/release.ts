@@ -28,7 +28,7 @@ export async function releaseHeld(
   const { client } = await connectRelay(run);
   if (mustAsk) {
     const held = await countHeld(client, destination);
-    if (held.length > 0) await askFirst(`Send now what quiet hours hold: ${held.join(", ")}?`);
+    if (held.length > 0) await askFirst(context, `Send now what quiet hours hold: ${held.join(", ")}?`);
   }
   const releases = await client.release({ destination, alerts: ids.length === 0 ? undefined : ids });
   await output.result(releases, () => formatReleases(releases));

@@ -1,9 +1,14 @@
+import { standingDeliveries } from "../../core/delivery.ts";
+import { askFirst, canAsk } from "../confirm.ts";
 import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import type { RelayClient } from "../relay-client.ts";
 import { formatOutcomes } from "./outcome-table.ts";
 import { hasReached, waitUntilSettled } from "./settle.ts";
 
 export interface ResendOptions {
   to?: string;
+  /** Do not ask. */
+  yes?: boolean;
   wait?: boolean;
   /** Milliseconds. */
   timeout: number;
@@ -13,6 +18,7 @@ export interface ResendOptions {
 export async function resendAlert(run: RelayRun, id: string, options: ResendOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
+  if (options.to === undefined && !options.yes && canAsk(context)) await askWhether(run, client, id);
   const startedAt = context.now();
   const made = await client.resend(id, options.to);
   const ids = new Set(made.map((delivery) => delivery.id));
@@ -33,6 +39,14 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
   );
   if (settling?.timedOut) await output.note("the time ran out; the relay goes on trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
+}
+
+/** One destination more or less is what was typed; several are asked about, phones may ring. */
+async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
+  const alert = await client.findAlert(id);
+  const names = new Set(standingDeliveries(alert?.deliveries ?? []).map(({ destination }) => destination));
+  if (names.size > 1)
+    await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 
 function namesOf(deliveries: { destination: string }[]): string {

@@ -1,4 +1,5 @@
 import type { Severity } from "../../core/alert.ts";
+import { standingDeliveries } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { toSeconds } from "../age.ts";
 import { connectRelay, type RelayRun } from "../connect-relay.ts";
@@ -98,8 +99,9 @@ function createNews(): { isNew(alert: AlertOnWire): boolean } {
 
 /** What is worth a line of its own: while some are under way, only what does not go well. */
 function storyOf(alert: AlertOnWire): string {
-  if (!alert.deliveries.some(isUnderWay)) return summaryOf(alert);
-  const troubled = alert.deliveries.filter((delivery) => !isUnderWay(delivery) && delivery.state !== "sent");
+  const standing = standingDeliveries(alert.deliveries);
+  if (!standing.some(isUnderWay)) return summaryOf(alert);
+  const troubled = standing.filter((delivery) => !isUnderWay(delivery) && delivery.state !== "sent");
   return `under way, ${troubled.length === 0 ? "well" : summarizeDeliveries({ ...alert, deliveries: troubled })}`;
 }
 
@@ -108,8 +110,9 @@ function isUnderWay({ state }: { state: string }): boolean {
 }
 
 function summaryOf(alert: AlertOnWire): string {
-  const settled = alert.deliveries.filter((delivery) => !isUnderWay(delivery));
-  const open = alert.deliveries.length - settled.length;
+  const standing = standingDeliveries(alert.deliveries);
+  const settled = standing.filter((delivery) => !isUnderWay(delivery));
+  const open = standing.length - settled.length;
   if (open === 0) return summarizeDeliveries(alert);
   const words = settled.length === 0 ? "" : `${summarizeDeliveries({ ...alert, deliveries: settled })}, `;
   return `${words}${open} under way`;

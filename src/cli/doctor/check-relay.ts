@@ -58,11 +58,14 @@ async function checkAccess(client: RelayClient): Promise<Finding[]> {
 
 function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return {
     check: `deliveries to ${name}`,
     verdict: health === "degraded" ? "warning" : "problem",
-    detail: `${health}: ${reason}; ${waiting} wait`,
-    mend: "see below what the destination itself says; the relay tries again by itself",
+    detail: `${health}: ${reason}; ${waiting} wait, ${failed} failed`,
+    mend: `see below what the destination itself says; when it is put right: tocsin destinations try ${name}${
+      failed === 0 ? "" : `, then: tocsin alerts resend --failed --destination ${name}`
+    }`,
   };
 }
 

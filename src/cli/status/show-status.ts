@@ -104,10 +104,18 @@ function toRow({ name, channel, health, counts, oldestWaitingAt }: DestinationOn
 }
 
 function describeTrouble(destination: DestinationOnWire, now: number): string[] {
-  const { name, health, reason, since, nextTryAt, movedTo } = destination;
-  const moved = movedTo === undefined ? [] : [`${name}: the group was upgraded; messages go to ${movedTo}`];
-  if (health === "ok") return moved;
+  const { name, health, reason, since, nextTryAt, movedTo, counts } = destination;
+  const notes = movedTo === undefined ? [] : [`${name}: the group was upgraded; messages go to ${movedTo}`];
+  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
+  if (failed > 0) {
+    const command = `tocsin alerts resend --failed --destination ${name}`;
+    notes.push(`${name}: ${failed} failed; resend with: ${command}`);
+  }
+  if (health === "ok") return notes;
   const duration = since === undefined ? "" : ` since ${withAge(since, now)}`;
-  const next = nextTryAt === undefined ? "" : `; next try ${describeAge(Date.parse(nextTryAt), now)}`;
-  return [`${name}: ${health}${duration}: ${reason || "no reason is known"}${next}`, ...moved];
+  const next =
+    nextTryAt === undefined
+      ? ""
+      : `; next try ${describeAge(Date.parse(nextTryAt), now)}, or at once with: tocsin destinations try ${name}`;
+  return [`${name}: ${health}${duration}: ${reason || "no reason is known"}${next}`, ...notes];
 }

@@ -1,5 +1,3 @@
-import type { DeliveryPurpose } from "../../core/delivery.ts";
-import type { PlannedDelivery } from "../../core/rules.ts";
 import type {
   AlertRequest,
   AttemptRecord,
@@ -22,16 +20,21 @@ export function createDelivering(context: TransactionContext) {
   const { savePace, saveThread } = createStateKeeping(context);
 
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
-  const due = db.prepare<[string, number, number], DeliveryRow>(
-    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ? ORDER BY d.due_at, d.seq ${boundLimit}`,
+  const dueWhere = (kind: string) =>
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND ${kind} AND d.due_at <= ?
+       ORDER BY d.due_at, d.seq ${boundLimit}`;
+  const due = db.prepare<[string, number, number], DeliveryRow>(dueWhere("(d.purpose = 'bulk_resend') = 0"));
+  const bulkDue = db.prepare<[string, number, number], DeliveryRow>(
+    dueWhere("(d.purpose = 'bulk_resend') = 1"),
   );
   const urgentlyDue = db.prepare<[string, number, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
        AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
   const nextDue = db
-    .prepare<[string], number | null>(
-      "SELECT min(due_at) FROM deliveries WHERE destination = ? AND due_at IS NOT NULL",
+    .prepare<[string, number], number | null>(
+      `SELECT min(due_at) FROM deliveries WHERE destination = ? AND (purpose = 'bulk_resend') = ?
+         AND due_at IS NOT NULL`,
     )
     .pluck();
   const claim = db.prepare(
@@ -76,7 +79,8 @@ export function createDelivering(context: TransactionContext) {
   );
   const orphans = db.prepare<[string, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.due_at IS NOT NULL
-       AND d.destination NOT IN (SELECT value FROM json_each(?)) ORDER BY d.destination, d.due_at, d.seq ${boundLimit}`,
+       AND d.destination NOT IN (SELECT value FROM json_each(?))
+       ORDER BY d.destination, (d.purpose = 'bulk_resend'), d.due_at, d.seq ${boundLimit}`,
   );
   const requestOf = db.prepare<[number], { request_seq: number; item: number }>(
     "SELECT request_seq, item FROM alerts WHERE seq = ? AND request_seq IS NOT NULL",
@@ -129,14 +133,19 @@ export function createDelivering(context: TransactionContext) {
     listDue(destination: string, now: number, limit: number): DueDelivery[] {
       const rows = due.all(destination, now, limit);
       // With fewer all are listed already, and planning finds the urgent ones among them.
-      if (rows.length < limit) return rows.map(toDueDelivery);
+      if (rows.length < limit)
+        return [...rows, ...bulkDue.all(destination, now, limit - rows.length)].map(toDueDelivery);
       const urgent = urgentlyDue.all(destination, now, limit);
       const seqs = new Set(urgent.map((row) => row.seq));
       const others = rows.filter((row) => !seqs.has(row.seq));
       return [...urgent, ...others].slice(0, limit).map(toDueDelivery);
     },
 
-    nextDueAt: (destination: string): number | undefined => nextDue.get(destination) ?? undefined,
+    nextDueAt(destination: string): number | undefined {
+      const times = [nextDue.get(destination, 0), nextDue.get(destination, 1)];
+      const known = times.filter((at) => typeof at === "number");
+      return known.length === 0 ? undefined : Math.min(...known);
+    },
 
     claimDeliveries(input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] {
       const taken: ClaimedDelivery[] = [];
@@ -236,15 +245,6 @@ export function createDelivering(context: TransactionContext) {
         request.alerts.push({ seq, item: alert.item });
       }
       return [...requests.values()];
-    },
-
-    addDeliveries(
-      alertSeq: number,
-      deliveries: PlannedDelivery[],
-      purpose: DeliveryPurpose,
-      at: number,
-    ): void {
-      for (const planned of deliveries) insertDelivery(alertSeq, planned, purpose, at);
     },
   };
 }

@@ -25,7 +25,7 @@ export function createHolding({ db, changed }: TransactionContext) {
   >(
     `UPDATE deliveries SET fallback_at = iif(due_at IS NULL, fallback_at, fallback_at + ? - due_at), due_at = ?,
        reason = reason || '; ' || ?
-     WHERE id = ? AND state = 'held' AND (due_at IS NOT NULL OR ?) RETURNING alert_seq, destination`,
+     WHERE id = ? AND state = 'held' AND resent_by IS NULL AND (due_at IS NOT NULL OR ?) RETURNING alert_seq, destination`,
   );
   const decisionsOf = db
     .prepare<[number], string | null>("SELECT decisions FROM alerts WHERE seq = ?")

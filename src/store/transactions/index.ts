@@ -5,6 +5,7 @@ import { createHolding } from "./holding.ts";
 import { createKeys } from "./keys.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
+import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { createStateKeeping } from "./state-keeping.ts";
@@ -16,6 +17,7 @@ export function createTransactions(context: TransactionContext) {
     ...createRouting(context),
     ...createDelivering(context),
     ...createHolding(context),
+    ...createResending(context),
     ...createStateKeeping(context),
     ...createLog(context),
     ...createSearching(context),

@@ -9,7 +9,7 @@ export interface Statement {
   parameters: unknown[];
 }
 
-interface Condition {
+export interface Condition {
   sql: string;
   values: unknown[];
 }
@@ -32,7 +32,7 @@ export function toListStatement(query: AlertQuery, match: string | undefined, dr
   const filter = conditions.length === 0 ? "" : `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}`;
   const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
   return {
-    sql: `SELECT a.* FROM ${sources[driver]} ${filter} ${group} ORDER BY ${positions[driver]} DESC LIMIT ?`,
+    sql: `SELECT a.* FROM ${sourceOf(driver, query)} ${filter} ${group} ORDER BY ${positions[driver]} DESC LIMIT ?`,
     parameters: [...conditions.flatMap(({ values }) => values), query.limit],
   };
 }
@@ -50,20 +50,42 @@ export function toCountStatements(query: AlertQuery, match: string | undefined):
     counts.push([driver, { sql, parameters: conditions.flatMap(({ values }) => values) }]);
   };
   add("search", "alerts_search s", matchCondition(match, "search"));
-  add("deliveries", "deliveries d", deliveryCondition(query, "deliveries"));
+  add("deliveries", deliveriesOf(query), deliveryCondition(query, "deliveries"));
   add("log", "alerts a", alertConditions(query));
   return counts;
 }
 
 /** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
-const sources: Record<Driver, string> = {
-  search: "alerts_search s CROSS JOIN alerts a ON a.seq = s.rowid",
-  deliveries: "deliveries d CROSS JOIN alerts a ON a.seq = d.alert_seq",
-  log: "alerts a",
-};
+function sourceOf(driver: Driver, query: AlertQuery): string {
+  switch (driver) {
+    case "search":
+      return "alerts_search s CROSS JOIN alerts a ON a.seq = s.rowid";
+    case "deliveries":
+      return `${deliveriesOf(query)} CROSS JOIN alerts a ON a.seq = d.alert_seq`;
+    case "log":
+      return "alerts a";
+    default:
+      return driver satisfies never;
+  }
+}
+
+/** The index of what did not get through is named: the one of all states may hold 100,000 that were resent. */
+export function deliveriesOf({ state, destination }: Pick<AlertQuery, "state" | "destination">): string {
+  if (!mayBeResent(state)) return "deliveries d";
+  const index = destination === undefined ? "deliveries_unsent" : "deliveries_unsent_by_destination";
+  return `deliveries d INDEXED BY ${index}`;
+}
+
+function mayBeResent(state: AlertQuery["state"]): boolean {
+  return state === "failed" || state === "expired" || state === "held";
+}
+
 const positions: Record<Driver, string> = { search: "s.rowid", deliveries: "d.alert_seq", log: "a.seq" };
 
-function matchCondition(match: string | undefined, driver: Driver): Condition[] {
+/** One that was resent counts as its resend does. The last term names the index that holds only the others. */
+export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
+
+export function matchCondition(match: string | undefined, driver: Driver): Condition[] {
   if (match === undefined) return [];
   if (driver === "search") return [{ sql: "s.words MATCH ?", values: [match] }];
   const probe = "EXISTS (SELECT 1 FROM alerts_search s WHERE s.words MATCH ? AND s.rowid = a.seq)";
@@ -73,8 +95,9 @@ function matchCondition(match: string | undefined, driver: Driver): Condition[] 
 function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): Condition[] {
   const parts: Condition[] = [];
   if (destination !== undefined) parts.push({ sql: "d.destination = ?", values: [destination] });
-  if (state !== undefined && state !== "unmatched" && state !== "dropped" && state !== "unrouted")
-    parts.push({ sql: "d.state = ?", values: [state] });
+  if (state !== undefined && state !== "unmatched" && state !== "dropped" && state !== "unrouted") {
+    parts.push({ sql: mayBeResent(state) ? `d.state = ? AND ${unsent}` : "d.state = ?", values: [state] });
+  }
   if (parts.length === 0) return [];
   const sql = parts.map((part) => part.sql).join(" AND ");
   const values = parts.flatMap((part) => part.values);
@@ -82,7 +105,10 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
   return [{ sql: `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${sql})`, values }];
 }
 
-function positionConditions({ beforeSeq, fromAt, toAt }: AlertQuery, position: string): Condition[] {
+export function positionConditions(
+  { beforeSeq, fromAt, toAt }: Pick<AlertQuery, "beforeSeq" | "fromAt" | "toAt">,
+  position: string,
+): Condition[] {
   const conditions: Condition[] = [];
   if (beforeSeq !== undefined) conditions.push({ sql: `${position} < ?`, values: [beforeSeq] });
   if (fromAt !== undefined) {

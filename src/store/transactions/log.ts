@@ -1,9 +1,19 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
 import type { Decision } from "../../core/rules.ts";
-import type { AlertCounts, AlertDetail, AlertQuery, AlertSummary, AttemptEntry } from "../../core/store.ts";
+import type {
+  AlertCounts,
+  AlertDetail,
+  AlertQuery,
+  AlertSummary,
+  AttemptEntry,
+  FailedCount,
+  FailedDelivery,
+  FailedQuery,
+} from "../../core/store.ts";
 import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
 import { splitSearch, toSearchExpression } from "../search-words.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import { type Driver, toCountStatements, toListStatement } from "./list-statement.ts";
 
 interface AlertRow {
@@ -37,8 +47,9 @@ interface RequestRow {
 export function createLog({ db }: Pick<TransactionContext, "db">) {
   const byId = db.prepare<[string], AlertRow>("SELECT * FROM alerts WHERE id = ?");
   const request = db.prepare<[number], RequestRow>("SELECT * FROM requests WHERE seq = ?");
-  const deliveriesOf = db.prepare<[number], DeliveryRow>(
-    `SELECT ${deliveryColumns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.alert_seq = ? ORDER BY d.seq`,
+  const deliveriesOf = db.prepare<[number], DeliveryRow & { resent_by_id: string | null }>(
+    `SELECT ${deliveryColumns}, r.id AS resent_by_id FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+       LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = ? ORDER BY d.seq`,
   );
   const attemptsOf = db.prepare<
     [string],
@@ -115,6 +126,19 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       const match = toMatch(query.q);
       const { sql, parameters } = toListStatement(query, match, chooseDriver(query, match));
       return (db.prepare(sql).all(...parameters) as AlertRow[]).map(toSummary);
+    },
+
+    listFailed(
+      query: FailedQuery,
+      page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
+    ): FailedDelivery[] {
+      const { sql, parameters } = toFailedStatement(query, toMatch(query.q), page);
+      return db.prepare(sql).all(...parameters) as FailedDelivery[];
+    },
+
+    countFailed(query: FailedQuery): FailedCount[] {
+      const { sql, parameters } = toFailedCountStatement(query, toMatch(query.q));
+      return db.prepare(sql).all(...parameters) as FailedCount[];
     },
 
     getAlert(id: string): AlertDetail | undefined {

@@ -18,13 +18,14 @@ interface UnroutedRow {
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
 
+/** Gives the position of what it inserts. */
 export type InsertDelivery = (
   alertSeq: number,
   planned: PlannedDelivery,
   purpose: DeliveryPurpose,
   at: number,
   insteadOf?: string,
-) => void;
+) => number;
 
 export function createDeliveryInsertion({ db, newId, changed }: TransactionContext): InsertDelivery {
   const insert = db.prepare(
@@ -34,7 +35,7 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
   );
   return (alertSeq, planned, purpose, at, insteadOf) => {
     const muted = planned.state === "muted";
-    insert.run(
+    const { lastInsertRowid } = insert.run(
       newId(),
       alertSeq,
       planned.destination,
@@ -54,6 +55,7 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
       muted ? null : (planned.fallback?.at ?? null),
     );
     changed.add(alertSeq);
+    return Number(lastInsertRowid);
   };
 }
 

@@ -1,6 +1,6 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
-import { listAlertPage } from "../alert-query.ts";
+import { listAlertPage, toFailedFilter } from "../alert-query.ts";
 import { readMute } from "../read-mute.ts";
 import type { Sessions } from "../session.ts";
 import type { WebDeps } from "../web-deps.ts";
@@ -13,11 +13,22 @@ import {
   listAlertsRoute,
   listDestinationsRoute,
   listMutesRoute,
+  previewResendRoute,
   releaseRoute,
+  resendFailedRoute,
   resendRoute,
   streamRoute,
+  tryDestinationRoute,
 } from "./routes.ts";
-import { alertDetailToWire, alertToWire, deliveryToWire, destinationToWire, muteToWire } from "./to-wire.ts";
+import {
+  alertDetailToWire,
+  alertToWire,
+  deliveryToWire,
+  destinationToWire,
+  muteToWire,
+  previewToWire,
+  tryResultToWire,
+} from "./to-wire.ts";
 
 export interface ApiDeps extends WebDeps {
   sessions: Pick<Sessions, "lifetimeMs">;
@@ -62,13 +73,31 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
 
   api.openapi(resendRoute, async (c) => {
     const { destination } = c.req.valid("json") ?? {};
-    const deliveries = await operations.resend(c.req.valid("param").id, destination);
+    const deliveries = await operations.resend(
+      c.req.valid("param").id,
+      destination === undefined ? undefined : [destination],
+    );
     return c.json({ data: deliveries.map(deliveryToWire) }, 200);
   });
 
   api.openapi(releaseRoute, async (c) => {
     const { destination, alerts } = c.req.valid("json") ?? {};
     return c.json({ data: await operations.releaseHeld({ destination, alertIds: alerts }) }, 200);
+  });
+
+  api.openapi(previewResendRoute, async (c) => {
+    const preview = await operations.previewResend(toFailedFilter(c.req.valid("query")));
+    return c.json({ data: previewToWire(preview) }, 200);
+  });
+
+  api.openapi(resendFailedRoute, async (c) => {
+    const result = await operations.resendFailed(toFailedFilter(c.req.valid("json") ?? {}));
+    return c.json({ data: result }, 200);
+  });
+
+  api.openapi(tryDestinationRoute, async (c) => {
+    const result = await operations.tryDestination(c.req.valid("param").name);
+    return c.json({ data: tryResultToWire(result) }, 200);
   });
 
   api.openapi(listDestinationsRoute, async (c) => {

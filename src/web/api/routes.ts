@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { severities } from "../../core/alert.ts";
-import { alertFilters, cursorSchema, limitSchema, stateFilters } from "../alert-query.ts";
+import { failedStates } from "../../core/delivery.ts";
+import { alertFilters, cursorSchema, failedFilters, limitSchema, stateFilters } from "../alert-query.ts";
 import {
   alertDetailSchema,
   alertSchema,
@@ -9,6 +10,9 @@ import {
   errorSchema,
   muteSchema,
   releaseSchema,
+  resendPreviewSchema,
+  resendResultSchema,
+  tryResultSchema,
 } from "./schemas.ts";
 
 const json = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
@@ -20,18 +24,12 @@ const refused = {
 const idParameter = z.object({ id: z.string().openapi({ description: "An id of the log." }) });
 
 /** The filters are read by `alertFilters`; this says what they mean. */
-const listQuery = z.strictObject({
-  ...alertFilters.shape,
+const filterQuery = {
   q: alertFilters.shape.q.openapi({
     description:
       "Words that all must occur in title, text, facts or fields; each may be the start of a word.",
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
-  state: alertFilters.shape.state.openapi({
-    enum: [...stateFilters],
-    description:
-      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), or `unrouted` (not decided yet).",
-  }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
   from: alertFilters.shape.from.openapi({
     type: "string",
@@ -42,6 +40,15 @@ const listQuery = z.strictObject({
     type: "string",
     format: "date-time",
     description: "Received at or before.",
+  }),
+};
+
+const listQuery = z.strictObject({
+  ...filterQuery,
+  state: alertFilters.shape.state.openapi({
+    enum: [...stateFilters],
+    description:
+      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
   cursor: cursorSchema
@@ -134,6 +141,63 @@ export const releaseRoute = createRoute({
     },
     400: failure("The body cannot be read."),
     404: failure("No such alert or destination."),
+    ...refused,
+  },
+});
+
+const failedQuery = z.strictObject({
+  ...filterQuery,
+  state: failedFilters.shape.state.openapi({ enum: [...failedStates], description: "Default: both." }),
+  failedUntil: failedFilters.shape.failedUntil.openapi({
+    type: "string",
+    format: "date-time",
+    description: "Failed at or before. Default: now.",
+  }),
+});
+
+export const previewResendRoute = createRoute({
+  method: "get",
+  path: "/api/resend",
+  summary: "How much failed and was not resent, by destination",
+  description: "The filters are those of the log. Changes nothing; see `POST /api/resend`.",
+  request: { query: failedQuery },
+  responses: {
+    200: {
+      description: "What a resend with these filters would take up.",
+      content: json(z.object({ data: resendPreviewSchema })),
+    },
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
+});
+
+export const resendFailedRoute = createRoute({
+  method: "post",
+  path: "/api/resend",
+  summary: "Resend everything that failed",
+  description:
+    "To the destinations where it failed, after whatever else is due there, and as digests when it is much. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
+  request: { body: { required: false, content: json(failedQuery) } },
+  responses: {
+    200: {
+      description: "What is on its way, and what stays failed.",
+      content: json(z.object({ data: resendResultSchema })),
+    },
+    400: failure("The body cannot be read."),
+    ...refused,
+  },
+});
+
+export const tryDestinationRoute = createRoute({
+  method: "post",
+  path: "/api/destinations/{name}/try",
+  summary: "Ask a destination at once whether it works",
+  description:
+    "Nothing is sent to people. When it works again, what waits goes out. It is not called before the time until which it has asked for silence.",
+  request: { params: z.object({ name: z.string().openapi({ description: "Of the destination." }) }) },
+  responses: {
+    200: { description: "What it said.", content: json(z.object({ data: tryResultSchema })) },
+    404: failure("No such destination."),
     ...refused,
   },
 });

@@ -38,6 +38,10 @@ export const deliverySchema = z
     finishedAt: instant.optional(),
     digestId: id.optional().openapi({ description: "Told together with the others of the same digest." }),
     insteadOf: z.string().optional().openapi({ description: "The destination that it stands in for." }),
+    resentBy: id.optional().openapi({
+      description:
+        "It did not get through and was resent: id of the delivery of the same alert that stands for it. It counts as that one does, not as failed.",
+    }),
   })
   .openapi("Delivery");
 
@@ -148,7 +152,9 @@ export const destinationSchema = z
     lastSentAt: instant.optional(),
     movedTo: z.string().optional(),
     definedAt: z.string(),
-    counts: z.partialRecord(z.enum(deliveryStates), z.number().int()),
+    counts: z
+      .partialRecord(z.enum(deliveryStates), z.number().int())
+      .openapi({ description: "Deliveries by state. One that was resent counts as its resend does." }),
     oldestWaitingAt: instant.optional(),
     heldByQuietHours: z
       .object({ count: z.number().int(), until: instant })
@@ -163,6 +169,52 @@ export const releaseSchema = z
     released: z.number().int().openapi({ description: "Deliveries that are sent now." }),
   })
   .openapi("Release");
+
+const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
+
+export const resendPreviewSchema = z
+  .object({
+    failedUntil: instant.openapi({ description: "For `POST /api/resend`: what fails later is not counted." }),
+    deliveries: z.number().int().openapi({ description: "At destinations that are configured." }),
+    destinations: z.array(
+      z.object({
+        destination: z.string(),
+        deliveries: z.number().int(),
+        alerts: z.number().int(),
+        oldestAt: instant.openapi({ description: "When the oldest of the alerts came." }),
+        newestAt: instant,
+        health: health
+          .optional()
+          .openapi({ description: "Absent: it is no longer configured, and nothing is resent to it." }),
+        asDigests: z.boolean().openapi({ description: "They are too many to go out one by one." }),
+      }),
+    ),
+  })
+  .openapi("ResendPreview");
+
+export const resendResultSchema = z
+  .object({
+    made: z.number().int().openapi({ description: "New deliveries." }),
+    resent: z.number().int().openapi({ description: "Failed ones that count as their resend does now." }),
+    left: z
+      .array(z.object({ destination: z.string(), deliveries: z.number().int(), why: z.string() }))
+      .openapi({ description: "What stays failed." }),
+  })
+  .openapi("ResendResult");
+
+export const tryResultSchema = z
+  .object({
+    destination: z.string(),
+    result: z.enum(["works", "answers", "fails", "parked"]).openapi({
+      description:
+        "`works`: it takes messages. `answers`: it can be reached; the next message shows whether it takes them. `fails`: it does not work. `parked`: it has asked for silence until `nextTryAt`, and was not called.",
+    }),
+    detail: z.string().openapi({ description: "What it said." }),
+    nextTryAt: instant.optional().openapi({ description: "The next try without being asked." }),
+    health,
+    waiting: z.number().int().openapi({ description: "Deliveries that wait for it." }),
+  })
+  .openapi("TryResult");
 
 const conditionSchema = z
   .object({

@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { DestinationView } from "../../core/operations.ts";
+import type { DestinationView, ResendPreview, TryResult } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/store.ts";
 import { readBody } from "../body-text.ts";
@@ -14,6 +14,8 @@ import type {
   factsSchema,
   muteSchema,
   requestSchema,
+  resendPreviewSchema,
+  tryResultSchema,
 } from "./schemas.ts";
 
 export type AlertOnWire = z.infer<typeof alertSchema>;
@@ -68,6 +70,7 @@ export function deliveryToWire(delivery: DeliverySummary): z.infer<typeof delive
     finishedAt: toOptionalIso(delivery.finishedAt),
     digestId,
     insteadOf,
+    resentBy: delivery.resentBy,
   };
 }
 
@@ -120,6 +123,22 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
       until: toIso(heldByQuietHours.until),
     },
   };
+}
+
+export function previewToWire(preview: ResendPreview): z.infer<typeof resendPreviewSchema> {
+  return {
+    failedUntil: toIso(preview.failedUntil),
+    deliveries: preview.deliveries,
+    destinations: preview.destinations.map(({ oldestAt, newestAt, ...others }) => ({
+      ...others,
+      oldestAt: toIso(oldestAt),
+      newestAt: toIso(newestAt),
+    })),
+  };
+}
+
+export function tryResultToWire({ nextTryAt, ...others }: TryResult): z.infer<typeof tryResultSchema> {
+  return { ...others, nextTryAt: toOptionalIso(nextTryAt) };
 }
 
 export function muteToWire(mute: Mute, now: number): z.infer<typeof muteSchema> {

@@ -1,6 +1,6 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
 import type { AlertDetail, AttemptEntry } from "../../core/store.ts";
-import { StateChip } from "./delivery-chips.tsx";
+import { Mark, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";
 import { Form } from "./layout.tsx";
@@ -21,6 +21,7 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
         <DeliveryCard
           alert={alert}
           delivery={delivery}
+          resend={alert.deliveries.find(({ id }) => id === delivery.resentBy)}
           frame={frame}
           canResend={isFirstOfDestination(delivery)}
         />
@@ -38,20 +39,26 @@ function whyNone(alert: AlertDetail): string {
 interface CardProps {
   alert: AlertDetail;
   delivery: Delivery;
+  /** What stands for it since it was resent. */
+  resend?: Delivery;
   frame: Frame;
   /** A resend goes to the whole destination, so one button for it is enough. */
   canResend: boolean;
 }
 
-function DeliveryCard({ alert, delivery, frame, canResend }: CardProps) {
+function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) {
   const { attempts, purpose } = delivery;
   return (
-    <article class="delivery">
+    <article class="delivery" id={`delivery-${delivery.id}`}>
       <header>
         <h3>
           <bdi>{delivery.destination}</bdi>
         </h3>
-        <StateChip state={delivery.state} />
+        {resend === undefined ? (
+          <StateChip state={delivery.state} />
+        ) : (
+          <ResentChip delivery={delivery} resend={resend} now={frame.now} />
+        )}
         <span class="soft">
           {delivery.channel}
           {delivery.recipient !== delivery.destination && (
@@ -99,10 +106,29 @@ function isHeldByQuietHours({ state, dueAt }: Delivery, now: number): boolean {
   return state === "held" && dueAt !== undefined && dueAt > now;
 }
 
+/** It did not get through, and that counts no more: what became of the resend does. */
+function ResentChip({ delivery, resend, now }: { delivery: Delivery; resend: Delivery; now: number }) {
+  return (
+    <>
+      <span class="chip off">
+        <Mark tone="off" />
+        {wordOf(delivery.state)}
+      </span>
+      <span class="soft">
+        resent <Instant at={resend.createdAt} now={now} show="relative" />:{" "}
+        <a href={`#delivery-${resend.id}`} class={`resent ${toneOf(resend.state)}`}>
+          {wordOf(resend.state)}
+        </a>
+      </span>
+    </>
+  );
+}
+
 const purposeWords: Record<DeliveryPurpose, string> = {
   alert: "alert",
   fallback: "standing in",
   resend: "resend",
+  bulk_resend: "resend with all that failed",
   test: "test",
   notice: "notice",
 };
@@ -110,8 +136,9 @@ const purposeWords: Record<DeliveryPurpose, string> = {
 function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delivery; now: number }) {
   const { state, dueAt, finishedAt } = delivery;
   if ((state === "sent" || state === "digested") && finishedAt !== undefined) {
-    const since = delivery.purpose === "resend" ? delivery.createdAt : alert.receivedAt;
-    const from = delivery.purpose === "resend" ? "after it was asked for" : "after it was received";
+    const isResend = delivery.purpose === "resend" || delivery.purpose === "bulk_resend";
+    const since = isResend ? delivery.createdAt : alert.receivedAt;
+    const from = isResend ? "after it was asked for" : "after it was received";
     return <span class="soft">{` · ${lengthOf(Math.max(0, finishedAt - since))} ${from}`}</span>;
   }
   if (

@@ -8,11 +8,12 @@ import type { WebEnv } from "../web-env.ts";
 import { DeliveryList } from "./alert-deliveries.tsx";
 import { FactList } from "./alert-facts.tsx";
 import { RawRequest } from "./alert-request.tsx";
+import { AlertResendPage } from "./alert-resend.tsx";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Layout, Notice } from "./layout.tsx";
 import { MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
@@ -57,11 +58,29 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     });
   });
 
+  async function askWhere(c: Context<WebEnv>, id: string, problem?: AppError) {
+    const alert = await findAlert(id);
+    const destinations = await operations.destinations();
+    return c.html(
+      <AlertResendPage
+        frame={frameOf(c, deps)}
+        alert={alert}
+        destinations={destinations}
+        problem={problem}
+      />,
+      problem === undefined ? 200 : httpStatusOf(problem.code),
+    );
+  }
+
+  app.get("/alerts/:id/resend", (c) => askWhere(c, c.req.param("id")));
+
   app.post("/alerts/:id/resend", async (c) => {
     const id = c.req.param("id");
-    const destination = readField(await readForm(c), "destination");
+    const chosen = readFields(await readForm(c), "destination").filter((name) => name !== "");
+    if (chosen.length === 0)
+      return askWhere(c, id, new AppError("invalid_request", "Tick at least one destination."));
     try {
-      const made = await operations.resend(id, destination === "" ? undefined : destination);
+      const made = await operations.resend(id, chosen);
       return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
     } catch (error) {
       if (error instanceof AppError && error.code !== "not_found") return render(c, id, error);
@@ -160,9 +179,7 @@ function AlertPage({ frame, version, alert, newer, older, done, problem }: Alert
           <h2 id="facts-title">What it says</h2>
           <FactList alert={alert} now={frame.now} />
           <div class="actions">
-            <Form frame={frame} action={`/alerts/${alert.id}/resend`}>
-              <button type="submit">Resend to all its destinations</button>
-            </Form>
+            <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
             <MuteThis alert={alert} frame={frame} />
           </div>
         </section>

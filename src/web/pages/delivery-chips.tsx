@@ -1,4 +1,4 @@
-import type { DeliveryState } from "../../core/delivery.ts";
+import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/store.ts";
 
 /** Worst first: what a reader must see of several. */
@@ -54,26 +54,11 @@ export interface DestinationState {
 /** Where one alert stands at each destination. */
 export function summariseDeliveries(deliveries: DeliverySummary[]): DestinationState[] {
   const byDestination = new Map<string, DeliverySummary[]>();
-  for (const delivery of deliveries) {
+  for (const delivery of standingDeliveries(deliveries)) {
     const others = byDestination.get(delivery.destination) ?? [];
     byDestination.set(delivery.destination, [...others, delivery]);
   }
-  return [...byDestination].map(([destination, all]) => summariseDestination(destination, currentOf(all)));
-}
-
-/**
- * The deliveries that count at one destination: a resend goes to all of its recipients, perhaps under new ids, and so stands
- * for whatever came before; of each recipient the newest.
- */
-function currentOf(deliveries: DeliverySummary[]): DeliverySummary[] {
-  const resentAt = Math.max(
-    ...deliveries.map(({ purpose, createdAt }) => (purpose === "resend" ? createdAt : -1)),
-  );
-  const since = deliveries.findIndex(
-    ({ purpose, createdAt }) => purpose === "resend" && createdAt === resentAt,
-  );
-  const counting = since < 0 ? deliveries : deliveries.slice(since);
-  return [...new Map(counting.map((delivery) => [delivery.recipient, delivery])).values()];
+  return [...byDestination].map(([destination, current]) => summariseDestination(destination, current));
 }
 
 function summariseDestination(destination: string, current: DeliverySummary[]): DestinationState {

@@ -7,18 +7,21 @@ import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
+import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/destinations", async (c) => {
     const version = await deps.store.latestVersion();
     const destinations = await deps.operations.destinations();
+    const tried = destinations.find(({ name }) => name === c.req.query("tried"));
     return c.html(
       <DestinationsPage
         frame={frameOf(c, deps)}
         version={version}
         destinations={destinations}
         released={readCount(c.req.query("released"))}
+        tried={tried && { destination: tried, result: c.req.query("result") ?? "" }}
       />,
     );
   });
@@ -27,6 +30,11 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const releases = await deps.operations.releaseHeld({ destination: c.req.param("name") });
     const released = releases.reduce((sum, release) => sum + release.released, 0);
     return c.redirect(`/destinations?released=${released}`, 303);
+  });
+
+  app.post("/destinations/:name/try", async (c) => {
+    const { destination, result } = await deps.operations.tryDestination(c.req.param("name"));
+    return c.redirect(`/destinations?${new URLSearchParams({ tried: destination, result })}`, 303);
   });
 }
 
@@ -41,12 +49,20 @@ interface DestinationsPageProps {
   destinations: DestinationView[];
   /** How many held deliveries were just released. */
   released?: number;
+  /** Which one was just tried, and what came of it. */
+  tried?: Tried;
 }
 
-function DestinationsPage({ frame, version, destinations, released }: DestinationsPageProps) {
+interface Tried {
+  destination: DestinationView;
+  result: string;
+}
+
+function DestinationsPage({ frame, version, destinations, released, tried }: DestinationsPageProps) {
   return (
     <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
       <h1>Destinations</h1>
+      {tried && <TriedNotice {...tried} now={frame.now} />}
       {released !== undefined && (
         <Notice kind="done">
           {released === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`}
@@ -71,10 +87,52 @@ function DestinationsPage({ frame, version, destinations, released }: Destinatio
   );
 }
 
+/** The words come from here and what is true now, so that no link can put words into our mouth. */
+function TriedNotice({ destination, result, now }: Tried & { now: number }) {
+  const { name, health, reason, nextTryAt, counts } = destination;
+  const next = nextTryAt !== undefined && (
+    <>
+      {" It is tried again by itself "}
+      <Instant at={nextTryAt} now={now} show="relative" isComing />.
+    </>
+  );
+  if (result === "parked") {
+    return (
+      <Notice kind="failed">
+        <bdi>{name}</bdi> has asked for silence for a while and was not called.{next}
+      </Notice>
+    );
+  }
+  if (health === "ok" || health === "degraded") {
+    const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+    return (
+      <Notice kind="done">
+        <bdi>{name}</bdi>{" "}
+        {health === "ok" ? "works." : "answers. Whether it takes messages, the next one will show."}
+        {waiting > 0 && ` ${waiting} that waited go out now.`}
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="failed">
+      {result === "answers" ? (
+        <>
+          <bdi>{name}</bdi> answers. What waits is tried now.
+        </>
+      ) : (
+        <>
+          <bdi>{name}</bdi> still does not work: <span dir="auto">{reason}</span>.{next}
+        </>
+      )}
+    </Notice>
+  );
+}
+
 function DestinationCard({ destination, frame }: { destination: DestinationView; frame: Frame }) {
   const { now } = frame;
   const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
   const tone = healthTone(health);
+  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
     <article class={`destination ${tone}`}>
       <header>
@@ -121,6 +179,13 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
               </>
             )}
           </dl>
+          {health !== "degraded" && (
+            <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
+              <button type="submit" aria-label={`Try ${name} now`}>
+                Try now
+              </button>
+            </Form>
+          )}
         </div>
       )}
       {movedTo !== undefined && (
@@ -146,6 +211,13 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
       </ul>
       <HeldByQuietHours destination={destination} frame={frame} />
+      {failed > 0 && (
+        <p>
+          <a class="button" href={resendAddress({ destination: name })}>
+            Resend {failed} failed
+          </a>
+        </p>
+      )}
       <p class="soft">
         {destination.lastSentAt === undefined ? (
           "Nothing has been sent since the start of its record."
@@ -214,9 +286,9 @@ function adviceFor({ health, definedAt }: DestinationView): string {
     case "down":
       return "Nothing gets through. Alerts wait and are told when it works again, tried by itself after each pause. If it lasts, look at the network and at the service's status page.";
     case "dead":
-      return `It refuses messages until somebody acts. Mend the cause there, or change the destination in ${definedAt}. When it works again, resend what failed meanwhile.`;
+      return `It refuses messages until somebody acts. Put it right there, or change the destination in ${definedAt}. Then press Try now, and resend what failed meanwhile.`;
     case "paused":
-      return `The bot or mail account itself is refused. Check its token or password in ${definedAt}. Alerts wait meanwhile.`;
+      return `The bot or mail account itself is refused. Check its token or password in ${definedAt}. Alerts wait meanwhile. If it was put right elsewhere, press Try now.`;
     default:
       return health satisfies never;
   }

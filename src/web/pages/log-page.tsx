@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import type { DestinationView } from "../../core/operations.ts";
 import type { AlertCounts, AlertSummary } from "../../core/store.ts";
 import { cursorSchema, listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -8,6 +9,7 @@ import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
 import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
+import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -32,7 +34,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         alerts={page.alerts}
         nextCursor={page.nextCursor}
         counts={counts}
-        destinations={destinations.map(({ name }) => name)}
+        destinations={destinations}
       />,
     );
   });
@@ -47,7 +49,7 @@ interface LogPageProps {
   alerts: AlertSummary[];
   nextCursor?: number;
   counts: AlertCounts;
-  destinations: string[];
+  destinations: DestinationView[];
 }
 
 function LogPage(props: LogPageProps) {
@@ -55,7 +57,10 @@ function LogPage(props: LogPageProps) {
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
-      <FilterForm filters={filters} destinations={props.destinations} />
+      <div data-live="troubles">
+        <Troubles destinations={props.destinations} now={frame.now} />
+      </div>
+      <FilterForm filters={filters} destinations={props.destinations.map(({ name }) => name)} />
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
@@ -68,6 +73,13 @@ function LogPage(props: LogPageProps) {
         )}
         {counts.duplicates > 0 && `, ${counts.duplicates} duplicates recognised`}.
       </p>
+      {(filters.read.state === "failed" || filters.read.state === "expired") && alerts.length > 0 && (
+        <p class="count">
+          <a class="button" href={resendAddress(filters.written)}>
+            {resendWords(filters, props.destinations)}
+          </a>
+        </p>
+      )}
       <p class="news" role="status">
         <a id="news" href={addressOf(filters.written)} hidden>
           New alerts
@@ -87,6 +99,49 @@ function LogPage(props: LogPageProps) {
         )}
       </nav>
     </Layout>
+  );
+}
+
+/** Its number is on the next page where it would have to be counted first. */
+function resendWords({ read }: LogFilters, destinations: DestinationView[]): string {
+  const { state, destination, ...others } = read;
+  const isCounted = Object.values(others).every((value) => value === undefined);
+  if (!isCounted || (state !== "failed" && state !== "expired")) return "Resend these …";
+  const counted = destinations.filter(({ name }) => destination === undefined || name === destination);
+  const number = counted.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
+  if (number === 0) return "Resend these …";
+  return destination === undefined
+    ? `Resend ${number} ${state}`
+    : `Resend ${number} ${state} to ${destination}`;
+}
+
+/** Whoever looks at the log is to see at once that some of it reaches nobody. */
+function Troubles({ destinations, now }: { destinations: DestinationView[]; now: number }) {
+  const unwell = destinations.filter(
+    ({ health }) => health === "dead" || health === "down" || health === "paused",
+  );
+  return (
+    <>
+      {unwell.map(({ name, health, since, counts }) => {
+        const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
+        const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+        return (
+          <p class="notice failed">
+            <b>
+              <bdi>{name}</bdi> is {health}
+            </b>
+            {since !== undefined && (
+              <>
+                {" since "}
+                <Instant at={since} now={now} show="relative" />
+              </>
+            )}
+            {failed > 0 && `, ${failed} failed`}
+            {waiting > 0 && `, ${waiting} wait`}. <a href="/destinations">Why, and what to do</a>
+          </p>
+        );
+      })}
+    </>
   );
 }
 

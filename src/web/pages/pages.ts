@@ -8,6 +8,7 @@ import type { PageDeps } from "./frame.ts";
 import { addLogPage } from "./log-page.tsx";
 import { addLoginPages } from "./login-page.tsx";
 import { addMutesPage } from "./mutes-page.tsx";
+import { addResendPage } from "./resend-page.tsx";
 import { addSetupPage } from "./setup-page.tsx";
 
 /** Everything that people see. */
@@ -15,6 +16,7 @@ export function addPages(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocumen
   addLoginPages(app, deps);
   addLogPage(app, deps);
   addAlertPage(app, deps);
+  addResendPage(app, deps);
   addDestinationsPage(app, deps);
   addMutesPage(app, deps);
   addSetupPage(app, deps);

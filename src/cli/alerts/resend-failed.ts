@@ -1,0 +1,88 @@
+import { AppError } from "../../core/errors.ts";
+import type { FailedFilters } from "../../web/alert-query.ts";
+import { describeAge } from "../age.ts";
+import { askFirst, canAsk } from "../confirm.ts";
+import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import type { Output } from "../output.ts";
+import { terminalText } from "../terminal-text.ts";
+import type { ResendPreviewOnWire, ResendResultOnWire } from "../wire.ts";
+
+export interface ResendFailedOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+}
+
+/**
+ * `tocsin alerts resend --failed`: shows what failed and asks, then resends what was shown. Exit status 1 when some of it
+ * stays failed.
+ */
+export async function resendFailed(
+  run: RelayRun,
+  filters: FailedFilters,
+  { yes = false, dryRun = false }: ResendFailedOptions,
+): Promise<void> {
+  const { output, context } = run;
+  if (!yes && !dryRun && !canAsk(context)) {
+    throw new AppError("usage", "nobody is there to be asked, so --failed needs --yes", {
+      hint: "see the number first with: tocsin alerts resend --failed --dry-run",
+    });
+  }
+  const { client } = await connectRelay(run);
+  const preview = await client.previewResend(filters);
+  const question = formatPreview(preview, output, context.now());
+  if (dryRun) {
+    await output.result({ ...preview, dryRun: true }, () => `${question}Nothing was resent (--dry-run).\n`);
+    return;
+  }
+  if (preview.deliveries > 0 && !yes) {
+    for (const line of question.trimEnd().split("\n")) await output.note(line);
+    await askFirst(context, `Resend these ${preview.deliveries}?`);
+  }
+  await output.progress.update(`resending ${preview.deliveries}`);
+  // Also when nothing is left that could be resent: the answer says what stays failed, and why.
+  const result = await client.resendFailed({ ...filters, failedUntil: Date.parse(preview.failedUntil) });
+  await output.result(result, () => formatResult(result));
+  if (result.left.length > 0) context.setExitStatus(1);
+}
+
+function formatPreview({ destinations }: ResendPreviewOnWire, output: Output, now: number): string {
+  if (destinations.length === 0) return "Nothing failed that was not resent.\n";
+  return output.table(
+    [
+      { title: "destination", keep: true },
+      { title: "failed", align: "right" },
+      { title: "alerts", align: "right" },
+      { title: "oldest" },
+      { title: "newest" },
+      { title: "as" },
+    ],
+    destinations.map(({ destination, deliveries, alerts, oldestAt, newestAt, health, asDigests }) => [
+      destination,
+      deliveries.toLocaleString("en-US"),
+      alerts.toLocaleString("en-US"),
+      describeAge(Date.parse(oldestAt), now),
+      describeAge(Date.parse(newestAt), now),
+      describeWay(health, asDigests),
+    ]),
+  );
+}
+
+function describeWay(
+  health: ResendPreviewOnWire["destinations"][number]["health"],
+  asDigests: boolean,
+): string {
+  if (health === undefined) return "not resent: no longer configured";
+  const way = asDigests ? "digests" : "one message each";
+  if (health === "dead" || health === "paused") return `${way}, if it works again (it is ${health})`;
+  return health === "down" ? `${way}, when it answers (it is down)` : way;
+}
+
+function formatResult({ resent, left }: ResendResultOnWire): string {
+  const lines = left.map(
+    ({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`,
+  );
+  if (resent > 0)
+    lines.unshift(`${resent} on the way again, marked as resent. Follow them with: tocsin status`);
+  if (lines.length === 0) lines.push("Nothing failed that was not resent.");
+  return lines.map((line) => `${terminalText(line)}\n`).join("");
+}

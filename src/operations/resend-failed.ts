@@ -1,0 +1,148 @@
+import type { Clock } from "../core/clock.ts";
+import { type FailedState, failedStates } from "../core/delivery.ts";
+import type { Log } from "../core/log.ts";
+import type {
+  FailedAtDestination,
+  FailedFilter,
+  ResendPreview,
+  ResendResult,
+  TryResult,
+} from "../core/operations.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import type {
+  DestinationHealth,
+  FailedCount,
+  FailedDelivery,
+  FailedQuery,
+  ResentCount,
+  Store,
+} from "../core/store.ts";
+
+export interface ResendFailedDeps {
+  store: Pick<Store, "countFailed" | "listFailed" | "resendFailed">;
+  destinations: Destination[];
+  /** The worse of its own health and that of the account it shares. */
+  healthOf(destination: string): DestinationHealth;
+  /** Probes it at once; see `Operations.tryDestination`. */
+  tryDestination(name: string): Promise<TryResult>;
+  clock: Clock;
+  log: Log;
+  nudge(destinations: string[]): void;
+}
+
+/** One transaction. Making so many takes the writing thread about 10 ms, and accepting alerts waits for it. */
+const batchSize = 200;
+
+/** See `Operations.previewResend`. */
+export async function previewResend(deps: ResendFailedDeps, filter: FailedFilter): Promise<ResendPreview> {
+  const failedUntil = filter.failedUntil ?? deps.clock.now();
+  const counts = await countFailed(deps, { ...filter, failedUntil });
+  const destinations = counts.map((count): FailedAtDestination => {
+    const destination = deps.destinations.find(({ name }) => name === count.destination);
+    const health = destination && deps.healthOf(destination.name);
+    const asDigests = destination !== undefined && count.alerts > destination.digestOver;
+    return { ...count, health, asDigests };
+  });
+  const deliveries = destinations.reduce(
+    (sum, { health, ...count }) => sum + (health === undefined ? 0 : count.deliveries),
+    0,
+  );
+  return { failedUntil, deliveries, destinations };
+}
+
+/** See `Operations.resendFailed`. */
+export async function resendFailed(deps: ResendFailedDeps, filter: FailedFilter): Promise<ResendResult> {
+  const { clock, log, nudge } = deps;
+  const bounded = { ...filter, failedUntil: filter.failedUntil ?? clock.now() };
+  const left: ResendResult["left"] = [];
+  const ready: Destination[] = [];
+  for (const { destination: name, deliveries } of await countFailed(deps, bounded)) {
+    const destination = deps.destinations.find((candidate) => candidate.name === name);
+    if (destination === undefined) {
+      left.push({ destination: name, deliveries, why: "it is no longer configured" });
+      continue;
+    }
+    const why = await whyNot(deps, destination);
+    if (why === undefined) ready.push(destination);
+    else left.push({ destination: name, deliveries, why });
+  }
+  const total = { made: 0, resent: 0 };
+  try {
+    for (const destination of ready) {
+      const { made, resent, noRecipient } = await resendTo(deps, destination, bounded);
+      total.made += made;
+      total.resent += resent;
+      if (noRecipient > 0) {
+        const why = "their address is no longer configured, and all others have had them";
+        left.push({ destination: destination.name, deliveries: noRecipient, why });
+      }
+    }
+  } finally {
+    nudge(ready.map(({ name }) => name));
+    log.info("deliveries.resent", { ...total, left: left.length });
+  }
+  return { ...total, left };
+}
+
+/** What refuses everything is asked once more before anything is resent: each resend would fail like the first. */
+async function whyNot(deps: ResendFailedDeps, { name }: Destination): Promise<string | undefined> {
+  const isRefusing = () => deps.healthOf(name) === "dead" || deps.healthOf(name) === "paused";
+  if (!isRefusing()) return undefined;
+  const { detail } = await deps.tryDestination(name);
+  return isRefusing() ? `it still takes no messages: ${detail}` : undefined;
+}
+
+/** In batches, the newest alerts first, each batch in a transaction of its own. */
+async function resendTo(
+  { store, clock }: ResendFailedDeps,
+  destination: Destination,
+  filter: FailedFilter & { failedUntil: number },
+): Promise<ResentCount> {
+  const total = { made: 0, resent: 0, noRecipient: 0 };
+  for (const state of statesOf(filter)) {
+    const query: FailedQuery = { ...filter, states: [state], destination: destination.name };
+    let after: FailedDelivery | undefined;
+    do {
+      const failed = await store.listFailed(query, { limit: batchSize, after });
+      if (failed.length === 0) break;
+      const calls = failed.map(({ seq, recipient }) => ({
+        deliverySeq: seq,
+        planned: planResend(destination, recipient, clock.now()),
+      }));
+      const count = await store.resendFailed(calls, clock.now());
+      total.made += count.made;
+      total.resent += count.resent;
+      total.noRecipient += count.noRecipient;
+      after = failed.length < batchSize ? undefined : failed.at(-1);
+    } while (after !== undefined);
+  }
+  return total;
+}
+
+/** To the same recipient; when the destination has another address now, to that. */
+function planResend(destination: Destination, recipient: string, now: number): PlannedDelivery[] {
+  const recipients = recipientsOf(destination);
+  const targets = recipients.includes(recipient) ? [recipient] : recipients;
+  return targets.map((target) => ({
+    destination: destination.name,
+    channel: destination.type,
+    recipient: target,
+    route: "resend",
+    state: "queued",
+    reason: "resent with all that failed",
+    dueAt: now,
+    updates: "new",
+  }));
+}
+
+function countFailed(
+  { store }: ResendFailedDeps,
+  filter: FailedFilter & { failedUntil: number },
+): Promise<FailedCount[]> {
+  return store.countFailed({ ...filter, states: statesOf(filter) });
+}
+
+function statesOf({ state }: FailedFilter): readonly FailedState[] {
+  return state === undefined ? failedStates : [state];
+}

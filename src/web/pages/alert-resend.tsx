@@ -1,0 +1,66 @@
+import { standingDeliveries } from "../../core/delivery.ts";
+import type { AppError } from "../../core/errors.ts";
+import type { DestinationView } from "../../core/operations.ts";
+import type { AlertDetail } from "../../core/store.ts";
+import { titleOf } from "./alert-text.tsx";
+import { StateChip } from "./delivery-chips.tsx";
+import type { Frame } from "./frame.ts";
+import { Form, Layout, Notice } from "./layout.tsx";
+
+interface AlertResendProps {
+  frame: Frame;
+  alert: AlertDetail;
+  destinations: DestinationView[];
+  problem?: AppError;
+}
+
+/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it had are ticked. */
+export function AlertResendPage({ frame, alert, destinations, problem }: AlertResendProps) {
+  const standing = standingDeliveries(alert.deliveries);
+  const statesOf = (name: string) => [
+    ...new Set(standing.filter(({ destination }) => destination === name).map(({ state }) => state)),
+  ];
+  return (
+    <Layout frame={frame} title={`Resend: ${titleOf(alert)}`}>
+      <nav class="crumbs" aria-label="Way back">
+        <a href={`/alerts/${alert.id}`}>Back to the alert</a>
+      </nav>
+      {problem && (
+        <Notice kind="failed">
+          <b>{problem.message}</b> {problem.hint}
+        </Notice>
+      )}
+      <h1>Resend to whom?</h1>
+      <p dir="auto">{titleOf(alert)}</p>
+      <section aria-label="Destinations">
+        {destinations.length === 0 ? (
+          <p>No destination is configured.</p>
+        ) : (
+          <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="stack">
+            {destinations.map(({ name, channel, recipients }) => (
+              <label class="check">
+                <input type="checkbox" name="destination" value={name} checked={statesOf(name).length > 0} />
+                <span>
+                  <b>{name}</b>{" "}
+                  {statesOf(name).map((state) => (
+                    <StateChip state={state} />
+                  ))}{" "}
+                  <span class="soft">
+                    {channel} to <bdi>{recipients.join(", ")}</bdi>
+                  </span>
+                </span>
+              </label>
+            ))}
+            <p class="soft">Each gets a message of its own at once, marked as resent.</p>
+            <span class="answers-row">
+              <button type="submit" class="primary">
+                Resend to those ticked
+              </button>
+              <a href={`/alerts/${alert.id}`}>Cancel</a>
+            </span>
+          </Form>
+        )}
+      </section>
+    </Layout>
+  );
+}

@@ -1,0 +1,108 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import type { CliContext } from "../../src/cli/context.ts";
+import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
+
+/** A person at both ends who types this. */
+function person(answer: string): Partial<CliContext> {
+  const stdin = new PassThrough();
+  stdin.end(`${answer}\n`);
+  return { isTty: { stdin: true, stdout: false, stderr: true }, stdin };
+}
+
+/** Two alerts that the desk's chat has refused. */
+async function openWithFailures(): Promise<RelayWorld> {
+  const world = await createRelayWorld({
+    yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+`,
+  });
+  world.chat.setMembership(deskChat, "kicked");
+  for (const title of ["First", "Second"]) {
+    const [id = ""] = await world.post({ title, severity: "critical" });
+    await world.ended(id);
+  }
+  return world;
+}
+
+describe("alerts resend --failed", () => {
+  it("shows the number first and resends nothing with --dry-run, or where nobody can be asked", async () => {
+    const world = await openWithFailures();
+    const dry = await world.run(["alerts", "resend", "--failed", "--dry-run"]);
+    expect(dry.status).toBe(0);
+    expect(dry.stdout).toMatch(/desk +2 +2 .*if it works again \(it is dead\)[\s\S]*Nothing was resent/);
+    const unasked = await world.run(["alerts", "resend", "--failed", "--json"]);
+    expect(unasked.status).toBe(2);
+    expect(unasked.json().error).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("--yes"),
+    });
+    const no = await world.run(["alerts", "resend", "--failed"], person("n"));
+    expect(no.status).toBe(1);
+    expect(no.stderr).toMatch(/desk +2[\s\S]*Resend these 2\?/);
+    expect((await world.run(["alerts", "list", "--state", "failed", "--json"])).json().data).toHaveLength(2);
+  });
+
+  it("leaves them failed while the chat refuses, and says so; resends them once it works", async () => {
+    const world = await openWithFailures();
+    const refused = await world.run(["alerts", "resend", "--failed", "--yes"]);
+    expect(refused.status).toBe(1);
+    expect(refused.stdout).toMatch(/2 to desk stay failed: it still takes no messages: /);
+    const tried = await world.run(["destinations", "try", "desk"]);
+    expect(tried.status).toBe(1);
+    expect(tried.stdout).toMatch(/desk does not work: .*; tried again by itself at /);
+    expect((await world.run(["status"])).stdout).toContain(
+      "desk: 2 failed; resend with: tocsin alerts resend --failed --destination desk",
+    );
+
+    world.chat.setMembership(deskChat, "member");
+    expect((await world.run(["destinations", "try", "desk", "--json"])).json().data).toMatchObject({
+      result: "works",
+      health: "ok",
+    });
+    const done = await world.run(["alerts", "resend", "--failed", "--destination", "desk"], person("yes"));
+    expect(done.status).toBe(0);
+    expect(done.stdout).toContain("2 on the way again");
+    const { data } = (await world.run(["alerts", "list", "--json"])).json();
+    for (const { id } of data) await world.ended(id);
+    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe(
+      "No alert fits these filters.\n",
+    );
+    expect((await world.run(["alerts", "list"])).stdout).toMatch(/Second +1 sent[\s\S]*First +1 sent/);
+    const second = data.find(({ title }: { title: string }) => title === "Second");
+    expect((await world.run(["alerts", "show", second.id])).stdout).toMatch(/failed +desk.*resent .*: sent/);
+    const desk = (await world.run(["status", "--json"])).json().data.destinations[0];
+    expect([desk.counts.failed ?? 0, desk.counts.sent]).toEqual([0, 2]);
+  });
+
+  it.each([
+    [["alerts", "resend"], "either the id of one alert or --failed"],
+    [["alerts", "resend", "--failed", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002"], "either the id"],
+    [["alerts", "resend", "--failed", "--to", "desk"], "--to goes with the id"],
+    [["alerts", "resend", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--state", "failed"], "--state goes with"],
+  ])("refuses %j", async (argv, words) => {
+    const world = await createRelayWorld();
+    const run = await world.run(argv);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain(words);
+  });
+});
+
+describe("alerts resend of one alert", () => {
+  it("asks a person before it goes to several destinations, and nobody else", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({ title: "Once", severity: "critical" });
+    await world.ended(id);
+    const count = async () =>
+      (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
+    const no = await world.run(["alerts", "resend", id], person(""));
+    expect(no.status).toBe(1);
+    expect(no.stderr).toMatch(/Resend it to 3 destinations: desk, .*\? \[y\/N\]/);
+    expect(await count()).toBe(3);
+    expect((await world.run(["alerts", "resend", id, "--to", "desk"], person("n"))).status).toBe(0);
+    expect(await count()).toBe(4);
+    expect((await world.run(["alerts", "resend", id])).status).toBe(0);
+    expect(await count()).toBe(7);
+  });
+});

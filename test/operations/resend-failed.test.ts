@@ -1,0 +1,274 @@
+import { describe, expect, it } from "vitest";
+import { silentLog } from "../../src/core/log.ts";
+import type { FailedFilter } from "../../src/core/operations.ts";
+import type { Destination } from "../../src/core/rules.ts";
+import { type ResendDeps, resendAlert } from "../../src/operations/resend.ts";
+import { previewResend, type ResendFailedDeps, resendFailed } from "../../src/operations/resend-failed.ts";
+import { tryDestination } from "../../src/operations/try-destination.ts";
+import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import {
+  channelOf,
+  type EngineFixture,
+  mailTo,
+  startFixture,
+  telegramTo,
+  webhookTo,
+} from "../delivery/engine-fixture.ts";
+import { kicked, minute, refusedRecipient, second, unauthorized } from "../delivery/outcomes.ts";
+
+/** Takes the notices of what did not arrive elsewhere. */
+const noticed = webhookTo("noticed");
+
+/** The operations as the relay wires them; `destinations` may differ from those of the time when it failed. */
+function open(fixture: EngineFixture, destinations: Destination[]) {
+  const { store, engine, clock } = fixture;
+  const view = async () => viewDestinations(engine.statuses(), await store.countByDestination());
+  const deps: ResendFailedDeps & ResendDeps = {
+    store,
+    destinations,
+    healthOf: (name) =>
+      viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
+    tryDestination: (name) => tryDestination({ tryNow: engine.tryNow, destinations: view }, name),
+    clock,
+    log: silentLog,
+    nudge: engine.nudge,
+  };
+  return {
+    preview: (filter: FailedFilter = {}) => previewResend(deps, filter),
+    resend: (filter: FailedFilter = {}) => resendFailed(deps, filter),
+    resendOne: (id: string, names?: string[]) => resendAlert(deps, id, names),
+    countsOf: async (name: string) =>
+      (await store.countByDestination()).find(({ destination }) => destination === name)?.counts,
+    listed: async (state: "failed" | "sent") =>
+      (await store.listAlerts({ limit: 100, state, destination: "chat" })).map(({ id }) => id),
+  };
+}
+
+async function failAlerts(fixture: EngineFixture, name: string, count: number): Promise<string[]> {
+  const channel = channelOf(fixture, name);
+  channel.always = () => refusedRecipient;
+  const ids: string[] = [];
+  for (let alert = 0; alert < count; alert += 1) {
+    ids.push(await fixture.accept({}, { to: [name] }));
+    await fixture.clock.advance(4 * second);
+  }
+  channel.always = undefined;
+  return ids;
+}
+
+describe("resending all that failed", () => {
+  it("sends a few one by one, marked as resent, and counts them as sent from then on", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { preview, resend, countsOf, listed } = open(fixture, destinations);
+    const ids = await failAlerts(fixture, "chat", 3);
+    expect(await countsOf("chat")).toEqual({ failed: 3 });
+    expect(await preview()).toMatchObject({
+      deliveries: 3,
+      destinations: [{ destination: "chat", deliveries: 3, alerts: 3, health: "ok", asDigests: false }],
+    });
+
+    const before = channelOf(fixture, "chat").calls.length;
+    expect(await resend()).toEqual({ made: 3, resent: 3, left: [] });
+    await fixture.clock.advance(minute);
+    const told = channelOf(fixture, "chat").calls.slice(before);
+    expect(told).toHaveLength(3);
+    for (const { text } of told) expect(text).toContain("Resent by hand");
+    expect(await countsOf("chat")).toEqual({ sent: 3 });
+    expect(await listed("failed")).toEqual([]);
+    expect((await listed("sent")).sort()).toEqual([...ids].sort());
+    const [first, again] = (await fixture.detail(ids[0] ?? "")).deliveries;
+    expect([first?.state, again?.state, again?.purpose]).toEqual(["failed", "sent", "bulk_resend"]);
+    expect(first?.resentBy).toBe(again?.id);
+  });
+
+  it("tells many in digests, the newest first, and says that they were resent and how late they are", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { preview, resend, countsOf } = open(fixture, destinations);
+    const ids = await failAlerts(fixture, "chat", 25);
+    expect((await preview()).destinations).toMatchObject([{ alerts: 25, asDigests: true }]);
+    const before = channelOf(fixture, "chat").calls.length;
+    await resend();
+    await fixture.clock.advance(minute);
+    const told = channelOf(fixture, "chat").calls.slice(before);
+    expect(told).toHaveLength(1);
+    expect(told[0]?.text).toMatch(
+      /25 alerts[\s\S]*Resent by hand: they could not be delivered when they came/,
+    );
+    expect(told[0]?.text).toMatch(/Up to \d+ (s|min) late/);
+    expect(told[0]?.context.alertId).toBe(ids.at(-1));
+    expect(await countsOf("chat")).toEqual({ digested: 25 });
+  });
+
+  it("makes nothing twice, however often and however soon it is asked for", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resend, preview, resendOne } = open(fixture, destinations);
+    const [id = ""] = await failAlerts(fixture, "chat", 12);
+    const before = channelOf(fixture, "chat").calls.length;
+    await resendOne(id);
+    const results = await Promise.all([resend(), resend(), resend()]);
+    expect(results.reduce((sum, { made }) => sum + made, 0)).toBe(11);
+    expect(await preview()).toMatchObject({ deliveries: 0, destinations: [] });
+    await fixture.clock.advance(minute);
+    expect(channelOf(fixture, "chat").calls.slice(before)).toHaveLength(2);
+    expect(await resend()).toEqual({ made: 0, resent: 0, left: [] });
+  });
+
+  it("leaves alone what has failed since it was counted", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resend, preview, countsOf } = open(fixture, destinations);
+    await failAlerts(fixture, "chat", 2);
+    const { failedUntil } = await preview();
+    await fixture.clock.advance(second);
+    await failAlerts(fixture, "chat", 3);
+    expect(await resend({ failedUntil })).toMatchObject({ resent: 2 });
+    expect(await countsOf("chat")).toMatchObject({ failed: 3 });
+  });
+
+  it("takes up what the filters of the log let through, and nothing else", async () => {
+    const destinations = [telegramTo("chat"), webhookTo("hook"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resend, preview } = open(fixture, destinations);
+    const start = fixture.clock.now();
+    await failAlerts(fixture, "chat", 2);
+    await failAlerts(fixture, "hook", 3);
+    const count = async (filter: FailedFilter) => (await preview(filter)).deliveries;
+    expect(await count({ destination: "hook" })).toBe(3);
+    expect(await count({ state: "expired" })).toBe(0);
+    expect(await count({ severity: "critical" })).toBe(0);
+    expect(await count({ toAt: start + 5 * second })).toBe(2);
+    await fixture.clock.advance(5 * second);
+    expect(await count({ q: "alert 1" })).toBe(1);
+    expect(await resend({ destination: "hook", q: "alert" })).toMatchObject({ resent: 3 });
+    expect(await count({})).toBe(2);
+  });
+
+  it("lets fresh alerts go first, and apart from what is resent", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resend } = open(fixture, destinations);
+    await failAlerts(fixture, "chat", 30);
+    const before = channelOf(fixture, "chat").calls.length;
+    await resend();
+    const fresh = await fixture.accept({ title: "just now" }, { to: ["chat"] });
+    await fixture.clock.advance(10 * second);
+    const told = channelOf(fixture, "chat").calls.slice(before);
+    expect(told.map(({ context }) => context.alertId).indexOf(fresh)).toBeLessThanOrEqual(1);
+    expect(told.find(({ context }) => context.alertId === fresh)?.text).not.toContain("Resent");
+    expect(told).toHaveLength(2);
+  });
+
+  it("says what stays failed because its destination is gone", async () => {
+    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook"), noticed]);
+    const { resend, preview } = open(fixture, [telegramTo("chat"), noticed]);
+    await failAlerts(fixture, "chat", 1);
+    await failAlerts(fixture, "hook", 2);
+    const { deliveries, destinations } = await preview();
+    expect(deliveries).toBe(1);
+    expect(destinations.find(({ destination }) => destination === "hook")).toMatchObject({
+      deliveries: 2,
+      health: undefined,
+    });
+    expect(await resend()).toEqual({
+      made: 1,
+      resent: 1,
+      left: [{ destination: "hook", deliveries: 2, why: "it is no longer configured" }],
+    });
+  });
+
+  it.each([
+    ["dead", kicked],
+    ["paused", unauthorized],
+  ] as const)("asks one that is %s first, and resends nothing while it refuses", async (health, answer) => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resend, countsOf } = open(fixture, destinations);
+    const chat = channelOf(fixture, "chat");
+    await failAlerts(fixture, "chat", 2);
+    chat.script.push(answer);
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(5 * second);
+    expect(fixture.engine.statuses()[0]?.[health === "dead" ? "own" : "account"]?.health).toBe(health);
+
+    const before = chat.calls.length;
+    chat.probes.push(answer);
+    const refused = await resend();
+    expect(refused).toMatchObject({ made: 0, resent: 0 });
+    expect(refused.left).toMatchObject([
+      { destination: "chat", why: expect.stringContaining(answer.detail) },
+    ]);
+    await fixture.clock.advance(5 * second);
+    expect(chat.calls).toHaveLength(before);
+
+    chat.probes.push({ kind: "sent" });
+    expect((await resend()).resent).toBe(health === "dead" ? 3 : 2);
+    await fixture.clock.advance(minute);
+    expect(await countsOf("chat")).toEqual({ sent: 3 });
+  });
+
+  it("goes to the mailboxes that did not get it, and to the new address in place of an old one", async () => {
+    const fixture = await startFixture([mailTo("mail", ["a@x.example", "typo@x.example"]), noticed]);
+    const mail = channelOf(fixture, "mail");
+    mail.always = ({ context }) =>
+      context.recipient.startsWith("typo") ? refusedRecipient : { kind: "sent" };
+    const id = await fixture.accept({}, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    const same = open(fixture, [mailTo("mail", ["a@x.example", "typo@x.example"])]);
+    await same.resend();
+    await fixture.clock.advance(5 * second);
+    const recipients = async () =>
+      (await fixture.detail(id)).deliveries.map(({ recipient, state }) => `${recipient} ${state}`);
+    expect(await recipients()).toEqual([
+      "a@x.example sent",
+      "typo@x.example failed",
+      "typo@x.example failed",
+    ]);
+    // Once for the recipient, however often it was tried in vain.
+    expect(await same.countsOf("mail")).toEqual({ sent: 1, failed: 1 });
+
+    const mended = open(fixture, [mailTo("mail", ["a@x.example", "b@x.example"])]);
+    expect(await mended.resend()).toMatchObject({ made: 1, resent: 1 });
+    await fixture.clock.advance(5 * second);
+    expect((await recipients()).at(-1)).toBe("b@x.example sent");
+    expect(await mended.countsOf("mail")).toEqual({ sent: 2 });
+  });
+
+  it("says when an address is gone and all others have had the alert", async () => {
+    const fixture = await startFixture([mailTo("mail", ["a@x.example", "left@x.example"]), noticed]);
+    const mail = channelOf(fixture, "mail");
+    mail.always = ({ context }) =>
+      context.recipient.startsWith("left") ? refusedRecipient : { kind: "sent" };
+    await fixture.accept({}, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    const { resend } = open(fixture, [mailTo("mail", ["a@x.example"])]);
+    const result = await resend();
+    expect(result).toMatchObject({ made: 0, resent: 0, left: [{ destination: "mail", deliveries: 1 }] });
+    expect(result.left[0]?.why).toContain("no longer configured");
+  });
+});
+
+describe("one alert that is resent", () => {
+  it("counts as its resend does everywhere, and as failed again when that fails", async () => {
+    const destinations = [telegramTo("chat"), noticed];
+    const fixture = await startFixture(destinations);
+    const { resendOne, countsOf, listed } = open(fixture, destinations);
+    const [id = ""] = await failAlerts(fixture, "chat", 1);
+    channelOf(fixture, "chat").script.push(refusedRecipient);
+    await resendOne(id);
+    await fixture.clock.advance(5 * second);
+    expect(await countsOf("chat")).toEqual({ failed: 1 });
+    const [made] = await resendOne(id);
+    expect(made).toMatchObject({ purpose: "resend", state: "queued", destination: "chat" });
+    expect(await listed("failed")).toEqual([]);
+    await fixture.clock.advance(5 * second);
+    expect(await countsOf("chat")).toEqual({ sent: 1 });
+    expect((await fixture.detail(id)).deliveries.map(({ state }) => state)).toEqual([
+      "failed",
+      "failed",
+      "sent",
+    ]);
+  });
+});

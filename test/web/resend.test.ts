@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
+
+const fromSite = (fields: Record<string, unknown>): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(fields),
+});
+
+/** Two alerts that failed at `ops`, one at `treasury`, one at a destination that is no longer configured. */
+async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFixture> {
+  const fixture = await createWebFixture(options);
+  const { addAlert, store, clock } = fixture;
+  await addAlert({ deliveries: [{}, { destination: "treasury" }] });
+  await addAlert({ deliveries: [{}], facts: { title: "Peg of <b>USDT</b>", severity: "warning" } });
+  await addAlert({ deliveries: [{ destination: "retired" }] });
+  await store.failOrphans([], clock.now());
+  await clock.advance(60_000);
+  return fixture;
+}
+
+const countsOf = async ({ store }: WebFixture, name: string) =>
+  (await store.countByDestination()).find(({ destination }) => destination === name)?.counts;
+
+describe("/api/resend", () => {
+  test("counts by the filters of the log, and resends just that", async () => {
+    const fixture = await openWithFailures();
+    const { api } = fixture;
+    const preview = await (await api("/api/resend?destination=ops&severity=critical")).json();
+    expect(preview).toMatchObject({
+      data: {
+        deliveries: 1,
+        destinations: [{ destination: "ops", deliveries: 1, alerts: 1, health: "ok", asDigests: false }],
+      },
+    });
+    const { failedUntil } = (preview as { data: { failedUntil: string } }).data;
+    const filter = { destination: "ops", severity: "critical", failedUntil };
+    const first = await api("/api/resend", fromSite(filter));
+    expect(await first.json()).toEqual({ data: { made: 1, resent: 1, left: [] } });
+    const second = await api("/api/resend", fromSite(filter));
+    expect(await second.json()).toEqual({ data: { made: 0, resent: 0, left: [] } });
+    expect(await countsOf(fixture, "ops")).toMatchObject({ failed: 1, queued: 1 });
+  });
+
+  test("resends everything without a body, and says what is left", async () => {
+    const { api } = await openWithFailures();
+    const answer = await api("/api/resend", { method: "POST" });
+    expect(await answer.json()).toEqual({
+      data: {
+        made: 3,
+        resent: 3,
+        left: [{ destination: "retired", deliveries: 1, why: "it is no longer configured" }],
+      },
+    });
+  });
+
+  test.each([{ state: "sent" }, { destinaton: "ops" }, { failedUntil: "yesterday" }])(
+    "refuses %j and resends nothing",
+    async (filter) => {
+      const fixture = await openWithFailures();
+      expect((await fixture.api("/api/resend", fromSite(filter))).status).toBe(400);
+      expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
+    },
+  );
+
+  test("marks in lists, details and the stream what stands for a delivery that failed", async () => {
+    const { api } = await openWithFailures();
+    await api("/api/resend", { method: "POST" });
+    const { data } = (await (await api("/api/alerts?destination=ops")).json()) as {
+      data: { deliveries: { id: string; state: string; purpose: string; resentBy?: string }[] }[];
+    };
+    for (const { deliveries } of data) {
+      const failed = deliveries.find(({ state }) => state === "failed");
+      const resend = deliveries.find(({ id }) => id === failed?.resentBy);
+      expect(resend).toMatchObject({ state: "queued", purpose: "bulk_resend" });
+    }
+    const failed = (await (await api("/api/alerts?state=failed")).json()) as { data: unknown[] };
+    expect(failed.data).toMatchObject([{ deliveries: [{ destination: "retired" }] }]);
+  });
+});
+
+describe("the page that asks before it resends", () => {
+  test("says how many, where to and how old, and a form without JavaScript does it", async () => {
+    const fixture = await openWithFailures();
+    const browser = await fixture.logIn();
+    const page = await (await browser.get("/resend?state=failed")).text();
+    expect(page).toContain("Resend 3 failed to 2 destinations");
+    expect(page).toMatch(/ops<\/bdi><\/b>: 2 alerts, received .*1 min ago/s);
+    expect(page).toContain("no longer configured");
+    const failedUntil = /name="failedUntil" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    const done = await (await browser.post("/resend", { state: "failed", failedUntil })).text();
+    expect(done).toContain("3 are on the way again");
+    expect(done).toMatch(/1 to <bdi>retired<\/bdi> stay failed/);
+    expect(await countsOf(fixture, "ops")).toEqual({ queued: 2 });
+    const again = await (await browser.post("/resend", { state: "failed", failedUntil })).text();
+    expect(again).toContain("Nothing was resent");
+  });
+
+  test("refuses a filter that it cannot read rather than resend more", async () => {
+    const fixture = await openWithFailures();
+    const browser = await fixture.logIn();
+    for (const query of ["from=yesterday", "state=sent", "severity=loud"]) {
+      expect((await browser.get(`/resend?${query}`)).status).toBe(400);
+      const [name = "", value = ""] = query.split("=");
+      const failedUntil = new Date(fixture.clock.now()).toISOString();
+      expect((await browser.post("/resend", { [name]: value, failedUntil })).status).toBe(400);
+    }
+    expect((await browser.post("/resend", {})).status).toBe(400);
+    expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
+  });
+
+  test("is one step from a destination's card and from the filtered log", async () => {
+    const fixture = await openWithFailures();
+    const browser = await fixture.logIn();
+    const cards = await (await browser.get("/destinations")).text();
+    expect(cards).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
+    const log = await (await browser.get("/?state=failed&destination=ops")).text();
+    expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend 2 failed to ops/);
+    expect(await (await browser.get("/?state=failed&q=peg")).text()).toContain("Resend these …");
+    expect(await (await browser.get("/?state=sent")).text()).not.toContain("/resend");
+  });
+});
+
+describe("one alert on its page", () => {
+  test("asks where to before it is resent to several, and resends to those that are ticked", async () => {
+    const { addAlert, logIn, store } = await createWebFixture();
+    const { id } = await addAlert({ deliveries: [{}] });
+    const browser = await logIn();
+    const alertPage = await (await browser.get(`/alerts/${id}`)).text();
+    expect(alertPage).toContain(`href="/alerts/${id}/resend"`);
+    expect(alertPage).not.toContain("Resend to all");
+    const page = await (await browser.get(`/alerts/${id}/resend`)).text();
+    expect(page).toMatch(/name="destination" value="ops" checked/);
+    expect(page).toMatch(/name="destination" value="treasury"\s*\/>/);
+    const none = await browser.post(`/alerts/${id}/resend`);
+    expect(none.status).toBe(400);
+    expect(await none.text()).toContain("Tick at least one destination");
+    expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
+    const done = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
+    expect(done.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
+  });
+
+  test("shows of a delivery that failed that it was resent, and what became of that", async () => {
+    const fixture = await openWithFailures();
+    const [alert] = await fixture.store.listAlerts({ limit: 1, destination: "treasury" });
+    await fixture.operations.resend(alert?.id ?? "", ["treasury"]);
+    const resend = (await fixture.store.getAlert(alert?.id ?? ""))?.deliveries.at(-1);
+    const page = await (await (await fixture.logIn()).get(`/alerts/${alert?.id}`)).text();
+    expect(page).toMatch(
+      new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"),
+    );
+    expect(page).toContain(`id="delivery-${resend?.id}"`);
+  });
+});
+
+describe("trying a destination", () => {
+  const dead = { health: "dead", reason: "bot was kicked" } as const;
+
+  test("from its card, says that it still does not work and when it is tried again", async () => {
+    const { logIn, clock } = await createWebFixture({
+      statuses: { ops: { ...dead, probeAt: 24 * 3_600_000 } },
+      probe: { kind: "rejected", scope: "destination", reason: "kicked", detail: "bot was kicked" },
+    });
+    const browser = await logIn();
+    expect(await (await browser.get("/destinations")).text()).toContain('action="/destinations/ops/try"');
+    const answer = await browser.post("/destinations/ops/try");
+    expect(answer.headers.get("location")).toBe("/destinations?tried=ops&result=fails");
+    const page = await (await browser.get("/destinations?tried=ops&result=fails")).text();
+    expect(page).toMatch(/ops<\/bdi> still does not work: <span dir="auto">bot was kicked/);
+    expect(page).toContain("tried again by itself");
+    expect(clock.now()).toBeGreaterThan(0);
+    const forged = await browser.get("/destinations?tried=nobody&result=Call+us");
+    expect(await forged.text()).not.toContain("Call us");
+  });
+
+  test("over the API says what the destination said, and 404 for an unknown one", async () => {
+    const { api } = await createWebFixture({ probe: { kind: "sent", note: "as member" } });
+    const answer = await api("/api/destinations/ops/try", { method: "POST" });
+    expect(await answer.json()).toEqual({
+      data: { destination: "ops", result: "works", detail: "as member", health: "ok", waiting: 0 },
+    });
+    expect((await api("/api/destinations/nowhere/try", { method: "POST" })).status).toBe(404);
+  });
+
+  test("the log says at its top which destinations reach nobody", async () => {
+    const { logIn } = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
+    expect(await (await (await logIn()).get("/")).text()).toMatch(/<bdi>ops<\/bdi> is dead/);
+  });
+});
