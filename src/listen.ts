@@ -46,7 +46,7 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     if (connection.isEnding) return;
     connection.latest = response;
     if (connections.isWindingDown()) response.setHeader("connection", "close");
-    if (request.httpVersionMajor !== 1) refuseVersion(response);
+    if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       connection.isHook = door.handle(request, response);
       if (!connection.isHook) pages(request, response);
@@ -115,8 +115,9 @@ function answerStarting(_request: IncomingMessage, response: ServerResponse): vo
   response.end("Starting.\n");
 }
 
-function refuseVersion(response: ServerResponse): void {
+/** Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9. */
+function refuseVersion({ httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
   response.setHeader("connection", "close");
-  response.writeHead(505, { "content-type": "text/plain" });
+  response.writeHead(httpVersionMajor > 1 ? 505 : 400, { "content-type": "text/plain" });
   response.end("This server speaks HTTP/1.1.\n");
 }

@@ -58,7 +58,8 @@ async function sendOnce(relay: RelayProcess, random: SeededRandom): Promise<void
   await connection.write(bytes);
   connection.socket.end();
   const answers = await connection.readToEnd();
-  const faults = answers.filter(({ status }) => status >= 500);
+  // 505 is about the sender's version of HTTP.
+  const faults = answers.filter(({ status }) => status >= 500 && status !== 505);
   expect(faults, JSON.stringify(bytes.toString("latin1"))).toEqual([]);
 }
 

@@ -84,10 +84,11 @@ it("refuses a request whose end could be read in two ways, ends its connection, 
     "HTTP/2.0": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
     "HTTP/2.0 in chunks": post(chunked, `2\r\n{}\r\n0\r\n\r\n${behind}`).replace("HTTP/1.1", "HTTP/2.0"),
     "HTTP/2.0 for a page": `GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n${behind}`,
-    "HTTP/0.9": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/0.9"),
   };
   expect(await answersTo(relay, versions)).toEqual(expectedFor(versions, 505));
   const noVersions = {
+    "HTTP/0.9": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/0.9"),
+    "no version": post("Content-Length: 2", `{}${behind}`).replace(" HTTP/1.1", ""),
     "HTTP/3.0": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/3.0"),
     "HTTP/2": post("Content-Length: 2", `{}${behind}`).replace("HTTP/1.1", "HTTP/2"),
     "the preface of HTTP/2": `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${behind}`,

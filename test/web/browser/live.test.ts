@@ -94,7 +94,7 @@ describe("in a browser", () => {
     await logIn(page, url);
     await live(page);
     web.close();
-    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+    await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
   });
 
   test("a session that has ended elsewhere is told with a way back", async () => {
