@@ -1,6 +1,9 @@
 import { type Severity, severities } from "../core/alert.ts";
 import type { Condition } from "../core/rules.ts";
 
+/** A list of forty addresses is a condition; what is longer is a sender's text. */
+const longestGuessed = 4_000;
+
 /** What a text that would be compared as it stands was probably meant to be. */
 export interface Meaning {
   /** "a comparison", "a list", "a pattern": goes after "is a text here, not". */
@@ -14,7 +17,7 @@ const sentences = new Set(["title", "text"]);
 /** Made by machines: any character may be part of them. */
 const opaque = new Set(["alertKey", "externalId", "link"]);
 
-const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?`;
+const number = String.raw`[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?`;
 const comparisons: [RegExp, "gt" | "gte" | "lt" | "lte"][] = [
   [/^(?:>=|=>|≥|at least|min)$/i, "gte"],
   [/^(?:<=|=<|≤|at most|max)$/i, "lte"],
@@ -29,7 +32,9 @@ const words = "at least|at most|above|over|more than|below|under|less than|min|m
  * texts, so that they hold for no alert. This finds them; it must not find what senders really send.
  */
 export function guessMeaning(field: string, text: string): Meaning | undefined {
-  const written = text.trim();
+  if (text.length > longestGuessed) return undefined;
+  // Single spaces, so that no pattern below has two ways to read a row of them.
+  const written = text.trim().replace(/\s+/g, " ");
   const compared = guessOrder(field, written) ?? guessComparison(field, written);
   if (compared !== undefined || opaque.has(field)) return compared;
   return guessNegation(field, written) ?? guessPattern(field, written) ?? guessList(field, written);

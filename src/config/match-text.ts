@@ -67,6 +67,10 @@ export function splitMatchText(text: string): WrittenCondition[] | Refusal {
       const isThere = { text: String(presence === "exists"), isQuoted: true };
       conditions.push({ ...base, key: "exists", items: [isThere] });
     } else {
+      const arrow = sign === "=" ? /^[<>]/.exec(written.slice(position))?.[0] : undefined;
+      if (arrow !== undefined) {
+        return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
+      }
       const key = keys[sign as Operator];
       const value = readItems(written, position, key === "equals" || key === "not");
       if (value instanceof Refusal) return value;

@@ -62,7 +62,9 @@ export function parseMatch(value: unknown): Matcher[] {
   if (result.success) return result.data;
   const problems = result.error.issues.map((issue) => {
     const instead = issue.code === "custom" ? issue.params?.instead : undefined;
-    const where = issue.path.filter((step) => step !== "equals").join(".");
+    // A text stands in its own message; `equals` is what a bare value means.
+    const path = Array.isArray(value) ? issue.path.slice(1) : issue.path;
+    const where = path.filter((step) => step !== "equals").join(".");
     return `${where}${where === "" ? "" : " "}${issue.message}${typeof instead === "string" ? ` (${instead})` : ""}`;
   });
   throw new AppError("invalid_request", `The matcher cannot be used: ${problems.join("; ")}.`);
@@ -174,7 +176,9 @@ function readMap(value: object, refuse: Refuse): Matcher[] {
   for (const [field, wanted] of entries) {
     const parsed = parseFieldPath(field);
     if (!parsed.ok) {
-      refuse([field], new Refusal(parsed.problem, adviseOnField(field)));
+      const isText = wanted === null && !(splitMatchText(field) instanceof Refusal);
+      const instead = isText ? `write it as a text: match: ${JSON.stringify(field)}` : adviseOnField(field);
+      refuse([field], new Refusal(parsed.problem, instead));
       continue;
     }
     const condition = readCondition(field, wanted, (path, refusal) => refuse([field, ...path], refusal));

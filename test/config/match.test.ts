@@ -79,6 +79,7 @@ describe("the text form", () => {
     ["severity=critical chian=eth", /"chian" is not a field.*did you mean chain\?/],
     ["title=Alarm: rate > 5", /"rate" is not a field.*put that value in "quotes"/],
     ["value>x", /"x" is not a number/],
+    ["value=>5", /value=>5: has =>, which is no operator \(write >= or >\)/],
     ["value>1M", /write value>1000000/],
     ["severity>=warning", /write severity=critical,warning/],
     ["title=~(", /the pattern cannot be read/],
@@ -209,6 +210,7 @@ describe("conditions by other names", () => {
     ["token: { in: [USDC, DAI] }", "did you mean equals?"],
     ["token: { exits: true }", "did you mean exists?"],
     ["payload: { pool: { address: x } }", "write the whole path: payload.pool.address: x"],
+    ["severity=critical", 'write it as a text: match: "severity=critical"'],
     ["payload.pool: { 'a.b': { gt: 5 } }", 'write the whole path: payload.pool["a.b"]: …'],
   ])("%s", (written, instead) => {
     expect(refusalOf(`{ ${written} }`)).toEqual([expect.stringContaining(instead)]);

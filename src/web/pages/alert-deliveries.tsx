@@ -33,6 +33,10 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
 function whyNone(alert: AlertDetail): string {
   if (alert.routingError !== undefined) return `Routing failed and is tried again: ${alert.routingError}`;
   if (alert.routedAt === undefined) return "Not routed yet.";
+  const dropping = alert.decisions.find(({ result }) => result === "dropped");
+  if (dropping !== undefined) {
+    return `Route ${dropping.route} dropped it on purpose: it was stored and sent nowhere. Below is why.`;
+  }
   return "No route wanted it, so it was stored and sent nowhere. Below is what each route said.";
 }
 
