@@ -19,6 +19,7 @@ import { translateRequest } from "./intake/translate.ts";
 import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
+import { createMutePreview } from "./operations/preview-mute.ts";
 import { readinessOf } from "./operations/readiness.ts";
 import { releaseHeld } from "./operations/release-held.ts";
 import { resendAlert } from "./operations/resend.ts";
@@ -162,6 +163,12 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const operations: Operations = {
       listMutes: mutes.listMutes,
       addMute: mutes.addMute,
+      previewMute: createMutePreview({
+        store,
+        compileMatch: router.compileMatch,
+        translate: translateRequest,
+        clock,
+      }),
       endMute: mutes.endMute,
       destinations,
       resend: (alertId, names) => resendAlert(resending, alertId, names),

@@ -8,6 +8,8 @@ import type {
   DeliveryOnWire,
   DestinationOnWire,
   MuteOnWire,
+  MutePreviewOnWire,
+  NewMuteOnWire,
   ReleaseOnWire,
   ResendPreviewOnWire,
   ResendResultOnWire,
@@ -44,7 +46,9 @@ export interface RelayClient {
   /** Asks it at once whether it works. */
   tryDestination(name: string): Promise<TryResultOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
-  addMute(mute: NewMute): Promise<MuteOnWire>;
+  addMute(mute: NewMute): Promise<NewMuteOnWire>;
+  /** What a mute with these `field=value` texts would have held of the last 24 hours. */
+  previewMute(match: string[]): Promise<MutePreviewOnWire>;
   endMute(id: string): Promise<void>;
   /** Prometheus text. */
   readMetrics(): Promise<string>;
@@ -170,7 +174,9 @@ function createAlertCalls(transport: RelayTransport): AlertCalls {
   };
 }
 
-function createMuteCalls(transport: RelayTransport): Pick<RelayClient, "listMutes" | "addMute" | "endMute"> {
+function createMuteCalls(
+  transport: RelayTransport,
+): Pick<RelayClient, "listMutes" | "addMute" | "previewMute" | "endMute"> {
   return {
     async listMutes(includeEnded) {
       const { muteSchema, z } = await loadSchemas();
@@ -179,9 +185,15 @@ function createMuteCalls(transport: RelayTransport): Pick<RelayClient, "listMute
     },
 
     async addMute(mute) {
-      const { muteSchema, z } = await loadSchemas();
+      const { newMuteSchema, z } = await loadSchemas();
       const call = { path: "/api/mutes", method: "POST", body: mute } as const;
-      return (await transport.read(call, z.object({ data: muteSchema }))).data;
+      return (await transport.read(call, z.object({ data: newMuteSchema }))).data;
+    },
+
+    async previewMute(match) {
+      const { mutePreviewSchema, z } = await loadSchemas();
+      const call = { path: "/api/mutes/preview", method: "POST", body: { match } } as const;
+      return (await transport.read(call, z.object({ data: mutePreviewSchema }))).data;
     },
 
     async endMute(id) {

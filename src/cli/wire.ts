@@ -5,7 +5,9 @@ import type {
   deliveryDetailSchema,
   deliverySchema,
   destinationSchema,
+  mutePreviewSchema,
   muteSchema,
+  newMuteSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
@@ -23,6 +25,8 @@ export type MuteOnWire = z.infer<typeof muteSchema>;
 export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
 export type ResendResultOnWire = z.infer<typeof resendResultSchema>;
 export type TryResultOnWire = z.infer<typeof tryResultSchema>;
+export type NewMuteOnWire = z.infer<typeof newMuteSchema>;
+export type MutePreviewOnWire = z.infer<typeof mutePreviewSchema>;
 
 /** One page of the log. */
 export interface AlertPageOnWire {

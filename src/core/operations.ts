@@ -98,6 +98,18 @@ export interface TryResult {
   waiting: number;
 }
 
+/** What a mute would have held of the last 24 hours. */
+export interface MutePreview {
+  /** Alerts that match. */
+  matched: number;
+  /** Alerts of senders that were looked at, the newest first. */
+  looked: number;
+  /** False when there were more than are looked at. */
+  complete: boolean;
+  /** Beginning of the 24 hours. */
+  since: number;
+}
+
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {
   /**
@@ -131,6 +143,12 @@ export interface Operations {
     endsAt: number;
     createdBy: string;
   }): Promise<Mute>;
+  /**
+   * Counts by the router's own matchers; bounded, and takes nobody's time for long.
+   * @param options `mostAlerts`: the newest so many; default 10,000, and 1,000 where a matcher looks into bodies.
+   * @throws AppError `invalid_request` when a matcher cannot be read.
+   */
+  previewMute(matchers: Matcher[], options?: { mostAlerts?: number }): Promise<MutePreview>;
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
   endMute(id: string): Promise<void>;
   readiness(): Promise<Readiness>;

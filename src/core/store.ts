@@ -549,6 +549,20 @@ export interface AlertCounts {
   duplicates: number;
 }
 
+export interface FactsQuery {
+  fromAt: number;
+  /** Alerts older than this position. */
+  beforeSeq?: number;
+  limit: number;
+}
+
+/** What matchers look at, without the alert's deliveries. */
+export interface StoredFacts {
+  seq: number;
+  origin: AlertOrigin;
+  facts: AlertFacts;
+}
+
 export interface LogStore {
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
@@ -561,6 +575,11 @@ export interface LogStore {
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /** Alerts that changed after `version`, oldest change first. */
   listChanges(version: number, limit: number): Promise<AlertSummary[]>;
+  /**
+   * Senders' alerts that have been routed, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
+   * long, and none at the end only.
+   */
+  listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   latestVersion(): Promise<number>;
   countAlerts(): Promise<AlertCounts>;
   /** Brings the search index forward by at most `limit` alerts; how many it took. */

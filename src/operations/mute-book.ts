@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Operations } from "../core/operations.ts";
-import type { Mute } from "../core/rules.ts";
+import type { Matcher, Mute } from "../core/rules.ts";
 import type { MuteStore } from "../core/store.ts";
 
 export interface MuteBookDeps {
@@ -61,12 +61,16 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
 }
 
 function checkTimes(mute: Mute, now: number): void {
-  if (mute.matchers.length === 0) {
-    throw new AppError("invalid_request", "A mute needs at least one matcher.", {
-      hint: "For example severity=info.",
-    });
-  }
+  refuseEmpty(mute.matchers);
   if (mute.endsAt <= mute.startsAt || mute.endsAt <= now) {
     throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
   }
+}
+
+/** What matches everything would silence everything. Throws AppError `invalid_request`. */
+export function refuseEmpty(matchers: Matcher[]): void {
+  if (matchers.length > 0) return;
+  throw new AppError("invalid_request", "A mute needs at least one matcher.", {
+    hint: "For example severity=info.",
+  });
 }

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
+import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import type { MatchInput } from "./field-values.ts";
 import { compileMatchers } from "./matcher.ts";
 import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
@@ -45,6 +45,8 @@ export interface Router {
   ): Hold | undefined;
   /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
   checkMute(mute: Mute): void;
+  /** Whether the matchers of a mute hold for an alert. Throws `invalid_request` as `checkMute`. */
+  compileMatch(matchers: Matcher[]): (input: MatchInput) => boolean;
 }
 
 export interface Hold {
@@ -130,6 +132,10 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       return target && holdOf(target, facts, now);
     },
     checkMute: (mute) => void compileMatchers(mute.matchers),
+    compileMatch(matchers) {
+      const match = compileMatchers(matchers);
+      return (input) => match(input).matched;
+    },
   };
 }
 

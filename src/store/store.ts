@@ -57,6 +57,7 @@ const onReader = [
   "countFailed",
   "getAlert",
   "listChanges",
+  "listFacts",
   "latestVersion",
   "countAlerts",
   "countByDestination",

@@ -1,5 +1,6 @@
 import { AppError } from "../core/errors.ts";
-import type { Operations } from "../core/operations.ts";
+import type { MutePreview, Operations } from "../core/operations.ts";
+import type { Matcher } from "../core/rules.ts";
 import type { WebDeps } from "./web-deps.ts";
 
 /** A mute as people write it, whichever way it comes. */
@@ -54,4 +55,18 @@ function readInstant(name: string, text: string): number {
   throw new AppError("invalid_request", `${name}: ${JSON.stringify(text)} is not a time.`, {
     hint: "Write ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z.",
   });
+}
+
+/** For where a preview is only said beside something else, which must not fail when the log cannot be read: then undefined. */
+export async function previewBeside(
+  { operations, log }: Pick<WebDeps, "operations" | "log">,
+  matchers: Matcher[],
+  options?: { mostAlerts?: number },
+): Promise<MutePreview | undefined> {
+  try {
+    return await operations.previewMute(matchers, options);
+  } catch (error) {
+    log.warn("mute.preview_failed", { error: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
 }

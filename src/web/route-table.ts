@@ -41,6 +41,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /api/destinations/:name/try": "token or session",
   "GET /api/mutes": "token or session",
   "POST /api/mutes": "token or session",
+  "POST /api/mutes/preview": "token or session",
   "DELETE /api/mutes/:id": "token or session",
   "GET /api/stream": "token or session",
 

@@ -40,6 +40,27 @@ it("silences what matches until it is removed, and keeps a record of it", async 
   expect((await world.run(["mutes", "list", "--all"])).stdout).toMatch(/ended +severity=warning/);
 });
 
+it("says how many of the last 24 h a mute would have held, before and after it is made", async () => {
+  const world = await createRelayWorld();
+  for (const token of ["USDC", "USDC", "DAI"]) {
+    const [id = ""] = await world.post({ title: `${token} fell`, token, severity: "warning" });
+    await world.ended(id);
+  }
+  const tried = await world.run(["mutes", "add", "--match", "token=USDC", "--dry-run"]);
+  expect(tried.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
+  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
+
+  const add = (match: string) =>
+    world.run(["mutes", "add", "--match", match, "--for", "2h", "--reason", "known"]);
+  const made = await add("token=USDC");
+  expect(made.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
+  expect(made.stderr).toBe("");
+  const vain = await add("token=USDT");
+  expect(vain).toMatchObject({ status: 0 });
+  expect(vain.stdout).toContain("It matches none of the 3 alerts of the last 24 h.");
+  expect(vain.stderr).toContain("warning: no alert of the last 24 h matches");
+});
+
 it("takes an end in UTC, and refuses one that has passed", async () => {
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--match", "value<5", "--reason", "dust", "--json", "--until"];

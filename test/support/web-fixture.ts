@@ -11,12 +11,15 @@ import type { DestinationView, Operations } from "../../src/core/operations.ts";
 import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { AttemptRecord, DestinationStatus, NextStep, Store } from "../../src/core/store.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
+import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { previewResend, resendFailed } from "../../src/operations/resend-failed.ts";
 import { tryDestination } from "../../src/operations/try-destination.ts";
 import { type DestinationState, viewDestinations } from "../../src/operations/view-destinations.ts";
+import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -123,6 +126,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     resendFailed: (filter) => resendFailed(resending, filter),
     tryDestination: tryNamed,
     releaseHeld: (filter) => releaseHeld(resending, filter),
+    previewMute: createMutePreview({
+      store,
+      compileMatch: createRouter({ destinations: [], routes: [], mutes: [] }).compileMatch,
+      translate: translateRequest,
+      clock,
+    }),
     readiness: async () => ({ ready: true, reasons: [] }),
     metricsText: async () => "tocsin_disk_full 0\n",
   };

@@ -280,6 +280,25 @@ describe("mutes", () => {
     });
   });
 
+  test("say what they would have held, alone and when they are made", async () => {
+    const { api, addAlert, operations } = await createWebFixture();
+    await addAlert({ facts: { token: "USDC" } });
+    await addAlert({ facts: { token: "DAI" } });
+    const preview = { matched: 1, looked: 2, complete: true, since: "2026-11-20T12:00:00.000Z" };
+    const asked = await api("/api/mutes/preview", sendJson({ match: { token: "USDC" } }));
+    expect([asked.status, await asked.json()]).toEqual([200, { data: preview }]);
+    expect(await operations.listMutes()).toEqual([]);
+    const made = await api("/api/mutes", sendJson({ match: "token=USDC", ...maintenance }));
+    expect(await made.json()).toMatchObject({ data: { state: "active", preview } });
+    const wrong = await api("/api/mutes/preview", sendJson({ match: "tokn=USDC" }));
+    expect(wrong.status).toBe(400);
+    expect(await wrong.text()).toContain("did you mean token?");
+    operations.previewMute = () => Promise.reject(new Error("damaged"));
+    const blind = await api("/api/mutes", sendJson({ match: "token=DAI", ...maintenance }));
+    expect(blind.status).toBe(201);
+    expect(await blind.json()).toMatchObject({ data: { preview: null } });
+  });
+
   test("may start later and end at an instant", async () => {
     const { api, clock } = await createWebFixture();
     const written = {

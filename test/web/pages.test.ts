@@ -159,6 +159,47 @@ describe("an alert's page", () => {
     expect(mute?.matchers.map(({ field }) => field)).toEqual(["token", "severity"]);
   });
 
+  test("says how many of the last 24 h the mute of one would have held, and of other facts when asked", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    const { id } = await addAlert({ facts: { alertKey: "k1", token: "USDC" } });
+    await addAlert({ facts: { alertKey: "k1", token: "USDC" } });
+    await addAlert({ facts: { alertKey: "k2", token: "USDC" } });
+    await addAlert({ facts: { alertKey: "k3", token: "DAI" } });
+    const browser = await logIn();
+    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain(
+      "It would have muted 2 of the 4 alerts of the last 24 h.",
+    );
+
+    const asked = await browser.post(`/alerts/${id}/mute`, {
+      like: "token",
+      for: "7d",
+      reason: "",
+      do: "preview",
+    });
+    expect(asked.status).toBe(200);
+    const page = await asked.text();
+    expect(page).toContain("It would have muted 3 of the 4 alerts of the last 24 h.");
+    expect(page).toMatch(/<details class="action" open/);
+    expect(page).toMatch(/value="token" checked/);
+    expect(page).not.toMatch(/value="alertKey" checked/);
+    expect(page).toMatch(/<option value="7d" selected/);
+    expect(await operations.listMutes()).toEqual([]);
+    const nothing = await browser.post(`/alerts/${id}/mute`, { for: "1h", do: "preview" });
+    expect(nothing.status).toBe(400);
+    expect(await nothing.text()).toContain("Tick at least one thing");
+  });
+
+  test("shows an alert whose preview cannot be made", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    const { id } = await addAlert({ facts: { title: "Still here" } });
+    operations.previewMute = () => Promise.reject(new Error("damaged"));
+    const answer = await (await logIn()).get(`/alerts/${id}`);
+    expect(answer.status).toBe(200);
+    const page = await answer.text();
+    expect(page).toContain("Still here");
+    expect(page).not.toContain("of the last 24 h");
+  });
+
   test("mutes nothing when nothing is chosen", async () => {
     const { logIn, addAlert, operations } = await createWebFixture();
     const { id } = await addAlert();
@@ -235,14 +276,36 @@ describe("mutes", () => {
       for: "24h",
       reason: "quiet day",
     });
-    expect(added.headers.get("location")).toBe("/mutes?done=added");
     const [mute] = await operations.listMutes();
+    expect(added.headers.get("location")).toBe(`/mutes?added=${mute?.id}`);
     expect(mute?.matchers).toHaveLength(2);
     expect(await (await browser.get("/mutes")).text()).toContain("token=USDC,DAI");
     await browser.post(`/mutes/${mute?.id}/end`);
     expect(await operations.listMutes()).toEqual([]);
     const again = await browser.post(`/mutes/${mute?.id}/end`);
     expect(again.status).toBe(404);
+  });
+
+  test("say what they would have held, before and after they are made", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    await addAlert({ facts: { token: "USDC" } });
+    await addAlert({ facts: { token: "DAI" } });
+    const browser = await logIn();
+    const typed = { match: "token=USDC", for: "4h", reason: "<why>" };
+    const asked = await (await browser.post("/mutes", { ...typed, do: "preview" })).text();
+    expect(asked).toContain("It would have muted 1 of the 2 alerts of the last 24 h.");
+    expect(asked).toContain("token=USDC</textarea>");
+    expect(asked).toContain('value="&lt;why>"'.replace(">", "&gt;"));
+    expect(asked).toMatch(/<option value="4h" selected/);
+    expect(await operations.listMutes()).toEqual([]);
+    const vain = await (await browser.post("/mutes", { match: "token=USDT", do: "preview" })).text();
+    expect(vain).toContain('class="preview none">It matches none of the 2 alerts of the last 24 h.');
+
+    const made = await browser.post("/mutes", { ...typed, match: "token=USDT" });
+    const after = await (await browser.get(made.headers.get("location") ?? "")).text();
+    expect(after).toContain("Muted. Alerts that match are stored");
+    expect(after).toMatch(/class="notice warning"[^>]*>It matches none of the 2 alerts of the last 24 h\./);
+    expect(await (await browser.get("/mutes?added=unknown")).text()).not.toContain("notice");
   });
 
   test("that cannot be read keep what was typed", async () => {

@@ -31,7 +31,8 @@ function registerAdd(mutes: Command, begin: BeginRun, context: CliContext): void
     )
     .option("--for <duration>", "how long, e.g. 30m, 2h, 7d", parseWrittenDuration)
     .option("--until <time>", "or until when: ISO 8601", (text) => parseInstant(text, context.now()))
-    .requiredOption("--reason <text>", "why, for whoever wonders about the silence")
+    .option("--reason <text>", "why, for whoever wonders about the silence; required")
+    .option("--dry-run", "only say how many of the last 24 h it would have muted")
     .action(async (options: RelayFlags & AddOptions, self: Command) => {
       const { addMute } = await import("./add-mute.ts");
       await addMute(begin(self, options), options);
@@ -39,6 +40,7 @@ function registerAdd(mutes: Command, begin: BeginRun, context: CliContext): void
   addExamples(
     addRelayOptions(command),
     "tocsin mutes add --match severity=info --match chain=eth,base --for 2h --reason 'pool migration'",
+    "tocsin mutes add --match title=~TVL --dry-run",
     "tocsin mutes add --match 'value<5' --until 2026-11-22T08:00Z --reason 'known dust'",
   );
 }

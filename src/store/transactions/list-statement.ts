@@ -138,7 +138,7 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
  * later: the ids narrow the walk, and the alert's own time decides.
  */
 const mostAheadMs = mostBehindMs + 1_000;
-const firstSince =
+export const firstSince =
   "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
 const lastUntil =
   "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

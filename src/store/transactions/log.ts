@@ -1,4 +1,5 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import { firstIdAt } from "../../core/id.ts";
 import type { Decision } from "../../core/rules.ts";
 import type {
   AlertCounts,
@@ -6,15 +7,17 @@ import type {
   AlertQuery,
   AlertSummary,
   AttemptEntry,
+  FactsQuery,
   FailedCount,
   FailedDelivery,
   FailedQuery,
+  StoredFacts,
 } from "../../core/store.ts";
 import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
 import { splitSearch, toSearchExpression } from "../search-words.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
-import { type Driver, toCountStatements, toListStatement } from "./list-statement.ts";
+import { type Driver, firstSince, toCountStatements, toListStatement } from "./list-statement.ts";
 
 interface AlertRow {
   seq: number;
@@ -42,6 +45,9 @@ interface RequestRow {
   conflict: 0 | 1;
   duplicates: number;
 }
+
+/** Facts that travel between threads at once, as JSON text: a few milliseconds. */
+const mostFactsUnits = 1024 * 1024;
 
 /** Reading the log: keyset pages, newest first; every filter has an index that ends in the alert's position. */
 export function createLog({ db }: Pick<TransactionContext, "db">) {
@@ -78,6 +84,15 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const duplicates = db
     .prepare<[], number>("SELECT coalesce(sum(duplicates), 0) FROM requests WHERE duplicates > 0")
     .pluck();
+
+  const facts = db.prepare<
+    [number, string, number, number],
+    { seq: number; origin: AlertOrigin; facts: string }
+  >(
+    `SELECT seq, origin, facts FROM alerts
+     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND facts IS NOT NULL
+     ORDER BY seq DESC ${boundLimit}`,
+  );
 
   const hasWord = db
     .prepare<[string], number>("SELECT 1 FROM alerts_search WHERE words MATCH ? LIMIT 1")
@@ -177,6 +192,22 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     },
 
     listChanges: (after: number, limit: number): AlertSummary[] => changes.all(after, limit).map(toSummary),
+
+    listFacts({ fromAt, beforeSeq, limit }: FactsQuery): StoredFacts[] {
+      const found: StoredFacts[] = [];
+      let units = 0;
+      for (const row of facts.iterate(
+        beforeSeq ?? Number.MAX_SAFE_INTEGER,
+        firstIdAt(fromAt),
+        fromAt,
+        limit,
+      )) {
+        units += row.facts.length;
+        if (units > mostFactsUnits && found.length > 0) break;
+        found.push({ ...row, facts: JSON.parse(row.facts) as AlertFacts });
+      }
+      return found;
+    },
 
     latestVersion: (): number => version.get() ?? 0,
 

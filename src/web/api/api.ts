@@ -1,7 +1,7 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
 import { listAlertPage, toFailedFilter } from "../alert-query.ts";
-import { readMute } from "../read-mute.ts";
+import { previewBeside, readMute } from "../read-mute.ts";
 import type { Sessions } from "../session.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -13,6 +13,7 @@ import {
   listAlertsRoute,
   listDestinationsRoute,
   listMutesRoute,
+  previewMuteRoute,
   previewResendRoute,
   releaseRoute,
   resendFailedRoute,
@@ -25,6 +26,7 @@ import {
   alertToWire,
   deliveryToWire,
   destinationToWire,
+  mutePreviewToWire,
   muteToWire,
   previewToWire,
   tryResultToWire,
@@ -112,7 +114,14 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
 
   api.openapi(addMuteRoute, async (c) => {
     const mute = await operations.addMute(readMute(deps, c.req.valid("json"), "api"));
-    return c.json({ data: muteToWire(mute, clock.now()) }, 201);
+    const preview = await previewBeside(deps, mute.matchers);
+    const data = { ...muteToWire(mute, clock.now()), preview: preview ? mutePreviewToWire(preview) : null };
+    return c.json({ data }, 201);
+  });
+
+  api.openapi(previewMuteRoute, async (c) => {
+    const preview = await operations.previewMute(deps.parseMatch(c.req.valid("json").match));
+    return c.json({ data: mutePreviewToWire(preview) }, 200);
   });
 
   api.openapi(endMuteRoute, async (c) => {

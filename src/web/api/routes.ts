@@ -8,7 +8,9 @@ import {
   deliverySchema,
   destinationSchema,
   errorSchema,
+  mutePreviewSchema,
   muteSchema,
+  newMuteSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
@@ -237,6 +239,41 @@ export const listMutesRoute = createRoute({
   },
 });
 
+const matchSchema = z
+  .union(
+    [
+      z.string(),
+      z.array(z.string()).min(1, "must name at least one condition"),
+      z.record(z.string(), z.unknown()),
+    ],
+    {
+      error:
+        'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
+    },
+  )
+  .openapi({
+    description:
+      "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
+    example: { severity: "info", value: { lt: 5 } },
+  });
+
+export const previewMuteRoute = createRoute({
+  method: "post",
+  path: "/api/mutes/preview",
+  summary: "What a mute would have held of the last 24 hours; makes none",
+  request: {
+    body: { required: true, content: json(z.strictObject({ match: matchSchema }).openapi("MuteToPreview")) },
+  },
+  responses: {
+    200: {
+      description: "Judged by the matcher that routing uses.",
+      content: json(z.object({ data: mutePreviewSchema })),
+    },
+    400: failure("A matcher is missing or cannot be read."),
+    ...refused,
+  },
+});
+
 export const addMuteRoute = createRoute({
   method: "post",
   path: "/api/mutes",
@@ -247,23 +284,7 @@ export const addMuteRoute = createRoute({
       content: json(
         z
           .strictObject({
-            match: z
-              .union(
-                [
-                  z.string(),
-                  z.array(z.string()).min(1, "must name at least one condition"),
-                  z.record(z.string(), z.unknown()),
-                ],
-                {
-                  error:
-                    'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
-                },
-              )
-              .openapi({
-                description:
-                  "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
-                example: { severity: "info", value: { lt: 5 } },
-              }),
+            match: matchSchema,
             for: z
               .string()
               .optional()
@@ -281,7 +302,7 @@ export const addMuteRoute = createRoute({
     },
   },
   responses: {
-    201: { description: "It holds from now on.", content: json(z.object({ data: muteSchema })) },
+    201: { description: "It holds from now on.", content: json(z.object({ data: newMuteSchema })) },
     400: failure("A matcher, a time or the reason is missing or cannot be read."),
     ...refused,
   },

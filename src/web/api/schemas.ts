@@ -243,6 +243,29 @@ export const muteSchema = z
   })
   .openapi("Mute");
 
+export const mutePreviewSchema = z
+  .object({
+    matched: z.number().int().openapi({ description: "Alerts that it would have muted." }),
+    looked: z
+      .number()
+      .int()
+      .openapi({ description: "Alerts of senders that were looked at, the newest of the last 24 hours." }),
+    complete: z.boolean().openapi({
+      description:
+        "false when there were more: 10,000 are looked at, 1,000 where a matcher looks into bodies.",
+    }),
+    since: instant,
+  })
+  .openapi("MutePreview");
+
+export const newMuteSchema = muteSchema
+  .extend({
+    preview: mutePreviewSchema
+      .nullable()
+      .openapi({ description: "What it would have held; null when the log could not be read just then." }),
+  })
+  .openapi("MuteWithPreview");
+
 export const errorSchema = z
   .object({
     error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),

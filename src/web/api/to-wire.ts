@@ -1,6 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { DestinationView, ResendPreview, TryResult } from "../../core/operations.ts";
+import type { DestinationView, MutePreview, ResendPreview, TryResult } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/store.ts";
 import { readBody } from "../body-text.ts";
@@ -12,6 +12,7 @@ import type {
   deliverySchema,
   destinationSchema,
   factsSchema,
+  mutePreviewSchema,
   muteSchema,
   requestSchema,
   resendPreviewSchema,
@@ -153,6 +154,10 @@ export function muteToWire(mute: Mute, now: number): z.infer<typeof muteSchema> 
     createdAt: toIso(mute.createdAt),
     createdBy,
   };
+}
+
+export function mutePreviewToWire({ since, ...counts }: MutePreview): z.infer<typeof mutePreviewSchema> {
+  return { ...counts, since: toIso(since) };
 }
 
 /** An instant that no date can hold (senders write anything) is left out rather than costing the whole answer. */

@@ -1,9 +1,10 @@
 import type { Context, Hono } from "hono";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
+import type { MutePreview } from "../../core/operations.ts";
 import type { Decision } from "../../core/rules.ts";
 import type { AlertDetail, AlertSummary } from "../../core/store.ts";
 import { readField, readFields, readForm } from "../form.ts";
-import { readMute } from "../read-mute.ts";
+import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { DeliveryList } from "./alert-deliveries.tsx";
 import { FactList } from "./alert-facts.tsx";
@@ -14,7 +15,7 @@ import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
-import { MuteThis, matchLike } from "./mute-this.tsx";
+import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -29,7 +30,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   }
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
-  async function render(c: Context<WebEnv>, id: string, problem?: AppError) {
+  async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
     const version = await store.latestVersion();
     const alert = await findAlert(id);
     const around = await store.listAlerts({ limit: 3, beforeSeq: alert.seq + 2 });
@@ -42,9 +43,16 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         older={around.find(({ seq }) => seq < alert.seq)}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
+        choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
       />
     );
     return c.html(page, problem === undefined ? 200 : httpStatusOf(problem.code));
+  }
+
+  /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
+  async function previewDefault({ facts, origin }: AlertDetail): Promise<MutePreview | undefined> {
+    if (facts === undefined || origin === "notice") return undefined;
+    return previewBeside(deps, deps.parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 2_000 });
   }
 
   app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
@@ -103,14 +111,22 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const id = c.req.param("id");
     const form = await readForm(c);
     const { facts } = await findAlert(id);
+    const chosen = readFields(form, "like");
+    const written = { for: readField(form, "for"), reason: readField(form, "reason") };
     try {
       if (facts === undefined) throw new AppError("conflict", "The alert has not been read yet.");
-      const match = matchLike(facts, readFields(form, "like"));
-      const written = { match, for: readField(form, "for"), reason: readField(form, "reason") };
-      await operations.addMute(readMute(deps, written, "page"));
+      const match = matchLike(facts, chosen);
+      if (Object.keys(match).length === 0) {
+        throw new AppError("invalid_request", "Tick at least one thing in which the alerts are alike.");
+      }
+      if (readField(form, "do") === "preview") {
+        const preview = await operations.previewMute(deps.parseMatch(match));
+        return render(c, id, undefined, { chosen, preview, written });
+      }
+      await operations.addMute(readMute(deps, { match, ...written }, "page"));
       return c.redirect(`/alerts/${encodeURIComponent(id)}?done=muted`, 303);
     } catch (error) {
-      if (error instanceof AppError) return render(c, id, error);
+      if (error instanceof AppError) return render(c, id, error, { chosen, written });
       throw error;
     }
   });
@@ -136,9 +152,10 @@ interface AlertPageProps {
   older?: AlertSummary;
   done?: string;
   problem?: AppError;
+  choice: MuteChoice;
 }
 
-function AlertPage({ frame, version, alert, newer, older, done, problem }: AlertPageProps) {
+function AlertPage({ frame, version, alert, newer, older, done, problem, choice }: AlertPageProps) {
   const { facts } = alert;
   return (
     <Layout frame={frame} title={titleOf(alert)} version={version} alertId={alert.id}>
@@ -180,7 +197,7 @@ function AlertPage({ frame, version, alert, newer, older, done, problem }: Alert
           <FactList alert={alert} now={frame.now} />
           <div class="actions">
             <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
-            <MuteThis alert={alert} frame={frame} />
+            <MuteThis alert={alert} frame={frame} choice={choice} />
           </div>
         </section>
         <div>

@@ -109,7 +109,7 @@ export function Form({ frame, action, class: className, children }: PropsWithChi
 }
 
 /** The result of what the reader has just done, or what went wrong. */
-export function Notice({ kind, children }: { kind: "done" | "failed"; children?: Child }) {
+export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"; children?: Child }) {
   return (
     <p class={`notice ${kind}`} role={kind === "failed" ? "alert" : "status"}>
       {children}

@@ -1,5 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail } from "../../core/store.ts";
+import { describePreview, matchesNothing } from "../mute-state.ts";
 import type { Frame } from "./frame.ts";
 import { Form } from "./layout.tsx";
 
@@ -25,6 +27,19 @@ export const muteDurations = [
   ["7d", "7 days"],
 ] as const;
 
+/** What the mute form of an alert says and shows. */
+export interface MuteChoice {
+  /** Names of the facts that are ticked. */
+  chosen: string[];
+  /** What it would have held; absent when nothing can be said of it. */
+  preview?: MutePreview;
+  /** The reader is at it: the form is open, with what was typed. */
+  written?: { for: string; reason: string };
+}
+
+/** What is ticked until the reader says otherwise. */
+export const likeByDefault: string[] = ["alertKey"];
+
 /**
  * The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. `equals` says that a
  * value is meant as it stands, whatever it looks like.
@@ -38,11 +53,18 @@ export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, {
   );
 }
 
-export function MuteThis({ alert, frame }: { alert: AlertDetail; frame: Frame }) {
+interface MuteThisProps {
+  alert: AlertDetail;
+  frame: Frame;
+  choice: MuteChoice;
+}
+
+export function MuteThis({ alert, frame, choice }: MuteThisProps) {
   const { facts } = alert;
+  const { chosen, preview, written } = choice;
   if (facts === undefined || alert.origin === "notice") return null;
   return (
-    <details class="action">
+    <details class="action" open={written !== undefined}>
       <summary>Mute alerts like this…</summary>
       <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
         <fieldset>
@@ -52,7 +74,7 @@ export function MuteThis({ alert, frame }: { alert: AlertDetail; frame: Frame })
             return (
               value !== undefined && (
                 <label class="check">
-                  <input type="checkbox" name="like" value={field} checked={field === "alertKey"} />
+                  <input type="checkbox" name="like" value={field} checked={chosen.includes(field)} />
                   <span>
                     {likenessWords[field]} <b dir="auto">{value}</b>
                   </span>
@@ -61,23 +83,43 @@ export function MuteThis({ alert, frame }: { alert: AlertDetail; frame: Frame })
             );
           })}
         </fieldset>
-        <DurationChoice />
-        <ReasonField />
-        <button type="submit" class="primary">
-          Mute
-        </button>
+        <PreviewText preview={preview} />
+        <DurationChoice chosen={written?.for} />
+        <ReasonField value={written?.reason} />
+        <MuteButtons />
       </Form>
     </details>
   );
 }
 
-export function DurationChoice() {
+/** What the form's mute would have held, where it is known. */
+export function PreviewText({ preview }: { preview?: MutePreview }) {
+  if (preview === undefined) return null;
+  return <p class={`preview${matchesNothing(preview) ? " none" : ""}`}>{describePreview(preview)}</p>;
+}
+
+/** Enter mutes, as the first button does; a preview needs neither reason nor end. */
+export function MuteButtons() {
+  return (
+    <p class="buttons">
+      <button type="submit" class="primary">
+        Mute
+      </button>
+      <button type="submit" name="do" value="preview" formnovalidate>
+        Preview
+      </button>
+    </p>
+  );
+}
+
+export function DurationChoice({ chosen }: { chosen?: string }) {
+  const known = muteDurations.some(([value]) => value === chosen) ? chosen : "1h";
   return (
     <label>
       <span>For</span>
       <select name="for">
         {muteDurations.map(([value, words]) => (
-          <option value={value} selected={value === "1h"}>
+          <option value={value} selected={value === known}>
             {words}
           </option>
         ))}

@@ -1,16 +1,17 @@
 import type { Context, Hono } from "hono";
 import { describeMatcher } from "../../core/describe-matcher.ts";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
+import type { MutePreview } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import { readField, readForm } from "../form.ts";
-import { type MuteState, muteStateOf } from "../mute-state.ts";
-import { readMute } from "../read-mute.ts";
+import { describePreview, type MuteState, matchesNothing, muteStateOf } from "../mute-state.ts";
+import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
-import { DurationChoice, ReasonField } from "./mute-this.tsx";
+import { DurationChoice, MuteButtons, PreviewText, ReasonField } from "./mute-this.tsx";
 
 /** Past mutes shown at most; the API lists all. */
 const endedShown = 50;
@@ -21,11 +22,13 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   async function render(c: Context<WebEnv>, problem?: AppError, written?: WrittenForm) {
     const mutes = await operations.listMutes(true);
+    const added = mutes.find(({ id }) => id === c.req.query("added"));
     const page = (
       <MutesPage
         frame={frameOf(c, deps)}
         mutes={mutes}
-        done={doneWords[c.req.query("done") ?? ""]}
+        done={doneWords[added === undefined ? (c.req.query("done") ?? "") : "added"]}
+        preview={added && (await previewBeside(deps, added.matchers))}
         problem={problem}
         written={written}
       />
@@ -39,13 +42,18 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const form = await readForm(c);
     const match = readField(form, "match");
     const reason = readField(form, "reason");
+    const written = { match, reason, for: readField(form, "for") };
     try {
       const lines = match.split(/\r?\n/).filter((line) => line.trim() !== "");
+      if (readField(form, "do") === "preview") {
+        const preview = await operations.previewMute(deps.parseMatch(lines));
+        return render(c, undefined, { ...written, preview });
+      }
       if (reason === "") throw new AppError("invalid_request", "A mute needs a reason.");
-      await operations.addMute(readMute(deps, { match: lines, for: readField(form, "for"), reason }, "page"));
-      return c.redirect("/mutes?done=added", 303);
+      const { id } = await operations.addMute(readMute(deps, { ...written, match: lines }, "page"));
+      return c.redirect(`/mutes?added=${encodeURIComponent(id)}`, 303);
     } catch (error) {
-      if (error instanceof AppError) return render(c, error, { match, reason });
+      if (error instanceof AppError) return render(c, error, written);
       throw error;
     }
   });
@@ -69,18 +77,22 @@ const doneWords: Readonly<Record<string, string>> = {
 interface WrittenForm {
   match: string;
   reason: string;
+  for: string;
+  preview?: MutePreview;
 }
 
 interface MutesPageProps {
   frame: Frame;
   mutes: Mute[];
   done?: string;
+  /** What the mute that was just made would have held. */
+  preview?: MutePreview;
   problem?: AppError;
   /** What the reader has typed, kept for another try. */
   written?: WrittenForm;
 }
 
-function MutesPage({ frame, mutes, done, problem, written }: MutesPageProps) {
+function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageProps) {
   const inState = (state: MuteState) => mutes.filter((mute) => muteStateOf(mute, frame.now) === state);
   const current = [...inState("active"), ...inState("coming")];
   const ended = inState("ended")
@@ -90,6 +102,9 @@ function MutesPage({ frame, mutes, done, problem, written }: MutesPageProps) {
     <Layout frame={frame} title="Mutes" section="/mutes">
       <h1>Mutes</h1>
       {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
+      {preview && problem === undefined && (
+        <Notice kind={matchesNothing(preview) ? "warning" : "done"}>{describePreview(preview)}</Notice>
+      )}
       {problem && (
         <Notice kind="failed">
           <b>{problem.message}</b> {problem.hint}
@@ -133,11 +148,10 @@ function MutesPage({ frame, mutes, done, problem, written }: MutesPageProps) {
               <code>title="TVL, daily"</code>, <code>payload.pool.address=0x…</code>,{" "}
               <code>unit is missing</code>
             </p>
-            <DurationChoice />
+            <PreviewText preview={written?.preview} />
+            <DurationChoice chosen={written?.for} />
             <ReasonField value={written?.reason} />
-            <button type="submit" class="primary">
-              Mute
-            </button>
+            <MuteButtons />
           </Form>
         </section>
       </div>

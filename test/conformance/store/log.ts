@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AlertQuery } from "../../../src/core/store.ts";
-import { newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
+import type { AlertQuery, FactsQuery } from "../../../src/core/store.ts";
+import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
@@ -66,6 +66,25 @@ export function describeLog(open: OpenStore): void {
       expect(await listed({ toAt: noon })).toBe(2);
       expect(await listed({ fromAt: noon + 1 })).toBe(0);
       expect(await listed({ toAt: noon - 1 })).toBe(0);
+    });
+
+    it("gives the facts of what senders sent and routing has seen, newest first", async () => {
+      const scene = await fillLog(open);
+      const listed = async (query: Partial<FactsQuery>) =>
+        (await scene.store.listFacts({ fromAt: noon, limit: 100, ...query })).map(({ facts }) => facts.title);
+      expect(await listed({})).toEqual(["e", "d", "c", "b", "a"]);
+      expect(await listed({ fromAt: noon + 2 * 60_000, limit: 2 })).toEqual(["e", "d"]);
+      const [, second] = await scene.store.listFacts({ fromAt: noon, limit: 2 });
+      expect(await listed({ beforeSeq: second?.seq })).toEqual(["c", "b", "a"]);
+      expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
+      await scene.store.recordNotice({
+        id: scene.newId(),
+        at: noon + 6 * 60_000,
+        facts: factsOf({ title: "of ours" }),
+        decisions: [],
+        deliveries: [],
+      });
+      expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
     });
 
     it("pages by position, with neither gap nor repeat while new alerts come", async () => {

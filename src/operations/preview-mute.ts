@@ -1,0 +1,132 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import { parseFieldPath } from "../core/field-path.ts";
+import type { Json } from "../core/json.ts";
+import type { MutePreview } from "../core/operations.ts";
+import type { Matcher } from "../core/rules.ts";
+import type { Store, StoredFacts } from "../core/store.ts";
+import { refuseEmpty } from "./mute-book.ts";
+
+export interface MutePreviewDeps {
+  store: Pick<Store, "listFacts" | "findRequests">;
+  /** The router's own matcher. Throws AppError `invalid_request` for what cannot be read. */
+  compileMatch(matchers: Matcher[]): (input: MatchedAlert) => boolean;
+  /** One translation for each alert of the body, in its order; for matchers that look into it. May throw. */
+  translate(body: Uint8Array, contentType: string | undefined): Translation[];
+  clock: Clock;
+  /** Milliseconds that only go forward. Default `performance.now`. */
+  monotonicMs?: () => number;
+}
+
+interface MatchedAlert {
+  facts: AlertFacts;
+  payload?: Json;
+  origin: AlertOrigin;
+}
+
+export interface PreviewOptions {
+  /** The newest so many are looked at. Default 10,000. */
+  mostAlerts?: number;
+}
+
+const windowMs = 24 * 60 * 60 * 1000;
+const mostAlertsByDefault = 10_000;
+/** Facts that are read at once: a few milliseconds of the reading thread. */
+const pageSize = 500;
+/** A body has to be read anew for each alert, which is a hundred times the work. */
+const mostWithBodies = 1_000;
+const bodiesAtOnce = 50;
+const maxBodyBytesAtOnce = 4 * 1024 * 1024;
+const maxBodyBytes = 32 * 1024 * 1024;
+/** So long the event loop is kept at most; then others have their turn. */
+const sliceMs = 10;
+/** A pattern over long texts may take long for each alert. What was looked at until then is the answer. */
+const mostMs = 3_000;
+
+/**
+ * Counts what a mute would have held of the alerts of the last 24 hours, the newest first. Reads only, in pages of the reading
+ * thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
+ */
+export function createMutePreview(deps: MutePreviewDeps) {
+  return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
+    const { store, clock } = deps;
+    refuseEmpty(matchers);
+    const matches = deps.compileMatch(matchers);
+    const needsBody = matchers.some(looksIntoBody);
+    const mostAlerts = Math.min(
+      options.mostAlerts ?? mostAlertsByDefault,
+      needsBody ? mostWithBodies : Number.POSITIVE_INFINITY,
+    );
+    const size = needsBody ? bodiesAtOnce : pageSize;
+    const preview: MutePreview = { matched: 0, looked: 0, complete: true, since: clock.now() - windowMs };
+    const turns = createTurns(deps.monotonicMs ?? (() => performance.now()));
+    let bytesLeft = maxBodyBytes;
+    for (let beforeSeq: number | undefined; ; ) {
+      const page = await store.listFacts({ fromAt: preview.since, beforeSeq, limit: size });
+      const bodies = needsBody ? await readPayloads(deps, page) : undefined;
+      bytesLeft -= bodies?.bytes ?? 0;
+      for (const { seq, origin, facts } of page) {
+        if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver())
+          return { ...preview, complete: false };
+        preview.looked += 1;
+        if (matches({ facts, payload: bodies?.payloads.get(seq), origin })) preview.matched += 1;
+        await turns.give();
+      }
+      if (page.length === 0) return preview;
+      beforeSeq = page.at(-1)?.seq;
+    }
+  };
+}
+
+function looksIntoBody({ field }: Matcher): boolean {
+  const parsed = parseFieldPath(field);
+  return parsed.ok && parsed.path.kind === "payload";
+}
+
+async function readPayloads(
+  { store, translate }: MutePreviewDeps,
+  page: StoredFacts[],
+): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
+  const payloads = new Map<number, Json | undefined>();
+  let bytes = 0;
+  for (let left = page.map(({ seq }) => seq); left.length > 0; ) {
+    const requests = await store.findRequests(left, maxBodyBytesAtOnce);
+    for (const { body, contentType, alerts } of requests) {
+      bytes += body.byteLength;
+      const translations = translateOrNothing(translate, body, contentType);
+      for (const { seq, item } of alerts) payloads.set(seq, translations[item]?.payload);
+    }
+    const rest = left.filter((seq) => !payloads.has(seq));
+    if (rest.length === left.length || bytes > maxBodyBytes) break;
+    left = rest;
+    await nextTurn();
+  }
+  return { payloads, bytes };
+}
+
+/** A body that cannot be read has no payload for the router either. */
+function translateOrNothing(
+  translate: MutePreviewDeps["translate"],
+  body: Uint8Array,
+  contentType: string | undefined,
+): Translation[] {
+  try {
+    return translate(body, contentType);
+  } catch {
+    return [];
+  }
+}
+
+function createTurns(nowMs: () => number) {
+  const beganAt = nowMs();
+  let sliceBeganAt = beganAt;
+  return {
+    isOver: () => nowMs() - beganAt > mostMs,
+    async give(): Promise<void> {
+      if (nowMs() - sliceBeganAt < sliceMs) return;
+      await nextTurn();
+      sliceBeganAt = nowMs();
+    },
+  };
+}

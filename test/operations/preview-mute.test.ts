@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import type { Condition } from "../../src/core/rules.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import { createMutePreview } from "../../src/operations/preview-mute.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock } from "../support/test-clock.ts";
+import { addAlert } from "../support/web-fixture.ts";
+
+const hourMs = 3_600_000;
+
+async function start() {
+  const clock = createTestClock();
+  const newId = createIdSource(clock.now);
+  const store = openLocalStore({
+    path: join(makeTempFolder(), "tocsin.db"),
+    ballastBytes: 0,
+    now: clock.now,
+  });
+  onTestFinished(() => store.close());
+  const router = createRouter({ destinations: [], routes: [], mutes: [] });
+  const deps = { store, compileMatch: router.compileMatch, translate: translateRequest, clock };
+  const preview = createMutePreview(deps);
+  return {
+    clock,
+    preview,
+    /** Counts all, on a machine on which each look at the time takes so long. */
+    countAtSpeed(stepMs: number) {
+      let ms = 0;
+      const monotonicMs = () => {
+        ms += stepMs;
+        return ms;
+      };
+      return createMutePreview({ ...deps, monotonicMs })([{ field: "title", condition: { exists: true } }]);
+    },
+    /** Counts what one matcher would have held. */
+    count: (field: string, condition: Condition, options?: { mostAlerts?: number }) =>
+      preview([{ field, condition }], options),
+    add: (body: unknown, facts: Partial<AlertFacts> = {}) =>
+      addAlert(store, clock.now(), newId, { body: JSON.stringify(body), facts }),
+  };
+}
+
+describe("what a mute would have held", () => {
+  it("is counted over the last 24 hours by the matcher that routing uses", async () => {
+    const { clock, add, count } = await start();
+    await add({}, { token: "USDC", value: "7" });
+    await clock.advance(2 * hourMs);
+    await add({}, { token: "USDC", value: "7.50" });
+    await add({}, { token: "DAI", value: "3" });
+    await clock.advance(23 * hourMs);
+    await add({}, { token: "USDC", value: "9" });
+    const since = clock.now() - 24 * hourMs;
+    expect(await count("token", { equals: ["USDC"] })).toEqual({
+      matched: 2,
+      looked: 3,
+      complete: true,
+      since,
+    });
+    expect(await count("value", { equals: ["7.5"] })).toMatchObject({ matched: 1 });
+    expect(await count("value", { gte: 7 })).toMatchObject({ matched: 2 });
+    expect(await count("title", { matches: "nothing like this" })).toMatchObject({ matched: 0, looked: 3 });
+  });
+
+  it("looks into the bodies where a matcher does", async () => {
+    const { add, count } = await start();
+    await add({ pool: { address: "0xAB" } });
+    await add({ pool: { address: "0xcd" } });
+    await add([{ pool: { address: "0xab" } }]);
+    expect(await count("payload.pool.address", { equals: ["0xab"] })).toMatchObject({
+      matched: 2,
+      looked: 3,
+    });
+    expect(await count("payload.pool", { exists: false })).toMatchObject({ matched: 0 });
+  });
+
+  it("says so when there are more than it looks at, and takes the newest", async () => {
+    const { add, count } = await start();
+    for (let index = 0; index < 7; index += 1) await add({}, { token: index < 4 ? "OLD" : "NEW" });
+    expect(await count("token", { equals: ["NEW"] }, { mostAlerts: 5 })).toMatchObject({
+      matched: 3,
+      looked: 5,
+      complete: false,
+    });
+    expect(await count("token", { equals: ["OLD"] }, { mostAlerts: 7 })).toMatchObject({
+      matched: 4,
+      looked: 7,
+      complete: true,
+    });
+  });
+
+  it("reads page by page, however long the texts are, and counts each alert once", async () => {
+    const { add, count } = await start();
+    for (let index = 0; index < 70; index += 1)
+      await add({}, { text: "x".repeat(20_000), token: `T${index % 2}` });
+    expect(await count("token", { equals: ["T1"] })).toMatchObject({
+      matched: 35,
+      looked: 70,
+      complete: true,
+    });
+  });
+
+  it("gives way to others while it counts, and ends with what it has when it takes long", async () => {
+    const { add, countAtSpeed } = await start();
+    for (let index = 0; index < 12; index += 1) await add({});
+    let others = 0;
+    const other = () => {
+      others += 1;
+      waiting = setImmediate(other);
+    };
+    let waiting = setImmediate(other);
+    // Each look at the time takes 6 ms: a slice is over after every second alert or earlier.
+    expect(await countAtSpeed(6)).toMatchObject({ looked: 12, complete: true });
+    clearImmediate(waiting);
+    expect(others).toBeGreaterThanOrEqual(6);
+    expect(await countAtSpeed(400)).toMatchObject({ looked: 3, complete: false });
+  });
+
+  it("refuses what no matcher can read", async () => {
+    const { count } = await start();
+    await expect(count("tokn", { equals: ["USDC"] })).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  it("refuses a mute of everything, as making one does", async () => {
+    const { preview } = await start();
+    await expect(preview([])).rejects.toThrow("at least one matcher");
+  });
+});
