@@ -77,23 +77,26 @@ function cutToFit(members: Member[], room: number): Map<Member, Json> {
   for (const { member, units } of sized.sort((a, b) => a.units - b.units)) {
     const { name, value } = member;
     if (units <= left) kept.set(member, value);
-    else if (typeof value === "string" && left > name.length + 1)
-      kept.set(member, cut(value, left - name.length));
+    else if (typeof value === "string" && left > name.length + 2 * unitsOfValue)
+      kept.set(member, cut(value, left - name.length - unitsOfValue));
     else continue;
     left -= Math.min(units, left);
   }
   return kept;
 }
 
-/** Characters of names and values, and one for each value; more than `limit` is as good as infinite. */
+/** Each value costs as much as so many characters, however short it is. */
+const unitsOfValue = 20;
+
+/** Characters of names and values, and 20 for each value; more than `limit` is as good as infinite. */
 function sizeOf(value: Json, limit: number): number {
-  if (typeof value === "string") return value.length;
-  if (value instanceof JsonNumber) return value.text.length;
-  if (typeof value !== "object" || value === null) return 1;
-  let size = 1;
-  for (const key in value) {
+  if (typeof value === "string") return unitsOfValue + value.length;
+  if (value instanceof JsonNumber) return unitsOfValue + value.text.length;
+  let size = unitsOfValue;
+  if (typeof value !== "object" || value === null) return size;
+  for (const name in value) {
     if (size > limit) return size;
-    size += key.length + sizeOf((value as JsonObject)[key] ?? null, limit - size) + 1;
+    size += name.length + sizeOf((value as JsonObject)[name] ?? null, limit - size);
   }
   return size;
 }

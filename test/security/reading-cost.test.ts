@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { namesItself } from "../../src/intake/dedupe.ts";
 import { countAlerts } from "../../src/intake/split-batch.ts";
@@ -29,3 +32,18 @@ describe("a mebibyte is read within its bounds, whatever it holds:", () => {
     expect(facts.reduce((sum, one) => sum + one, 0)).toBeLessThan(factsOfBatch);
   });
 });
+
+/** 64 MiB for the largest body and all that is made of it, and 16 for the program. */
+const heapMib = 64 + 16;
+
+it("all of them are read in a heap of 64 MiB beside the program", async () => {
+  const program = fileURLToPath(new URL("read-costly-bodies.ts", import.meta.url));
+  const heap = [`--max-old-space-size=${heapMib}`, "--max-semi-space-size=8"];
+  const run = promisify(execFile)(process.execPath, [
+    ...heap,
+    "--import",
+    import.meta.resolve("tsx"),
+    program,
+  ]);
+  expect((await run).stdout).toBe(`read ${costlyBodies.length}`);
+}, 60_000);

@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import type { Translation } from "../../src/core/alert.ts";
+import { decodeText } from "../../src/intake/decode-text.ts";
+import { findMetricKey, readMetricKey } from "../../src/intake/metric-key.ts";
+import { parseJson } from "../../src/intake/parse-json.ts";
+import { cleanLine, cleanText, contains } from "../../src/intake/plain-text.ts";
+import { readForm } from "../../src/intake/read-form.ts";
+import { readLines } from "../../src/intake/read-lines.ts";
+import { findLink, readLink } from "../../src/intake/read-link.ts";
+import { readMeasurement } from "../../src/intake/read-measurement.ts";
+import { readMultipart } from "../../src/intake/read-multipart.ts";
+import { readSeverity } from "../../src/intake/read-severity.ts";
+import { leadingWord, readStatus, withoutEnding, withoutStatus } from "../../src/intake/read-status.ts";
+import { readTime } from "../../src/intake/read-time.ts";
+import { salvageJson } from "../../src/intake/salvage-json.ts";
+import { steadyWords } from "../../src/intake/steady-words.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import * as rendered from "../../src/rendering/clean.ts";
+import { markLongWords } from "../../src/rendering/inlines.ts";
+import { compileCondition } from "../../src/routing/condition.ts";
+import { parseDecimal } from "../../src/routing/decimal.ts";
+import { quoteValue } from "../../src/routing/quote-value.ts";
+import { splitSearch } from "../../src/store/search-words.ts";
+import { printJson } from "../../src/web/print-json.ts";
+import { createCostMeter } from "../support/cpu-cost.ts";
+import { fill } from "./costly-bodies.ts";
+import { readings, routeOne } from "./whole-way.ts";
+
+/** Up to a whole body: `TOCSIN_GROWTH_BYTES=1048576 npx vitest run test/security/growth`. */
+const largest = Number(process.env.TOCSIN_GROWTH_BYTES ?? 65_536);
+const smallest = 4_096;
+
+const meter = createCostMeter();
+
+/**
+ * Doubles the input and holds the cost to doubling: a factor of three and half a yardstick are room for collections of garbage and
+ * caches, and a quadratic reader leaves both behind long before a mebibyte. Returns what is wrong.
+ */
+function watchGrowth(read: (size: number) => () => unknown): string | undefined {
+  read(1_024)();
+  let cost = meter.measure(read(smallest), 0.5);
+  if (cost > 2) return `${smallest} characters cost ${cost.toFixed(1)} yardsticks`;
+  for (let size = smallest * 2; size <= largest; size *= 2) {
+    const enough = 3 * cost + 0.5;
+    const next = meter.measure(read(size), enough, 10);
+    if (next > enough)
+      return `from ${size / 2} to ${size} characters the cost went from ${cost.toFixed(2)} to ${next.toFixed(2)}`;
+    cost = next;
+  }
+  return undefined;
+}
+
+const units = [
+  ..." |\n|\r\n|\t|[|]|(|{|}|,|.|:|;|=|&|%|+|-|/|\\|\"|'|<|>|0|9|a|A|_|#|é|✅".split("|"),
+  ...'[ |[]|{}|[]},|a.|.a|a_|a-|1,|0,0|0x0|: |a:|a=b&|%41|\\\\|\\"|a |a\n|\r\n\r\n|> |&lt;|<a|-0|e9|TVL |ok: |[ok]|id'.split(
+    "|",
+  ),
+  ..."_token_|a_token_a|https://|<https://a|http://a |not |12 |5% |below 5 |\ud800|\u0301|a\u0301|\u202e|\u0000|\u2028".split(
+    "|",
+  ),
+  `"a":`,
+  `"a":"`,
+  `'a':'`,
+  "a: 1\n",
+  `{"a":`,
+  "𝒂",
+  "--x\r\n",
+];
+
+const conditions = compileCondition({
+  equals: ["x", "5"],
+  not: ["y"],
+  gt: 1,
+  matches: "(a+)+$",
+  notMatches: "b$",
+});
+
+/** Readers of a text, wherever in a body it stands. */
+const readersOfText: Record<string, (text: string) => unknown> = {
+  cleanText,
+  cleanLine,
+  leadingWord,
+  withoutStatus,
+  withoutEnding,
+  readStatus: (text) => readStatus(text, ["status"]),
+  readEventKind: (text) => readStatus(text, ["type"]),
+  readSeverity: (text) => readSeverity(text, "severity"),
+  readTime,
+  readLink,
+  findLink,
+  readMetricKey,
+  findMetricKey,
+  readLines,
+  readMeasurement,
+  steadyWords: (text) => steadyWords(text, "firing"),
+  readForm: (text) => readForm(`a=${text}`, "application/x-www-form-urlencoded"),
+  readMultipart: (text) =>
+    readMultipart(Buffer.from(`--${text}\r\ncontent-disposition: form-data; name="a"\r\n${text}`)),
+  decodeText: (text) => decodeText(Buffer.from(text, "latin1"), undefined),
+  parseJson: (text) => parseJson(text),
+  salvageJson: (text) => salvageJson(text, 0, undefined),
+  contains: (text) => contains(text, `${text.slice(text.length / 2)}x`),
+  compileCondition: (text) => conditions([{ kind: "text", text }]),
+  parseDecimal,
+  quoteValue,
+  "rendering's cleanText": rendered.cleanText,
+  "rendering's cleanLine": (text) => rendered.cleanLine(text, " ⏎ "),
+  markLongWords: (text) => markLongWords(text),
+  splitSearch,
+  printJson: (text) => printJson(JSON.stringify([text])),
+};
+
+describe("twice the text costs at most about twice as much:", () => {
+  it.each(Object.entries(readersOfText))(
+    "%s",
+    (_name, read) => {
+      const faults = units.flatMap((unit) =>
+        [
+          ["", ""],
+          ["[", "x"],
+          ["a", "!"],
+        ].flatMap(([before, after]) => {
+          const fault = watchGrowth((size) => {
+            const text = fill(unit, before, after, size);
+            return () => read(text);
+          });
+          return fault === undefined ? [] : [`${before}${JSON.stringify(unit)}…${after}: ${fault}`];
+        }),
+      );
+      expect(faults).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+/** Where in a body a text may stand, and what may be there as often as there is room. */
+const bodies: Record<string, (unit: string, size: number) => string> = {
+  "a body as it is": (unit, size) => fill(unit, "", "", size),
+  "a title": (unit, size) => JSON.stringify({ title: fill(unit, "", "", size) }),
+  "a title beside a text": (unit, size) =>
+    JSON.stringify({ title: fill(unit, "a", "b", size / 2), text: fill(unit, "a", "", size / 2) }),
+  "a key": (unit, size) => JSON.stringify({ [fill(unit, "", "", size)]: 1 }),
+  "a key above leaves": (unit, size) => JSON.stringify({ [fill(unit, "", "", size / 2)]: leaves(size / 32) }),
+  keys: (unit, size) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: size / 32 }, (_, at) => [`${unit}${at}`, unit]))),
+  "a list": (unit, size) => JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }),
+  "lists within lists": (unit, size) =>
+    `${"[".repeat(60)}${fill("[],", "", "", size)}${JSON.stringify(unit)}`,
+  "a batch": (unit, size) =>
+    JSON.stringify(Array.from({ length: Math.min(1_000, size / 32) }, () => ({ title: unit }))),
+  "what a hundred alerts share": (unit, size) =>
+    JSON.stringify({
+      commonLabels: { a: fill(unit, "", "", size / 4), ...leaves(size / 64) },
+      alerts: Array.from({ length: 100 }, () => ({})),
+    }),
+  "alerts that share a hundred labels": (unit, size) =>
+    JSON.stringify({
+      commonLabels: { ...leaves(100), unit },
+      alerts: Array.from({ length: Math.min(1_000, size / 64) }, () => ({})),
+    }),
+  "a message of a chat": (unit, size) =>
+    JSON.stringify({
+      text: unit,
+      attachments: Array.from({ length: size / 64 }, () => ({ title: unit, text: unit })),
+    }),
+  "JSON that breaks off": (unit, size) => `{"title":"a","b":${fill(unit, "", "", size)}`,
+};
+
+function leaves(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, "v"]));
+}
+
+describe("twice the body costs at most about twice as much:", () => {
+  const shortUnits = units.filter((_, at) => at % 3 === 0 || largest > 65_536);
+  it.each(Object.entries(bodies))(
+    "%s",
+    (_name, make) => {
+      const faults = shortUnits.flatMap((unit) => {
+        const fault = watchGrowth((size) => {
+          const body = { bytes: Buffer.from(make(unit, size)), contentType: undefined };
+          return () => {
+            for (const read of Object.values(readings)) read(body);
+          };
+        });
+        return fault === undefined ? [] : [`${JSON.stringify(unit)}: ${fault}`];
+      });
+      expect(faults).toEqual([]);
+    },
+    60_000,
+  );
+
+  it("a payload that every matcher looks into", () => {
+    const faults = shortUnits.flatMap((unit) => {
+      const fault = watchGrowth((size) => {
+        const body = Buffer.from(JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }));
+        const [translation] = translateRequest(body, undefined) as [Translation];
+        return () => routeOne(translation);
+      });
+      return fault === undefined ? [] : [`${JSON.stringify(unit)}: ${fault}`];
+    });
+    expect(faults).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,127 @@
+import type { Alert, Translation } from "../../src/core/alert.ts";
+import type { ChannelType } from "../../src/core/delivery.ts";
+import { readableText } from "../../src/core/message.ts";
+import type { Condition } from "../../src/core/rules.ts";
+import { explicitKey, namesItself } from "../../src/intake/dedupe.ts";
+import { countAlerts } from "../../src/intake/split-batch.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import { searchableText, splitSearch } from "../../src/store/search-words.ts";
+import { showBody } from "../../src/web/body-text.ts";
+import { FactList } from "../../src/web/pages/alert-facts.tsx";
+import { makeAlert, makeTelling, publicUrl, receivedAt } from "../rendering/sample.ts";
+import { chat, route, rules } from "../routing/sample.ts";
+
+/** Everything that a body goes through, each step by itself. */
+
+export interface ReadBody {
+  bytes: Buffer;
+  contentType: string | undefined;
+}
+
+const keyPaths = ["event.id", "alerts[0].labels.id", "items[3].id", "id"];
+
+/** What the door and the routing loop do with bytes. */
+export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {
+  translateRequest: ({ bytes, contentType }) => translateRequest(bytes, contentType),
+  countAlerts: ({ bytes, contentType }) => countAlerts(bytes, contentType),
+  namesItself: ({ bytes, contentType }) => namesItself(bytes, contentType),
+  explicitKey: ({ bytes, contentType }) =>
+    explicitKey(contentType === undefined ? {} : { "content-type": contentType }, bytes, { paths: keyPaths }),
+  showBody: ({ bytes }) => showBody(bytes),
+};
+
+const conditions: Condition[] = [
+  { equals: ["USDC", "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "5"] },
+  { not: ["USDC", "5.0"] },
+  { lt: 5, gte: -1e9 },
+  { exists: true },
+  { matches: "(?i)(a+)+$" },
+  { notMatches: "^(\\w+\\s?)*\\.$" },
+];
+const fields = [
+  "title",
+  "text",
+  "value",
+  "payload.title",
+  "payload.items[*]",
+  "payload.items[*].a",
+  "payload[*]",
+  "payload.alerts[*].labels.a",
+];
+/** Each kind of matcher on each kind of field, none of which ends the search. */
+const router = createRouter(
+  rules({
+    destinations: [chat("desk")],
+    routes: fields.flatMap((field) =>
+      conditions.map((condition, index) =>
+        route(`${field} ${index}`, ["desk"], { matchers: [{ field, condition }], continue: true }),
+      ),
+    ),
+  }),
+);
+
+export function routeOne({ facts, payload }: Translation): unknown {
+  return router.route({ facts, payload, origin: "hook", receivedAt }, [], receivedAt);
+}
+
+const channels: ChannelType[] = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
+const rendering = createRendering({ publicUrl });
+
+export function alertOf({ facts }: Translation, seq = 1): Alert {
+  return { ...makeAlert(), seq, facts };
+}
+
+/** All messages of all channels in both forms; returns their characters. */
+export function renderOne(alert: Alert): number {
+  return renderAll(rendering.composeAlert(alert, makeTelling()), "alert", [alert]);
+}
+
+export function renderDigest(alerts: Alert[]): number {
+  const document = rendering.composeDigest(alerts, {
+    now: receivedAt,
+    reason: "burst",
+    possibleRepeat: false,
+  });
+  return renderAll(document, "digest", alerts);
+}
+
+function renderAll(
+  document: ReturnType<typeof rendering.composeAlert>,
+  type: "alert" | "digest",
+  alerts: Alert[],
+): number {
+  const data = {
+    type,
+    deliveryId: "d",
+    at: receivedAt,
+    repeat: false,
+    silent: false,
+    alerts: alerts.map(({ id, facts }) => ({
+      id,
+      receivedAt,
+      title: facts.title,
+      severity: facts.severity,
+      status: facts.status,
+      facts: { ...facts },
+    })),
+  };
+  let units = 0;
+  for (const channel of channels) {
+    for (const form of ["rich", "plain"] as const) {
+      const messages = rendering.renderDocument(channel, document, { form, timeZone: "Europe/Zurich", data });
+      for (const message of messages) units += readableText(message).length;
+    }
+  }
+  return units;
+}
+
+/** The facts on the alert's page, and what its search takes in. */
+export function showOne(alert: Alert): string {
+  const detail = { ...alert, decisions: [], deliveries: [] } as unknown as Parameters<
+    typeof FactList
+  >[0]["alert"];
+  splitSearch(searchableText(alert.id, alert.facts));
+  return String(FactList({ alert: detail, now: receivedAt }));
+}
