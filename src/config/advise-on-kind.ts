@@ -1,3 +1,4 @@
+import { isMailAddress } from "../core/mail-address.ts";
 import { Refusal } from "./refusal.ts";
 import { looksSecret, showValue } from "./show-value.ts";
 
@@ -67,6 +68,6 @@ export function adviseOnMap(key: string | number | undefined, value: unknown): s
 export function adviseOnDestination(value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
   if (/^-\d+$/.test(text)) return `write { type: telegram, chatId: ${text} }`;
-  if (/^[^\s@]+@[^\s@]+$/.test(text)) return `write { type: email, to: [${text}] }`;
+  if (isMailAddress(text)) return `write { type: email, to: [${text}] }`;
   return "write e.g. { type: telegram, chatId: -1001234567890 }";
 }

@@ -28,6 +28,7 @@ export function maskSecrets(
   const forms = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues]
     .filter((secret) => secret.length >= leastLength)
     .flatMap(secretForms)
+    .flatMap((form) => [form, form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")])
     .sort((a, b) => b.length - a.length);
   const mask = (text: string): string => {
     const masked = forms.reduce((rest, form) => rest.replaceAll(form, "***"), text);

@@ -5,7 +5,7 @@ import type { Condition } from "../core/rules.ts";
 import { suggestOrList } from "../core/suggest.ts";
 import { fromGlob, guessMeaning } from "./guess-meaning.ts";
 import { Refusal } from "./refusal.ts";
-import { showValue } from "./show-value.ts";
+import { looksSecret, showValue } from "./show-value.ts";
 
 /** In which of the two forms a condition was written: what to write instead is told in the same. */
 export type MatchForm = "map" | "text";
@@ -122,7 +122,8 @@ function refuseCondition(
   text: string,
 ): Refusal | undefined {
   const meaning = guessMeaning(field, text);
-  if (meaning === undefined) return undefined;
+  // What is secret is repeated nowhere, not even as advice.
+  if (meaning === undefined || looksSecret(text)) return undefined;
   const meant = key === "not" ? negate(meaning.condition) : meaning.condition;
   const asText = describeMatcher({ field, condition: meant }).join(" ");
   const literal =

@@ -38,7 +38,11 @@ destinations:
   slack: { type: slack, url: "\${SLACK}", allowInternal: ["\${SLACK}"] }
   chat: { type: telegram, chatId: "\${TELEGRAM_BOT_TOKEN}", botToken: "\${TELEGRAM_BOT_TOKEN}", silent: "\${SLACK}" }
   mail: { type: email, to: ["\${SMTP_URL}"], smtpUrl: "\${SMTP_URL}", from: "\${SMTP_URL}" }
-routes: [{ name: "\${SLACK}", to: ["\${SLACK}"], match: { severity: { matches: "(\${SLACK}" } } }]
+routes: [{ name: "\${SLACK}", to: ["\${SLACK}"], match: { severity: { matches: "(\${SLACK}" } } },
+  { match: "token=\${SLACK} or token=x severty=\${SLACK}" }, { match: ["value>\${SLACK}", "\${SMTP_URL}", "token='\${SLACK}'"] },
+  { match: { token: "*\${SIGNING}*", title: { contains: "\${SIGNING}" }, payload: { a: "\${SLACK}" }, value: ">= \${SIGNING}" } },
+  { fallback: "\${SIGNING}", match: { chain: "\${SIGNING},\${SIGNING}", "payload.a": { not: "^\${SIGNING}" } } }]
+mutes: "\${SLACK}"
 `,
   );
   for (const argv of [
