@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { createChannel } from "./channels/index.ts";
 import type { Config } from "./config/config.ts";
 import { parseDuration } from "./config/duration.ts";
@@ -15,7 +16,9 @@ import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
 import { createDoor } from "./intake/door.ts";
 import { createFloodGauge } from "./intake/flood-gauge.ts";
-import { translateRequest } from "./intake/translate.ts";
+import { createBodyReader, type ReadingThread } from "./intake/reading/body-reader.ts";
+import { openReadingJournal } from "./intake/reading/journal.ts";
+import { describeContained, describeUnreadable } from "./intake/unreadable.ts";
 import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
@@ -42,6 +45,8 @@ export interface RelayOptions {
   onFailed?: (error: Error) => void;
   /** See `ThreadedStoreOptions`. */
   storeThreadEntry?: URL;
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
 }
 
 /** A running relay. */
@@ -71,9 +76,14 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       options.onFailed?.(error);
     },
   });
+  const reader = createBodyReader({
+    entry: options.readingThreadEntry,
+    maxBodyBytes: config.intake.maxBodyBytes,
+  });
   try {
-    return await startParts(options, store, clock);
+    return await startParts(options, store, reader, clock);
   } catch (error) {
+    await reader.close();
     await store.close();
     throw error;
   }
@@ -81,6 +91,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   async function startParts(
     { config, secrets, log }: RelayOptions,
     store: Store,
+    reader: ReadingThread,
     clock: Clock,
   ): Promise<Relay> {
     const newId = createIdSource(clock.now);
@@ -114,7 +125,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       store,
       outlets,
       rendering: createRendering({ publicUrl }),
-      translate: translateRequest,
+      reader,
       findHold: router.findHold,
       settings: delivery,
       clock,
@@ -123,10 +134,16 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       log,
       publicUrl,
     });
+    const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
+      log.error("routing.journal_failed", { error: error.message }),
+    );
     const loop = createRoutingLoop({
       store,
       router,
-      translate: translateRequest,
+      reader,
+      journal,
+      describeUnreadable,
+      describeContained,
       activeMutes: () => mutes.active(),
       isFlooded: createFloodGauge(door, clock.now),
       clock,
@@ -166,7 +183,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       previewMute: createMutePreview({
         store,
         compileMatch: router.compileMatch,
-        translate: translateRequest,
+        reader,
         clock,
       }),
       endMute: mutes.endMute,
@@ -176,13 +193,14 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       resendFailed: (filter) => resendFailed(resending, filter),
       tryDestination: tryNamed,
       releaseHeld: (filter) => releaseHeld(resending, filter),
-      readiness: () => readinessOf({ store, engine, clock, stopping: stopping.signal }),
+      readiness: () => readinessOf({ store, engine, reader, clock, stopping: stopping.signal }),
       metricsText: async () =>
         formatMetrics({
           door: { ...door.counters },
           store: await store.health(),
           destinations: await destinations(),
           refusedMessages: engine.refusedMessages(),
+          unreadable: loop.givenUp(),
           now: clock.now(),
         }),
     };
@@ -221,6 +239,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       await Promise.all(background);
       await engine.stop(delivery.shutdownMs);
       await Promise.all(outlets.map(({ channel }) => channel.close()));
+      await reader.close();
+      journal.close();
     }
     return {
       localUrl,

@@ -24,6 +24,8 @@ export interface CliContext {
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
   /** Width of the terminal in columns; `undefined` when stdout is no terminal: then nothing is cut to fit. */
   columns?: number;
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
   now: Now;
   random: Random;
   /** Resolves after `ms`; rejects with the signal's reason when that comes first. */

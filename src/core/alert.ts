@@ -7,8 +7,8 @@ export type Severity = (typeof severities)[number];
 export const statuses = ["firing", "resolved", "unknown"] as const;
 export type AlertStatus = (typeof statuses)[number];
 
-/** How the body could be read. `unreadable`: neither JSON, nor a form, nor text (binary, or broken JSON is `broken-json`). */
-export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty"] as const;
+/** How the body could be read. `unreadable`: reading it failed twice, so that it is shown as it came. */
+export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty", "unreadable"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 
 /** Where an alert came from: the hook, `tocsin test`, or the relay itself (a notice about a dead destination). */

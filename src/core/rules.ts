@@ -194,12 +194,24 @@ export interface Rules {
   mutes: Mute[];
 }
 
+/** `contained`: the message of another alert of the same request shows this one as well. */
+export const decisionResults = [
+  "deliver",
+  "standby",
+  "muted",
+  "held",
+  "dropped",
+  "contained",
+  "skipped",
+  "not_matched",
+] as const;
+
 /** One line of "what was decided and why" for one alert; stored, shown on the page and by `explain`. */
 export interface Decision {
   route: string;
   /** Absent when the route did not match. */
   destination?: string;
-  result: "deliver" | "standby" | "muted" | "held" | "dropped" | "skipped" | "not_matched";
+  result: (typeof decisionResults)[number];
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;

@@ -108,7 +108,10 @@ export interface UnroutedRequest {
     item: number;
     origin: AlertOrigin;
     receivedAt: number;
+    /** How often reading or routing it has failed; its request is then listed alone. */
     failures: number;
+    /** Why, the last time. */
+    error?: string;
   }[];
 }
 
@@ -131,11 +134,14 @@ export interface NoticeRecord {
 }
 
 export interface RoutingStore {
-  /** Oldest first; alerts of one request together. Those whose routing failed come back only after their wait. */
+  /**
+   * Oldest first, whole requests: the last may go beyond `limit` alerts. Those whose routing has failed come back after their wait
+   * and behind all others: at most one such request, at the end of a list that has room.
+   */
   listUnrouted(limit: number, now: number): Promise<UnroutedRequest[]>;
   recordRouting(records: RoutingRecord[]): Promise<void>;
-  /** The alert stays unrouted and flagged, and is tried again at `retryAt`. */
-  recordRoutingFailure(alertSeq: number, error: string, retryAt: number): Promise<void>;
+  /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
+  recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   recordNotice(notice: NoticeRecord): Promise<void>;
 }
 

@@ -1,10 +1,9 @@
 import { setMaxListeners } from "node:events";
-import type { Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Channel, Random } from "../core/ports.ts";
+import type { BodyReader, Channel, Random } from "../core/ports.ts";
 import type { Destination } from "../core/rules.ts";
 import type { DestinationStatus, Store } from "../core/store.ts";
 import type { Rendering } from "../core/telling.ts";
@@ -36,7 +35,7 @@ export interface EngineDeps {
   outlets: Outlet[];
   rendering: Rendering;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
-  translate?(body: Uint8Array, contentType: string | undefined): Translation[];
+  reader?: BodyReader;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
   findHold?: FindHold;
   settings: DeliverySettings;
@@ -69,7 +68,7 @@ export interface Engine {
 }
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, log, newId, random, translate } = deps;
+  const { store, clock, settings, log, newId, random, reader } = deps;
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
   const lanes = new Map<string, Lane>();
   const probers = new Map<string, Prober>();
@@ -122,7 +121,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
   };
   const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
-  const payloads = translate ? createPayloadReader({ store, translate, log }) : noPayloads;
+  const payloads = reader ? createPayloadReader({ store, reader, log }) : noPayloads;
   for (const { destination, channel } of deps.outlets) {
     const teller = createTeller({
       ...shared,

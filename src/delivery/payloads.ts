@@ -1,6 +1,6 @@
-import type { Translation } from "../core/alert.ts";
 import type { Json } from "../core/json.ts";
 import type { Log } from "../core/log.ts";
+import type { BodyReader } from "../core/ports.ts";
 import type { Store } from "../core/store.ts";
 import type { ToldDelivery } from "./claim-session.ts";
 
@@ -12,8 +12,7 @@ export interface PayloadReader {
 
 export interface PayloadDeps {
   store: Pick<Store, "findRequests">;
-  /** One translation for each alert of the body, in its order. */
-  translate(body: Uint8Array, contentType: string | undefined): Translation[];
+  reader: BodyReader;
   log: Log;
 }
 
@@ -25,24 +24,26 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Payloads of one digest, as JSON text. The first is always among them; the rest of their alerts go without. */
 const maxPayloadUnits = 1024 * 1024;
 
-export function createPayloadReader({ store, translate, log }: PayloadDeps): PayloadReader {
-  function read(body: Uint8Array, contentType: string | undefined): Translation[] {
-    try {
-      return translate(body, contentType);
-    } catch (error) {
-      log.error("payload.unreadable", { error: error instanceof Error ? error.name : typeof error });
-      return [];
+export function createPayloadReader({ store, reader, log }: PayloadDeps): PayloadReader {
+  async function readPayloads(alertSeqs: number[]): Promise<Map<number, Json | undefined>> {
+    const payloads = new Map<number, Json | undefined>();
+    const requests = await store.findRequests(alertSeqs, maxBodyBytes);
+    const readings = await reader.read(requests);
+    for (const [index, { alerts }] of requests.entries()) {
+      const reading = readings[index];
+      if (reading?.kind === "read")
+        for (const { seq, item } of alerts) payloads.set(seq, reading.translations[item]?.payload);
+      else log.error("payload.unreadable", { error: reading?.reason });
     }
+    return payloads;
   }
 
   return {
     async fill(deliveries) {
-      const seqs = deliveries.map((delivery) => delivery.alertSeq);
-      const payloads = new Map<number, Json | undefined>();
-      for (const { body, contentType, alerts } of await store.findRequests(seqs, maxBodyBytes)) {
-        const translations = read(body, contentType);
-        for (const { seq, item } of alerts) payloads.set(seq, translations[item]?.payload);
-      }
+      // What could not be read when it was routed is not tried again at each delivery.
+      const readable = deliveries.filter(({ facts }) => facts.format !== "unreadable");
+      if (readable.length === 0) return;
+      const payloads = await readPayloads(readable.map(({ alertSeq }) => alertSeq));
       let units = 0;
       for (const delivery of deliveries) {
         const payload = payloads.get(delivery.alertSeq);

@@ -9,6 +9,8 @@ export interface MetricsInput {
   destinations: DestinationView[];
   /** Calls since the start that were refused for what the message is, by destination. */
   refusedMessages: ReadonlyMap<string, number>;
+  /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
+  unreadable: number;
   now: number;
 }
 
@@ -40,6 +42,11 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "tocsin_unchecked_requests_total",
     "Requests stored without looking whether they are resends, since the start: looking fails.",
   ).inc(unchecked);
+
+  counter(
+    "tocsin_unreadable_alerts_total",
+    "Alerts since the start that went out as they came, because reading or routing them failed twice.",
+  ).inc(input.unreadable);
 
   gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
     input.store.unrouted,

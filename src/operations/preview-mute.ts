@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
+import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Json } from "../core/json.ts";
 import type { MutePreview } from "../core/operations.ts";
+import type { BodyReader } from "../core/ports.ts";
 import type { Matcher } from "../core/rules.ts";
 import type { Store, StoredFacts } from "../core/store.ts";
 import { refuseEmpty } from "./mute-book.ts";
@@ -12,8 +13,8 @@ export interface MutePreviewDeps {
   store: Pick<Store, "listFacts" | "findRequests">;
   /** The router's own matcher. Throws AppError `invalid_request` for what cannot be read. */
   compileMatch(matchers: Matcher[]): (input: MatchedAlert) => boolean;
-  /** One translation for each alert of the body, in its order; for matchers that look into it. May throw. */
-  translate(body: Uint8Array, contentType: string | undefined): Translation[];
+  /** For matchers that look into the body. */
+  reader: BodyReader;
   clock: Clock;
   /** Milliseconds that only go forward. Default `performance.now`. */
   monotonicMs?: () => number;
@@ -70,6 +71,8 @@ export function createMutePreview(deps: MutePreviewDeps) {
         if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver())
           return { ...preview, complete: false };
         preview.looked += 1;
+        // No mute applies to what could not be read.
+        if (facts.format === "unreadable") continue;
         if (matches({ facts, payload: bodies?.payloads.get(seq), origin })) preview.matched += 1;
         await turns.give();
       }
@@ -85,16 +88,19 @@ function looksIntoBody({ field }: Matcher): boolean {
 }
 
 async function readPayloads(
-  { store, translate }: MutePreviewDeps,
+  { store, reader }: MutePreviewDeps,
   page: StoredFacts[],
 ): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
   const payloads = new Map<number, Json | undefined>();
   let bytes = 0;
   for (let left = page.map(({ seq }) => seq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);
-    for (const { body, contentType, alerts } of requests) {
+    const readings = await reader.read(requests);
+    for (const [index, { body, alerts }] of requests.entries()) {
       bytes += body.byteLength;
-      const translations = translateOrNothing(translate, body, contentType);
+      const reading = readings[index];
+      // A body that cannot be read has no payload for the router either.
+      const translations = reading?.kind === "read" ? reading.translations : [];
       for (const { seq, item } of alerts) payloads.set(seq, translations[item]?.payload);
     }
     const rest = left.filter((seq) => !payloads.has(seq));
@@ -103,19 +109,6 @@ async function readPayloads(
     await nextTurn();
   }
   return { payloads, bytes };
-}
-
-/** A body that cannot be read has no payload for the router either. */
-function translateOrNothing(
-  translate: MutePreviewDeps["translate"],
-  body: Uint8Array,
-  contentType: string | undefined,
-): Translation[] {
-  try {
-    return translate(body, contentType);
-  } catch {
-    return [];
-  }
 }
 
 function createTurns(nowMs: () => number) {

@@ -5,6 +5,7 @@ import type { Store } from "../core/store.ts";
 export interface ReadinessDeps {
   store: Pick<Store, "health">;
   engine: { lastTurnAt(): number };
+  reader: { problem(): string | undefined };
   clock: Clock;
   stopping: AbortSignal;
 }
@@ -13,7 +14,13 @@ export interface ReadinessDeps {
 const longestTurnMs = 30_000;
 
 /** Ready: the store commits and the dispatcher turns. A full disk is not ready, since alerts are refused meanwhile. */
-export async function readinessOf({ store, engine, clock, stopping }: ReadinessDeps): Promise<Readiness> {
+export async function readinessOf({
+  store,
+  engine,
+  reader,
+  clock,
+  stopping,
+}: ReadinessDeps): Promise<Readiness> {
   const reasons: string[] = [];
   if (stopping.aborted) reasons.push("it is being stopped");
   try {
@@ -23,6 +30,8 @@ export async function readinessOf({ store, engine, clock, stopping }: ReadinessD
   } catch {
     reasons.push("the store does not answer");
   }
+  const problem = reader.problem();
+  if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
   const idleMs = clock.now() - engine.lastTurnAt();
   if (idleMs > longestTurnMs)
     reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);

@@ -93,7 +93,9 @@ function writeWords(alert: Alert, resolvedBy: Alert | undefined): Block[] {
 function writeText(alert: Alert): Block[] {
   const words = cleanText(alert.facts.text ?? "").trim();
   if (alert.origin === "notice") return words === "" ? [] : [paragraph([text(words)])];
-  if (alert.facts.format === "broken-json" && /^[{[]/.test(words)) return [{ kind: "code", text: words }];
+  const { format } = alert.facts;
+  if (words !== "" && (format === "unreadable" || (format === "broken-json" && /^[{[]/.test(words))))
+    return [{ kind: "code", text: words }];
   const [firstLine = "", ...rest] = words.split("\n");
   // Many senders' text begins with what is their title as well.
   const untold = cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
@@ -121,7 +123,7 @@ function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | und
 function matterToReaders(facts: AlertFacts): boolean {
   if (facts.notes.length === 0) return false;
   const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits;
-  return facts.format === "broken-json" || facts.format === "binary" || isCut;
+  return ["broken-json", "binary", "unreadable"].includes(facts.format) || isCut;
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {

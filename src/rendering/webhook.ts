@@ -1,6 +1,6 @@
 import type { Document } from "../core/document.ts";
+import { writeJson } from "../core/json-text.ts";
 import type { Message, MessageForm, WebhookData } from "../core/message.ts";
-import { writeJson } from "./json-text.ts";
 import { layOut } from "./layout.ts";
 import { writePlainText } from "./plain-text.ts";
 import { isInstant, type TimeFormat } from "./time.ts";

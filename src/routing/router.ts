@@ -43,6 +43,13 @@ export interface Router {
     facts: Pick<AlertFacts, "severity" | "status">,
     now: number,
   ): Hold | undefined;
+  /**
+   * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the default routes, or
+   * to every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
+   *
+   * @param what for people, e.g. "could not be read: …; sent as it came"
+   */
+  routeUnjudged(what: string, now: number): RoutingResult;
   /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
   checkMute(mute: Mute): void;
   /** Whether the matchers of a mute hold for an alert. Throws `invalid_request` as `checkMute`. */
@@ -88,10 +95,35 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   function route(input: RouteInput, mutes: Mute[], now: number): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
-    const verdicts = selectRoutes(input);
-    const owners = findOwners(verdicts);
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
+    return plan(selectRoutes(input), muted, (target) => startOf(target, input, muted, now));
+  }
 
+  function routeUnjudged(what: string, now: number): RoutingResult {
+    const named = rules.routes.filter((one) => one.isDefault && one.to.length > 0);
+    const where =
+      named.length > 0
+        ? "to the default destinations"
+        : "to every destination, as no default route names one";
+    if (rules.destinations.length === 0) return { decisions: [nowhere], deliveries: [] };
+    const routes = named.length > 0 ? named : [everyDestination(rules.destinations)];
+    const reason = `${what} ${where}`;
+    const verdicts = routes.map(
+      (one): RouteVerdict => ({
+        route: { ...one, updates: "new" },
+        result: "matched",
+        reason,
+      }),
+    );
+    return plan(verdicts, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
+  }
+
+  function plan(
+    verdicts: RouteVerdict[],
+    muted: MuteVerdict,
+    startAt: (target: Target) => Start,
+  ): RoutingResult {
+    const owners = findOwners(verdicts);
     const decisions: Decision[] = [];
     const deliveries: PlannedDelivery[] = [];
     for (const verdict of verdicts) {
@@ -112,7 +144,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
           continue;
         }
         const target = targetNamed(name, verdict.route);
-        const start = startOf(target, input, muted, now);
+        const start = startAt(target);
         const reason = [verdict.reason, ...start.words].join("; ");
         decisions.push(decide(verdict.route, name, start, reason));
         deliveries.push(...planDeliveries(verdict.route, target.destination, start, reason, owners));
@@ -127,6 +159,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   return {
     route,
+    routeUnjudged,
     findHold(destination, facts, now) {
       const target = targets.get(destination);
       return target && holdOf(target, facts, now);
@@ -136,6 +169,19 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       const match = compileMatchers(matchers);
       return (input) => match(input).matched;
     },
+  };
+}
+
+function everyDestination(destinations: Destination[]): Route {
+  const to = destinations.map(({ name }) => name);
+  return {
+    name: "(every destination)",
+    matchers: [],
+    to,
+    continue: false,
+    isDefault: true,
+    updates: "new",
+    definedAt: "",
   };
 }
 

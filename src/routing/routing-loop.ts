@@ -1,30 +1,17 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Translation } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { DeliveryPurpose } from "../core/delivery.ts";
-import type { Log } from "../core/log.ts";
-import type { Mute } from "../core/rules.ts";
-import type { RoutingRecord, Store, UnroutedRequest } from "../core/store.ts";
-import type { Router } from "./router.ts";
+import type { Store, UnroutedRequest } from "../core/store.ts";
+import { createRound, type RoundDeps } from "./round.ts";
 
-export interface RoutingLoopDeps {
-  store: Pick<Store, "listUnrouted" | "recordRouting" | "recordRoutingFailure">;
-  router: Router;
-  /** One translation for each alert of the body, in its order. */
-  translate(body: Uint8Array, contentType: string | undefined): Translation[];
-  /** Mutes made at run time that are active. */
-  activeMutes(): Mute[];
-  clock: Clock;
-  log: Log;
+export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
+  store: RoundDeps["store"] & Pick<Store, "listUnrouted">;
   /** Whether so much comes in that accepting must not wait for routing. */
   isFlooded(): boolean;
-  /** Called after the commit with the destinations that have something new. */
-  onRouted(destinations: Set<string>): void;
 }
 
 export interface RoutingLoop {
   /** Something was accepted. */
   nudge(): void;
+  /** Alerts since the start that went out without being read or routed. */
+  givenUp(): number;
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
 }
@@ -35,106 +22,79 @@ const batchSize = 100;
  * behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at once.
  */
 const roundMs = 5;
-/** What a round is taken for at most, so that a clock that was set forward puts nothing off. */
-const longestRoundMs = 1_000;
-/** So many requests are read at a stretch, a millisecond or so; then the door gets its turn. */
-const stretch = 10;
+/** What a round is taken for at most, so that a clock that was set forward, or a body that took long, puts nothing off. */
+const longestRoundMs = 100;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
 /** The safety net under a lost nudge, and the wait after a store that refused. */
 const pollMs = 1_000;
-const firstRetryMs = 5_000;
-const longestRetryMs = 5 * 60_000;
 
 /**
- * Takes what was accepted through translation and the rules: T2. An alert that this fails on stays unrouted and flagged,
- * and is tried again.
+ * Takes what was accepted through reading and the rules, round after round (round.ts).
  *
  * Reading an alert costs several times what storing it does. In a flood the relay stores first: routing goes on, with a
  * bounded share of the time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
-  const { store, router, clock, log } = deps;
+  const { store, journal, clock, log } = deps;
+  const round = createRound(deps);
   let wake = new AbortController();
 
-  async function routeBatch(limit: number): Promise<number> {
+  /** `isFull`: there may be more at once. */
+  async function routeSome(limit: number, stop: AbortSignal): Promise<{ count: number; isFull: boolean }> {
     const requests = await store.listUnrouted(limit, clock.now());
-    const records: RoutingRecord[] = [];
-    let count = 0;
-    for (const [index, request] of requests.entries()) {
-      if (index > 0 && index % stretch === 0) await nextTurn();
-      count += request.alerts.length;
-      records.push(...(await routeRequest(request)));
-    }
-    if (records.length === 0) return count;
-    await store.recordRouting(records);
-    const destinations = new Set<string>();
-    for (const record of records) {
-      for (const delivery of record.deliveries) destinations.add(delivery.destination);
-      log.info("alert.routed", {
-        alertSeq: record.alertSeq,
-        severity: record.facts.severity,
-        deliveries: record.deliveries.length,
-      });
-    }
-    deps.onRouted(destinations);
-    return count;
+    const hasFailed = ({ alerts }: UnroutedRequest) => alerts.some(({ failures }) => failures > 0);
+    const fresh = requests.filter((request) => !hasFailed(request));
+    const failed = requests.filter(hasFailed);
+    // What has failed before is read when all others are routed and on disk.
+    for (const some of [fresh, failed]) if (some.length > 0 && !stop.aborted) await round.route(some, stop);
+    const count = requests.reduce((sum, { alerts }) => sum + alerts.length, 0);
+    return { count, isFull: count >= limit || failed.length > 0 };
   }
 
-  async function routeRequest(request: UnroutedRequest): Promise<RoutingRecord[]> {
-    const records: RoutingRecord[] = [];
-    let translations: Translation[] | undefined;
-    for (const alert of request.alerts) {
-      try {
-        translations ??= deps.translate(request.body, request.contentType);
-        const translation = translations[alert.item];
-        if (!translation)
-          throw new Error(`the body has ${translations.length} alerts, not ${alert.item + 1}`);
-        records.push(routeAlert(alert, translation));
-      } catch (error) {
-        const message = String(error instanceof Error ? error.message : error).slice(0, 300);
-        const waitMs = Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs);
-        log.error("alert.routing_failed", { alert: alert.id, error: message, failures: alert.failures + 1 });
-        await store.recordRoutingFailure(alert.seq, message, clock.now() + waitMs);
-      }
+  /** Reading one of them may have been the death of the last process. */
+  async function flagInterrupted(): Promise<void> {
+    const { interrupted } = journal;
+    if (interrupted.length > 0) {
+      log.warn("routing.was_interrupted", { alerts: interrupted.length });
+      await store.recordRoutingFailure(interrupted, "Tocsin ended while it was reading this", clock.now());
     }
-    return records;
+    journal.write([]);
   }
 
-  function routeAlert(
-    alert: UnroutedRequest["alerts"][number],
-    { facts, payload }: Translation,
-  ): RoutingRecord {
-    const { origin, receivedAt } = alert;
-    const now = clock.now();
-    const { decisions, deliveries } = router.route(
-      { facts, payload, origin, receivedAt },
-      deps.activeMutes(),
-      now,
-    );
-    const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
-    return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt: now };
+  function report(error: unknown): void {
+    log.error("routing.failed", { error: String(error).slice(0, 300) });
   }
 
   return {
+    givenUp: round.givenUp,
     nudge() {
       wake.abort("nudged");
     },
     async run(stop) {
       stop.addEventListener("abort", () => wake.abort("stopped"), { once: true });
+      for (let isFlagged = false; !isFlagged && !stop.aborted; ) {
+        try {
+          await flagInterrupted();
+          isFlagged = true;
+        } catch (error) {
+          report(error);
+          await clock.sleep(pollMs, stop);
+        }
+      }
       while (!stop.aborted) {
         wake = new AbortController();
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();
-        const count = await routeBatch(limit).catch((error: unknown) => {
-          log.error("routing.failed", { error: String(error).slice(0, 300) });
-          return 0;
+        const { count, isFull } = await routeSome(limit, stop).catch((error: unknown) => {
+          report(error);
+          return { count: 0, isFull: false };
         });
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
-        else if (count < limit) {
+        else if (!isFull) {
           await clock.sleep(pollMs, wake.signal);
           // Bounded, since the clock may have been set back meanwhile.
           const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());

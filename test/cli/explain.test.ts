@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
+import { roughThreadEntry } from "../support/reader.ts";
 import { createRelayWorld, deskChat, mailAddress } from "./relay-world.ts";
 
 const alert = {
@@ -171,4 +172,20 @@ it("says what it can explain when it is given something else", async () => {
   const run = await world.run(["explain", "nothing.json"]);
   expect(run.status).toBe(2);
   expect(run.stderr).toContain("nothing.json is no id of an alert, and no file that can be read (ENOENT)");
+});
+
+it("ends with what goes out when a body cannot be read, instead of hanging", async () => {
+  const world = await createRelayWorld();
+  const run = await world.run(["explain", "-", "--json"], {
+    stdin: stdinWith("please hang"),
+    readingThreadEntry: roughThreadEntry,
+  });
+  expect(run.status).toBe(0);
+  const [explained] = run.json().data;
+  expect(explained.facts).toMatchObject({ format: "unreadable", text: "please hang" });
+  expect(explained.decisions[0].reason).toMatch(/could not be read: .*longer than 1 s; sent as it came/);
+  const names = explained.deliveries.map(({ destination }: { destination: string }) => destination);
+  expect(names).toEqual(["desk", "ops", "mail"]);
+  expect(explained.deliveries[0].texts[0]).toContain("Tocsin could not read this alert");
+  expect(run.stderr).toContain("Tocsin sends it as it came");
 });

@@ -11,6 +11,7 @@ import type { AlertDetail, Store } from "../../src/core/store.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
+import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
@@ -74,7 +75,7 @@ export async function createRelayWorld(
   };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(dataDir, config);
-  const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry });
+  const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
   onTestFinished(async () => {
     await relay.stop();
     await chat.close();

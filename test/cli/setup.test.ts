@@ -7,6 +7,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
+import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const publicUrl = "http://127.0.0.1:9";
@@ -237,7 +238,7 @@ describe("tocsin setup", () => {
     const config = loadConfig({ env: { PORT: "0", DATA_DIR: dataDir }, cwd: dataDir });
     const secrets = await loadOrCreateSecrets(dataDir, config);
     const storeThreadEntry = new URL("../../dist/store/thread.js", import.meta.url);
-    const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry });
+    const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
     onTestFinished(() => relay.stop());
     const answer = await fetch(`${relay.localUrl}/hooks/${registered}`, { method: "POST", body: "TVL fell" });
     expect(answer.status).toBe(202);

@@ -15,10 +15,10 @@ import { Secret } from "../../src/core/secret.ts";
 import type { AlertDetail, Store } from "../../src/core/store.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
 import type { FindHold } from "../../src/delivery/follow-quiet-hours.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { destinationBase } from "../support/destinations.ts";
+import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
@@ -185,7 +185,7 @@ export async function startFixture(
         channel: channels[destination.name] as ScriptedChannel,
       })),
       rendering: createRendering({ publicUrl: "https://tocsin.example.com" }),
-      translate: translateRequest,
+      reader: createLocalReader(),
       settings,
       clock,
       newId,

@@ -54,6 +54,15 @@ describe("an outgoing webhook", () => {
     expect(body?.length).toBeLessThan(1_200_000);
   });
 
+  it("does not read again what could not be read when it was routed", async () => {
+    const fixture = await startFixture([receiver]);
+    fixture.failing.add("findRequests");
+    await fixture.accept({ format: "unreadable", text: "as it came" });
+    await fixture.clock.advance(1_000);
+    const [call] = fixture.channels.receiver?.calls ?? [];
+    expect(JSON.parse(call?.text ?? "").data.alerts[0].facts.text).toBe("as it came");
+  });
+
   it("does not fetch payloads for channels that carry none", async () => {
     const fixture = await startFixture([webhookTo("hook")]);
     fixture.failing.add("findRequests");

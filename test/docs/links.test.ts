@@ -77,6 +77,7 @@ describe("what the documents say of HTTP", () => {
       door: { accepted: 1 },
       store: { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 },
       destinations: [],
+      unreadable: 0,
       refusedMessages: new Map(),
       now: 0,
     });

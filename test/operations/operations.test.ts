@@ -152,13 +152,14 @@ describe("mutes made at run time", () => {
 
 describe("readiness", () => {
   const healthy = { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 };
-  const ask = (changes: object, idleMs = 0, stopped = false) => {
+  const ask = (changes: object, idleMs = 0, stopped = false, problem?: string) => {
     const clock = createTestClock();
     const stopping = new AbortController();
     if (stopped) stopping.abort();
     return readinessOf({
       store: { health: async () => ({ ...healthy, ...changes }) },
       engine: { lastTurnAt: () => clock.now() - idleMs },
+      reader: { problem: () => problem },
       clock,
       stopping: stopping.signal,
     });
@@ -170,8 +171,9 @@ describe("readiness", () => {
     ["the store does not commit", { writable: false }, 0, false, false],
     ["the dispatcher hangs", {}, 31_000, false, false],
     ["it is being stopped", {}, 0, true, false],
-  ])("when %s", async (_name, changes, idleMs, stopped, ready) => {
-    const verdict = await ask(changes, idleMs, stopped);
+    ["nothing can be read", {}, 0, false, false, "no threads left"],
+  ])("when %s", async (_name, changes, idleMs, stopped, ready, problem?: string) => {
+    const verdict = await ask(changes, idleMs, stopped, problem);
     expect(verdict.ready).toBe(ready);
     expect(verdict.reasons.length).toBe(ready ? 0 : 1);
   });
@@ -213,6 +215,7 @@ describe("what is shown of destinations", () => {
         databaseBytes: 10,
       },
       destinations,
+      unreadable: 2,
       refusedMessages: new Map([["hook", 2]]),
       now,
     });
@@ -223,6 +226,7 @@ describe("what is shown of destinations", () => {
     expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
     expect(text).toContain("tocsin_alerts_accepted_total 6");
     expect(text).toContain("tocsin_unchecked_requests_total 2");
+    expect(text).toContain("tocsin_unreadable_alerts_total 2");
     expect(text).not.toContain('result="unchecked"');
   });
 });

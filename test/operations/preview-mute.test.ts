@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import type { Condition } from "../../src/core/rules.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
+import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { addAlert } from "../support/web-fixture.ts";
@@ -23,7 +23,7 @@ async function start() {
   });
   onTestFinished(() => store.close());
   const router = createRouter({ destinations: [], routes: [], mutes: [] });
-  const deps = { store, compileMatch: router.compileMatch, translate: translateRequest, clock };
+  const deps = { store, compileMatch: router.compileMatch, reader: createLocalReader(), clock };
   const preview = createMutePreview(deps);
   return {
     clock,

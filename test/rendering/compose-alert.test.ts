@@ -20,6 +20,34 @@ describe("a composed alert", () => {
     );
   });
 
+  it("shows what could not be read as it came, and says so", () => {
+    const notes = [
+      "Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came",
+    ];
+    const title = "Unreadable alert (20 bytes)";
+    const alert = makeAlert({
+      facts: {
+        title,
+        severity: "unknown",
+        status: "unknown",
+        format: "unreadable",
+        text: '{"title": "*TVL* fell"}',
+        notes,
+      },
+    });
+    expect(textOf(alert, {}, "")).toBe(
+      [
+        `🔔 ${title}`,
+        "Received: 03:02 CET",
+        "",
+        '{"title": "*TVL* fell"}',
+        "",
+        `${notes[0]}`,
+        `Alert ${alert.id}`,
+      ].join("\n"),
+    );
+  });
+
   it("says the state in a word unless the title begins with it", () => {
     const first = (
       title: string,

@@ -1,81 +1,7 @@
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import type { AlertFacts, Translation } from "../../src/core/alert.ts";
-import { createIdSource } from "../../src/core/id.ts";
-import { silentLog } from "../../src/core/log.ts";
+import { expect, it } from "vitest";
 import { createRouter, type Router } from "../../src/routing/router.ts";
-import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
-import { openLocalStore } from "../../src/store/local-store.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
-import { createTestClock } from "../support/test-clock.ts";
-
-function factsOf(title: string): AlertFacts {
-  return {
-    title,
-    severity: "info",
-    status: "firing",
-    format: "text",
-    alertKey: title,
-    fields: [],
-    notes: [],
-  };
-}
-
-async function startLoop(
-  options: { translate?: (body: Uint8Array) => Translation[]; router?: Router; flooded?: () => boolean } = {},
-) {
-  const steady = createTestClock();
-  let shiftMs = 0;
-  const clock = { ...steady, now: () => steady.now() + shiftMs };
-  const store = openLocalStore({
-    path: join(makeTempFolder(), "tocsin.db"),
-    ballastBytes: 0,
-    now: clock.now,
-  });
-  const newId = createIdSource(clock.now);
-  const stop = new AbortController();
-  const routed: string[][] = [];
-  const loop = createRoutingLoop({
-    store,
-    router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
-    translate: options.translate ?? ((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
-    activeMutes: () => [],
-    isFlooded: options.flooded ?? (() => false),
-    clock,
-    log: silentLog,
-    onRouted: (destinations) => routed.push([...destinations]),
-  });
-  const running = loop.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await running;
-    await store.close();
-  });
-  return {
-    clock,
-    /** Sets the clock, as a person or NTP does; who sleeps does not notice. */
-    shift(ms: number) {
-      shiftMs += ms;
-    },
-    store,
-    loop,
-    routed,
-    async accept(body: string, count = 1) {
-      const ids = Array.from({ length: count }, newId);
-      await store.acceptRequest({
-        receivedAt: clock.now(),
-        headers: "[]",
-        body: Buffer.from(body),
-        fingerprint: 1,
-        ids,
-        origin: "hook",
-        identical: "store",
-        dedupeWindowMs: 1,
-      });
-      return ids;
-    },
-  };
-}
+import { createLocalReader } from "../support/reader.ts";
+import { factsOf, startLoop } from "./loop-fixture.ts";
 
 it("routes at once when nudged, and within a second when the nudge is lost", async () => {
   const { accept, loop, store, clock } = await startLoop();
@@ -115,10 +41,10 @@ it("goes on when the clock is set back or forward by an hour, in a flood and wit
   let flooded = false;
   const { accept, loop, store, clock, shift } = await startLoop({
     flooded: () => flooded,
-    translate: (body) => {
+    reader: createLocalReader((body) => {
       if (String(Buffer.from(body)) === "forward") shift(3_600_000);
       return [{ facts: factsOf("any") }];
-    },
+    }),
   });
   const isRouted = async (id: string) => (await store.getAlert(id))?.routedAt !== undefined;
   await accept("first");
@@ -172,10 +98,10 @@ it("keeps the alert when routing throws, flags it, and routes it later; the othe
 it("reads the body of a batch once", async () => {
   let reads = 0;
   const { accept, loop, store, clock } = await startLoop({
-    translate: () => {
+    reader: createLocalReader(() => {
       reads += 1;
       return ["a", "b", "c"].map((title) => ({ facts: factsOf(title) }));
-    },
+    }),
   });
   const ids = await accept("batch", 3);
   loop.nudge();

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import type { CliContext } from "../../src/cli/context.ts";
 import { runCli } from "../../src/cli/program.ts";
+import { readingThreadEntry } from "./reader.ts";
 
 export interface CliRun {
   status: 0 | 1 | 2;
@@ -27,6 +28,7 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
     env: {},
     cwd: process.cwd(),
     isTty: { stdin: false, stdout: false, stderr: false },
+    readingThreadEntry,
     now: () => at,
     random: () => 0.5,
     sleep: async (ms, signal) => {

@@ -28,9 +28,14 @@ export interface RelayProcess {
   kill(): Promise<void>;
 }
 
-export async function startRelayProcess(dataDir: string, env: Record<string, string>): Promise<RelayProcess> {
+/** @param command what Node runs. Default: the built `serve`. */
+export async function startRelayProcess(
+  dataDir: string,
+  env: Record<string, string>,
+  command = [bin, "serve", "--json"],
+): Promise<RelayProcess> {
   if (!existsSync(built)) throw new Error("dist/ is missing: run `npm run build` first (npm test does)");
-  const child = spawn(process.execPath, [bin, "serve", "--json"], {
+  const child = spawn(process.execPath, command, {
     cwd: dataDir,
     env: {
       PATH: process.env.PATH,

@@ -11,7 +11,6 @@ import type { DestinationView, Operations } from "../../src/core/operations.ts";
 import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { AttemptRecord, DestinationStatus, NextStep, Store } from "../../src/core/store.ts";
-import { translateRequest } from "../../src/intake/translate.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
@@ -24,6 +23,7 @@ import { openLocalStore } from "../../src/store/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
 import { chat } from "../routing/sample.ts";
+import { createLocalReader } from "./reader.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
@@ -129,7 +129,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     previewMute: createMutePreview({
       store,
       compileMatch: createRouter({ destinations: [], routes: [], mutes: [] }).compileMatch,
-      translate: translateRequest,
+      reader: createLocalReader(),
       clock,
     }),
     readiness: async () => ({ ready: true, reasons: [] }),

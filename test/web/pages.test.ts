@@ -77,6 +77,28 @@ describe("an alert's page", () => {
     expect(unmatched).not.toContain("dropped on purpose");
   });
 
+  test("says of an alert that could not be read why, and where the others of its request are shown", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const note = "Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came";
+    const { id } = await addAlert({
+      facts: { title: "Unreadable alert (9 bytes)", format: "unreadable", text: "<b>raw</b>", notes: [note] },
+    });
+    const contained = await addAlert({
+      facts: { title: "Unreadable alert in a request of several", format: "unreadable" },
+      decisions: [{ route: "(none)", result: "contained", reason: `the message of alert ${id} shows it` }],
+      deliveries: [],
+    });
+    const browser = await logIn();
+    const page = await (await browser.get(`/alerts/${id}`)).text();
+    for (const text of [note, "could not be read, shown as it came", "&lt;b&gt;raw&lt;/b&gt;"])
+      expect(page).toContain(text);
+    expect(page).not.toContain("Mute alerts like this");
+    const other = await (await browser.get(`/alerts/${contained.id}`)).text();
+    expect(other).toContain(`the message of alert ${id} shows it`);
+    expect(other).toContain("in another message");
+    expect(await (await browser.get("/")).text()).not.toContain("no route wanted it");
+  });
+
   test("tells facts, decisions, attempts and the request", async () => {
     const fixture = await createWebFixture();
     const { failedId } = await fillScene(fixture);

@@ -11,7 +11,7 @@ export function summarizeDeliveries(
   if (alert.routedAt === null) return alert.routingError === undefined ? "not routed yet" : "routing failed";
   if (alert.unmatched) return "no route wanted it";
   if (alert.dropped && alert.deliveries.length === 0) return "dropped on purpose";
-  if (alert.deliveries.length === 0) return "no deliveries";
+  if (alert.deliveries.length === 0) return "in another message";
   const counts = new Map<DeliveryState, number>();
   for (const { state } of standingDeliveries(alert.deliveries))
     counts.set(state, (counts.get(state) ?? 0) + 1);

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Translation } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
+import type { BodyReader, BodyReading } from "../../core/ports.ts";
+import type { Mute } from "../../core/rules.ts";
 import type { AlertDetail, Store } from "../../core/store.ts";
+import type { Router, RoutingResult } from "../../routing/router.ts";
 import type { CliContext } from "../context.ts";
 import { openDatabaseFile } from "../open-database-file.ts";
 import type { Output } from "../output.ts";
@@ -27,31 +30,30 @@ export async function runBacktest(
 ): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { createRouter } = await import("../../routing/router.ts");
-  const { translateRequest } = await import("../../intake/translate.ts");
+  const { createBodyReader } = await import("../../intake/reading/body-reader.ts");
   const config = loadConfig({ env: { ...context.env, TOCSIN_CONFIG: file }, cwd: context.cwd });
   const { createMissingAdvice } = await import("../../routing/near-path.ts");
   const router = createRouter(config.rules, { adviseOnMissing: createMissingAdvice() });
-  const translate = rememberLast(translateRequest);
+  const { maxBodyBytes } = config.intake;
+  const reader = createBodyReader({ entry: context.readingThreadEntry, maxBodyBytes });
+  const read = rememberLast(reader);
   const book = createTallyBook(config.rules.routes);
   const toAt = context.now();
   const fromAt = toAt - last;
-  const store = await openDatabaseFile(config.dataDir);
+  const store = await openDatabaseFile(config.dataDir).catch(async (error: unknown) => {
+    await reader.close();
+    throw error;
+  });
   try {
     const mutes = await store.listMutes(toAt, true);
     for await (const alert of walkAlerts(store, fromAt, limit, context.signal)) {
-      const translation = translate(alert);
-      if (translation === undefined) continue;
-      const { facts, payload } = translation;
-      const { origin, receivedAt } = alert;
-      const rerouted = router.route(
-        { facts, payload, origin, receivedAt },
-        mutes,
-        alert.routedAt ?? receivedAt,
-      );
-      book.add(alert, facts.title, rerouted);
-      await output.progress.update(`back to ${new Date(receivedAt).toISOString()}`);
+      const rerouted = await reroute(router, alert, mutes, read);
+      if (rerouted === undefined) continue;
+      book.add(alert, rerouted.title, rerouted.result);
+      await output.progress.update(`back to ${new Date(alert.receivedAt).toISOString()}`);
     }
   } finally {
+    await reader.close();
     await store.close();
   }
   const tally = book.close();
@@ -96,21 +98,40 @@ async function* walkAlerts(
   }
 }
 
-type Translate = (body: Uint8Array, contentType: string | undefined) => Translation[];
+/** Undefined for what no route decides about: another alert's message shows it. */
+async function reroute(
+  router: Router,
+  alert: AlertDetail,
+  mutes: Mute[],
+  read: (request: NonNullable<AlertDetail["request"]>) => Promise<BodyReading>,
+): Promise<{ title: string; result: RoutingResult } | undefined> {
+  const { request, origin, receivedAt, facts: known } = alert;
+  if (request === undefined || alert.decisions.some(({ result }) => result === "contained")) return undefined;
+  const at = alert.routedAt ?? receivedAt;
+  const sendUnjudged = (reason: string) => ({
+    title: known?.title ?? "Unreadable alert",
+    result: router.routeUnjudged(`could not be read: ${reason}; sent as it came`, at),
+  });
+  if (known?.format === "unreadable") return sendUnjudged("it failed when it came");
+  const reading = await read(request);
+  if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
+  if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
+  const translation = reading.translations[request.item];
+  if (translation === undefined) return undefined;
+  const { facts, payload } = translation;
+  return { title: facts.title, result: router.route({ facts, payload, origin, receivedAt }, mutes, at) };
+}
 
 /** The alerts of a batch stand one after another in the log; its body is read once for all of them. */
-function rememberLast(translate: Translate): (alert: AlertDetail) => Translation | undefined {
-  let body: Buffer | undefined;
-  let contentType: string | undefined;
-  let translations: Translation[] = [];
-  return ({ request }) => {
-    if (request === undefined) return undefined;
-    const isSame = body?.equals(request.body) === true && contentType === request.contentType;
-    if (!isSame) {
-      body = Buffer.from(request.body);
-      contentType = request.contentType;
-      translations = translate(request.body, contentType);
+function rememberLast(
+  reader: BodyReader,
+): (request: NonNullable<AlertDetail["request"]>) => Promise<BodyReading> {
+  let last: { body: Buffer; contentType: string | undefined; reading: BodyReading } | undefined;
+  return async ({ body, contentType }) => {
+    if (last === undefined || !last.body.equals(body) || last.contentType !== contentType) {
+      const [reading] = await reader.read([{ body, contentType }]);
+      last = { body: Buffer.from(body), contentType, reading: reading as BodyReading };
     }
-    return translations[request.item];
+    return last.reading;
   };
 }

@@ -41,9 +41,12 @@ export interface Explanation {
   deliveries: ExplainedDelivery[];
 }
 
+/** What was read of an alert, or why it could not be. */
+export type ExplainedReading = Translation & { unreadable?: string };
+
 export type Explain = (
   alert: { id: string; origin: AlertOrigin; receivedAt: number },
-  translation: Translation,
+  reading: ExplainedReading,
 ) => Explanation;
 
 /**
@@ -56,8 +59,11 @@ export function createExplainer({ rules, mutes, publicUrl, at, onFault }: Explai
   const composer = createComposer({ rendering: createRendering({ publicUrl }), log, publicUrl });
   const destinations = new Map(rules.destinations.map((destination) => [destination.name, destination]));
 
-  return ({ id, origin, receivedAt }, { facts, payload }) => {
-    const { decisions, deliveries } = router.route({ facts, payload, origin, receivedAt }, mutes, at);
+  return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {
+    const { decisions, deliveries } =
+      unreadable === undefined
+        ? router.route({ facts, payload, origin, receivedAt }, mutes, at)
+        : router.routeUnjudged(`could not be read: ${unreadable}; sent as it came`, at);
     const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
     const byDestination = new Map<string, ExplainedDelivery>();
     for (const planned of deliveries) {

@@ -1,10 +1,10 @@
-import type { Translation } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Mute } from "../../core/rules.ts";
 import { openAlertLog } from "../alert-log.ts";
 import { localUrlOf, type RelayRun } from "../connect-relay.ts";
 import { toRuntimeMutes } from "../routing-mutes.ts";
 import { countOf } from "../upstream/lists.ts";
+import type { ExplainedReading } from "./explainer.ts";
 import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
@@ -22,7 +22,6 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const { context, output } = run;
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { translateRequest } = await import("../../intake/translate.ts");
   const { createExplainer } = await import("./explainer.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
@@ -46,10 +45,14 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   });
 
   const list = output.json ? output.openList() : undefined;
-  for (const { item, items, translation } of pickItems(subject, translateRequest)) {
-    const explanation = explain(subject, translation);
-    const fields = listMatchFields(subject.origin, translation);
-    const result = { item, items, facts: toFacts(translation), fields, ...explanation };
+  for (const { item, items, reading } of await readItems(run, subject, maxBodyBytes)) {
+    const explanation = explain(subject, reading);
+    const fields = listMatchFields(subject.origin, reading);
+    const result = { item, items, facts: toFacts(reading), fields, ...explanation };
+    if (reading.unreadable !== undefined)
+      await output.note(
+        `warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`,
+      );
     if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
     else await list.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
     for (const fault of faults.splice(0))
@@ -68,18 +71,35 @@ interface Item {
   /** From 1. */
   item: number;
   items: number;
-  translation: Translation;
+  reading: ExplainedReading;
 }
 
-function pickItems(
-  { body, contentType, item: wanted }: Subject,
-  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
-): Item[] {
-  const translations = translate(body, contentType);
-  const items = translations.map((translation, index) => ({
+/** In a thread with the limits that the relay has, so that no body holds up the terminal for ever. */
+async function readItems(
+  { context }: RelayRun,
+  { id, body, contentType, item: wanted }: Subject,
+  maxBodyBytes: number,
+): Promise<Item[]> {
+  const { createBodyReader } = await import("../../intake/reading/body-reader.ts");
+  const { describeUnreadable } = await import("../../intake/unreadable.ts");
+  const reader = createBodyReader({
+    entry: context.readingThreadEntry,
+    maxBodyBytes: Math.max(maxBodyBytes, body.length),
+  });
+  const [result] = await reader.read([{ body, contentType }], context.signal).finally(() => reader.close());
+  context.signal.throwIfAborted();
+  if (result === undefined || result.kind === "not_read")
+    throw new AppError("failed", `the alert could not be read: ${result?.reason}`);
+  if (result.kind === "unreadable") {
+    const { reason } = result;
+    const facts = describeUnreadable({ id, body, reason });
+    return [{ item: 1, items: 1, reading: { facts, unreadable: reason } }];
+  }
+  const { translations } = result;
+  const items = translations.map((reading, index) => ({
     item: index + 1,
     items: translations.length,
-    translation,
+    reading,
   }));
   return wanted === undefined ? items : items.filter(({ item }) => item === wanted + 1);
 }
@@ -104,7 +124,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
 }
 
 /** Without the payload: the body has it. */
-function toFacts({ facts }: Translation): ExplainedAlert["facts"] {
+function toFacts({ facts }: ExplainedReading): ExplainedAlert["facts"] {
   const { occurredAt, ...rest } = facts;
   return occurredAt === undefined ? rest : { ...rest, occurredAt: toIso(occurredAt) };
 }

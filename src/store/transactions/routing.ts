@@ -13,7 +13,10 @@ interface UnroutedRow {
   origin: AlertOrigin;
   received_at: number;
   route_failures: number;
+  routing_error: string | null;
 }
+
+const unroutedColumns = "seq, id, request_seq, item, origin, received_at, route_failures, routing_error";
 
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -64,9 +67,17 @@ export function createRouting(context: TransactionContext) {
   const { db, changed } = context;
   const insertDelivery = createDeliveryInsertion(context);
   const { indexLate } = createSearching(context);
-  const listUnrouted = db.prepare<[number, number], UnroutedRow>(
-    `SELECT seq, id, request_seq, item, origin, received_at, route_failures FROM alerts
-     WHERE routed_at IS NULL AND route_after <= ? ORDER BY seq ${boundLimit}`,
+  const listFresh = db.prepare<[number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures = 0 ORDER BY seq ${boundLimit}`,
+  );
+  const findFailed = db.prepare<[number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
+     ORDER BY route_after, seq LIMIT 1`,
+  );
+  /** Alerts of one request were stored one behind the other. */
+  const listRest = db.prepare<[number, number, number, number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts
+     WHERE seq > ? AND seq < ? + (SELECT items FROM requests WHERE seq = ?) AND request_seq = ? AND routed_at IS NULL`,
   );
   const findRequest = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
     "SELECT content_type, body FROM requests WHERE seq = ?",
@@ -77,7 +88,8 @@ export function createRouting(context: TransactionContext) {
      WHERE seq = ? AND routed_at IS NULL`,
   );
   const markFailed = db.prepare(
-    "UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ? WHERE seq = ?",
+    `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
+     WHERE seq = ? AND routed_at IS NULL`,
   );
   const markOver = db.prepare(
     `UPDATE threads SET over_at = ? WHERE destination = ? AND recipient = ? AND alert_key = ?
@@ -98,39 +110,60 @@ export function createRouting(context: TransactionContext) {
     };
   }
 
+  function openRequests(rows: UnroutedRow[]): UnroutedRequest[] {
+    const requests: UnroutedRequest[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const failures = row.route_failures;
+      let request = requests.at(-1);
+      if (
+        request?.requestSeq !== row.request_seq ||
+        (request.alerts[0]?.failures === 0) !== (failures === 0)
+      ) {
+        if (bytes >= maxBodyBytes) break;
+        request = openRequest(row.request_seq);
+        bytes += request.body.length;
+        requests.push(request);
+      }
+      request.alerts.push({
+        seq: row.seq,
+        id: row.id,
+        item: row.item,
+        origin: row.origin,
+        receivedAt: row.received_at,
+        failures,
+        ...(row.routing_error !== null && { error: row.routing_error }),
+      });
+    }
+    return requests;
+  }
+
+  function restOfRequest(row: UnroutedRow): UnroutedRow[] {
+    return listRest.all(row.seq, row.seq - row.item, row.request_seq, row.request_seq);
+  }
+
   return {
     listUnrouted(limit: number, now: number): UnroutedRequest[] {
-      const requests = new Map<number, UnroutedRequest>();
-      let bytes = 0;
-      for (const row of listUnrouted.all(now, limit)) {
-        let request = requests.get(row.request_seq);
-        if (request === undefined) {
-          if (bytes >= maxBodyBytes) break;
-          request = openRequest(row.request_seq);
-          bytes += request.body.length;
-          requests.set(row.request_seq, request);
-        }
-        request.alerts.push({
-          seq: row.seq,
-          id: row.id,
-          item: row.item,
-          origin: row.origin,
-          receivedAt: row.received_at,
-          failures: row.route_failures,
-        });
-      }
-      return [...requests.values()];
+      const rows = listFresh.all(limit);
+      const last = rows.at(-1);
+      if (rows.length === limit && last !== undefined)
+        rows.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
+      const failed = rows.length < limit ? findFailed.get(now) : undefined;
+      if (failed !== undefined)
+        rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
+      return openRequests(rows);
     },
 
     recordRouting(records: RoutingRecord[]): void {
       for (const record of records) {
         const isNowhere = record.deliveries.length === 0;
         const isDropped = isNowhere && record.decisions.some(({ result }) => result === "dropped");
+        const isContained = record.decisions.some(({ result }) => result === "contained");
         const { changes } = markRouted.run(
           record.routedAt,
           record.facts.severity,
           record.facts.alertKey,
-          isNowhere && !isDropped ? 1 : 0,
+          isNowhere && !isDropped && !isContained ? 1 : 0,
           isDropped ? 1 : 0,
           JSON.stringify(record.facts),
           JSON.stringify(record.decisions),
@@ -147,9 +180,10 @@ export function createRouting(context: TransactionContext) {
       }
     },
 
-    recordRoutingFailure(alertSeq: number, error: string, retryAt: number): void {
-      markFailed.run(error, retryAt, alertSeq);
-      changed.add(alertSeq);
+    recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): void {
+      for (const alertSeq of alertSeqs) {
+        if (markFailed.run(error, retryAt, alertSeq).changes > 0) changed.add(alertSeq);
+      }
     },
 
     recordNotice(notice: NoticeRecord): void {

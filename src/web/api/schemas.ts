@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
 import { attemptOutcomes, channelTypes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
+import { decisionResults } from "../../core/rules.ts";
 
 const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
 const id = z.string().openapi({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
@@ -51,7 +52,9 @@ export const deliveryDetailSchema = deliverySchema
 
 export const factsSchema = z
   .object({
-    format: z.enum(bodyFormats),
+    format: z.enum(bodyFormats).openapi({
+      description: "`unreadable`: reading it failed twice; it was sent as it came, and `notes` says why.",
+    }),
     text: z.string().optional(),
     metric: z.string().optional(),
     token: z.string().optional(),
@@ -100,7 +103,9 @@ export const decisionSchema = z
   .object({
     route: z.string(),
     destination: z.string().optional(),
-    result: z.enum(["deliver", "standby", "muted", "held", "dropped", "skipped", "not_matched"]),
+    result: z.enum(decisionResults).openapi({
+      description: "`contained`: the message of another alert of the same request shows this one as well.",
+    }),
     reason: z.string(),
     muteId: z.string().optional(),
   })

@@ -11,6 +11,7 @@ const formatWords: Record<AlertFacts["format"], string> = {
   text: "plain text",
   binary: "bytes that are no text",
   empty: "nothing",
+  unreadable: "could not be read, shown as it came",
 };
 
 /** What could be read from the body, and what could not. */

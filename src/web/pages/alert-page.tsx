@@ -229,6 +229,7 @@ const resultWords: Record<Decision["result"], string> = {
   muted: "muted",
   held: "held",
   dropped: "dropped",
+  contained: "in another message",
   skipped: "skipped",
   not_matched: "no match",
 };

@@ -106,10 +106,13 @@ export function DeliveryChips({ alert }: { alert: AlertSummary }) {
     );
   }
   if (alert.deliveries.length === 0) {
+    const [tone, words] = alert.unmatched
+      ? (["bad", "no route wanted it"] as const)
+      : (["good", "in another message"] as const);
     return (
-      <span class="chip bad">
-        <Mark tone="bad" />
-        {alert.unmatched ? "no route wanted it" : "nowhere to go"}
+      <span class={`chip ${tone}`}>
+        <Mark tone={tone} />
+        {words}
       </span>
     );
   }

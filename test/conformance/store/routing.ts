@@ -147,7 +147,7 @@ export function describeRouting(open: OpenStore): void {
       await store.acceptRequest(incoming);
       const [unrouted] = await store.listUnrouted(1, noon);
       const seq = unrouted?.alerts[0]?.seq ?? 0;
-      await store.recordRoutingFailure(seq, "the rule could not be read", noon + 5000);
+      await store.recordRoutingFailure([seq], "the rule could not be read", noon + 5000);
       expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
       const [again] = await store.listUnrouted(10, noon + 5000);
       expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
@@ -166,6 +166,61 @@ export function describeRouting(open: OpenStore): void {
         },
       ]);
       expect((await store.getAlert(incoming.ids[0] ?? ""))?.routingError).toBeUndefined();
+    });
+
+    it("hands out a request whole, also where it goes beyond what was asked for", async () => {
+      const { store, newId } = await openScene(open);
+      await store.acceptRequest(request());
+      const batch = request({ ids: Array.from({ length: 5 }, newId) });
+      await store.acceptRequest(batch);
+      await store.acceptRequest(request());
+      const listed = await store.listUnrouted(3, noon);
+      expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 5]);
+      expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(
+        batch.ids.map((id, item) => [id, item]),
+      );
+    });
+
+    it("hands out what has failed behind all others, one request at a time, with why it failed", async () => {
+      const { store, newId } = await openScene(open);
+      for (const ids of [[newId(), newId()], [newId()], [newId()]])
+        await store.acceptRequest(request({ ids }));
+      const [batch, second, third] = await store.listUnrouted(10, noon);
+      const seqsOf = (listed: typeof batch) => listed?.alerts.map(({ seq }) => seq) ?? [];
+      await store.recordRoutingFailure(seqsOf(batch), "it took too long", noon);
+      await store.recordRoutingFailure(seqsOf(second), "it took too long", noon);
+      const listed = await store.listUnrouted(10, noon);
+      expect(listed.map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
+      expect(listed[1]?.alerts).toMatchObject([
+        { failures: 1, error: "it took too long" },
+        { failures: 1, error: "it took too long" },
+      ]);
+      expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third)]);
+      const [only] = seqsOf(batch);
+      await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
+      expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([
+        seqsOf(third),
+        seqsOf(batch).slice(1),
+      ]);
+    });
+
+    it("counts no failure of an alert that is routed", async () => {
+      const { store, route } = await openScene(open);
+      const { id, seq } = await route();
+      await store.recordRoutingFailure([seq], "late", noon);
+      expect((await store.getAlert(id))?.routingError).toBeUndefined();
+    });
+
+    it("does not take what another alert's message shows for what no route wanted", async () => {
+      const { store } = await openScene(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const [unrouted] = await store.listUnrouted(1, noon);
+      const decisions = [{ route: "(none)", result: "contained", reason: "shown by another" } as const];
+      const alertSeq = unrouted?.alerts[0]?.seq ?? 0;
+      const common = { facts: factsOf(), deliveries: [], purpose: "alert", routedAt: noon } as const;
+      await store.recordRouting([{ alertSeq, decisions, ...common, deliveries: [] }]);
+      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({ unmatched: false, decisions });
     });
 
     it("keeps a notice of the relay itself as an alert without a request", async () => {

@@ -84,7 +84,7 @@ export function describeSearch(open: OpenStore): void {
       const alertSeq = stuck?.alerts[0]?.seq ?? 0;
       await scene.route({ facts: { title: "later" } });
       expect(await scene.store.indexAlerts(10)).toBe(0);
-      await scene.store.recordRoutingFailure(alertSeq, "a bug", noon + 5000);
+      await scene.store.recordRoutingFailure([alertSeq], "a bug", noon + 5000);
       expect(await scene.store.indexAlerts(10)).toBe(2);
       expect(await search(scene, "firing")).toEqual(["later"]);
       await scene.store.recordRouting([

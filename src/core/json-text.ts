@@ -1,4 +1,4 @@
-import { JsonNumber } from "../core/json.ts";
+import { JsonNumber } from "./json.ts";
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 

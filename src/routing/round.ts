@@ -1,0 +1,281 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AlertFacts, Translation } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { DeliveryPurpose } from "../core/delivery.ts";
+import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports.ts";
+import type { Mute } from "../core/rules.ts";
+import type { RoutingRecord, Store, UnroutedRequest } from "../core/store.ts";
+import type { Router, RoutingResult } from "./router.ts";
+
+export interface RoundDeps {
+  store: Pick<Store, "recordRouting" | "recordRoutingFailure">;
+  router: Router;
+  reader: BodyReader;
+  journal: ReadingJournal;
+  /** The facts of an alert that nothing can be read from; `alerts` of its request are like it. */
+  describeUnreadable(alert: { id: string; body: Uint8Array; reason: string; alerts: number }): AlertFacts;
+  /** The facts of another one of that request: the message of the alert `shownBy` shows them all. */
+  describeContained(id: string, reason: string, shownBy: string): AlertFacts;
+  /** Mutes made at run time that are active. */
+  activeMutes(): Mute[];
+  clock: Clock;
+  log: Log;
+  /** Called after the commit with the destinations that have something new. */
+  onRouted(destinations: Set<string>): void;
+}
+
+export interface Round {
+  /**
+   * Reads the requests and routes their alerts. Rejects as the store does, and when nothing can be read at present; what is not
+   * routed then is to be listed again.
+   */
+  route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void>;
+  /** Alerts since the start that went out without being read or routed. */
+  givenUp(): number;
+}
+
+type UnroutedAlert = UnroutedRequest["alerts"][number];
+
+/** An alert that reading or routing has failed for. */
+interface Failed {
+  request: UnroutedRequest;
+  alert: UnroutedAlert;
+  reason: string;
+  /** What was read of it, when only routing has failed. */
+  facts?: AlertFacts;
+}
+
+/** After this many failures an alert goes out as it is: once may be an accident (a busy machine, a restart at a bad moment). */
+const mostFailures = 2;
+const firstRetryMs = 5_000;
+const longestRetryMs = 5 * 60_000;
+/** Alerts of one commit: intake shares the database's thread and must not wait long for it. */
+const commitSize = 100;
+/** So many requests are judged at a stretch, a millisecond or so; then the door gets its turn. */
+const stretch = 25;
+
+/**
+ * Takes requests through reading, the rules, and T2.
+ *
+ *     read ──▶ routed ──▶ recorded
+ *       │         │          │
+ *       └─────────┴──────────┴─ fails ──▶ flagged, tried again in 5 s, behind all others and alone
+ *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
+ *
+ * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a failure, too.
+ */
+export function createRound(deps: RoundDeps): Round {
+  const { store, router, reader, journal, clock, log } = deps;
+  let givenUp = 0;
+
+  async function route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void> {
+    const readable = requests.filter((request) => !isGivenUp(request));
+    const failed = requests.filter(isGivenUp).flatMap(failAgain);
+    journal.write(seqsOf(readable));
+    const readings = await reader.read(readable, stop);
+    const records: RoutingRecord[] = [];
+    let whyNotRead: string | undefined;
+    for (const [index, request] of readable.entries()) {
+      if (index > 0 && index % stretch === 0) await nextTurn();
+      const reading = readings[index] as BodyReading;
+      if (reading.kind === "not_read") whyNotRead = reading.reason;
+      const judged = judge(request, reading);
+      records.push(...judged.records);
+      failed.push(...judged.failed);
+    }
+    journal.write(failed.map(({ alert }) => alert.seq));
+    failed.push(...(await record(records, readable)));
+    await settle(failed);
+    journal.write([]);
+    if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
+  }
+
+  /** What `judge` makes of an alert stands by itself: that one cannot be routed costs the others nothing. */
+  function judge(
+    request: UnroutedRequest,
+    reading: BodyReading,
+  ): { records: RoutingRecord[]; failed: Failed[] } {
+    const records: RoutingRecord[] = [];
+    const failed: Failed[] = [];
+    if (reading.kind === "not_read") return { records, failed };
+    for (const alert of request.alerts) {
+      if (reading.kind === "unreadable") {
+        failed.push({ request, alert, reason: reading.reason });
+        continue;
+      }
+      const translation = reading.translations[alert.item];
+      if (translation === undefined) {
+        const reason = `the body has ${reading.translations.length} alerts, not ${alert.item + 1}`;
+        failed.push({ request, alert, reason });
+        continue;
+      }
+      try {
+        records.push(routeAlert(alert, translation));
+      } catch (error) {
+        failed.push({ request, alert, reason: describe(error), facts: translation.facts });
+      }
+    }
+    return { records, failed };
+  }
+
+  function routeAlert(alert: UnroutedAlert, translation: Translation): RoutingRecord {
+    const { origin, receivedAt } = alert;
+    const { facts } = translation;
+    const now = clock.now();
+    const input = {
+      facts,
+      // Parsed when a rule looks into it.
+      get payload() {
+        return translation.payload;
+      },
+      origin,
+      receivedAt,
+    };
+    return toRecord(alert, facts, router.route(input, deps.activeMutes(), now), now);
+  }
+
+  async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
+    const refused = await recordAll(records);
+    return requests.flatMap((request) =>
+      request.alerts.flatMap((alert) => {
+        const reason = refused.get(alert.seq);
+        return reason === undefined ? [] : [{ request, alert, reason }];
+      }),
+    );
+  }
+
+  /** Rejects when nothing can be stored at all; returns, by alert, why one cannot be stored by itself. */
+  async function recordAll(records: RoutingRecord[]): Promise<Map<number, string>> {
+    const refused = new Map<number, string>();
+    for (let start = 0; start < records.length; start += commitSize) {
+      await recordTogether(records.slice(start, start + commitSize), refused);
+    }
+    return refused;
+  }
+
+  async function recordTogether(records: RoutingRecord[], refused: Map<number, string>): Promise<void> {
+    try {
+      await commit(records);
+    } catch (error) {
+      if (isStoreAway(error)) throw error;
+      const [only, ...others] = records;
+      if (only !== undefined && others.length === 0) refused.set(only.alertSeq, describe(error));
+      else for (const one of records) await recordTogether([one], refused);
+    }
+  }
+
+  async function commit(records: RoutingRecord[]): Promise<void> {
+    await store.recordRouting(records);
+    const destinations = new Set<string>();
+    for (const { alertSeq, facts, deliveries } of records) {
+      for (const delivery of deliveries) destinations.add(delivery.destination);
+      log.info("alert.routed", { alertSeq, severity: facts.severity, deliveries: deliveries.length });
+    }
+    deps.onRouted(destinations);
+  }
+
+  async function settle(failed: Failed[]): Promise<void> {
+    const again = failed.filter(({ alert }) => alert.failures + 1 < mostFailures);
+    for (const [reason, seqs] of groupByReason(again)) await flag(seqs, reason, firstRetryMs);
+    const last = failed.filter(({ alert }) => alert.failures + 1 >= mostFailures);
+    for (const request of new Set(last.map((one) => one.request))) {
+      await giveUp(last.filter((one) => one.request === request));
+    }
+  }
+
+  async function flag(seqs: number[], reason: string, waitMs: number): Promise<void> {
+    log.error("alert.routing_failed", { alertSeqs: seqs.slice(0, 10), alerts: seqs.length, error: reason });
+    await store.recordRoutingFailure(seqs, reason, clock.now() + waitMs);
+  }
+
+  /** All are of one request. What was read keeps its facts; the rest is shown by one message, as it came. */
+  async function giveUp(failed: Failed[]): Promise<void> {
+    const unread = failed.filter(({ facts }) => facts === undefined);
+    const [shown, ...contained] = unread;
+    const records = failed.flatMap(({ alert, reason, facts }) =>
+      facts === undefined ? [] : [sendUnjudged(alert, withRow(facts, reason), "could not be routed", reason)],
+    );
+    if (shown !== undefined) {
+      const { request, alert, reason } = shown;
+      const { id } = alert;
+      const facts = deps.describeUnreadable({ id, body: request.body, reason, alerts: unread.length });
+      records.push(sendUnjudged(alert, facts, "could not be read", reason));
+      records.push(...contained.map((one) => contain(one, id)));
+    }
+    const refused = await recordAll(records);
+    for (const { alert, reason } of failed) {
+      const problem = refused.get(alert.seq);
+      if (problem === undefined) {
+        givenUp += 1;
+        log.error("alert.unreadable", { alert: alert.id, reason });
+      } else await flag([alert.seq], problem, Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs));
+    }
+  }
+
+  function sendUnjudged(
+    alert: UnroutedAlert,
+    facts: AlertFacts,
+    what: string,
+    reason: string,
+  ): RoutingRecord {
+    const now = clock.now();
+    const how = facts.format === "unreadable" ? "sent as it came" : "sent";
+    return toRecord(alert, facts, router.routeUnjudged(`${what}: ${reason}; ${how}`, now), now);
+  }
+
+  function contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
+    const decision = {
+      route: "(none)",
+      result: "contained",
+      reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as it came`,
+    } as const;
+    const facts = deps.describeContained(alert.id, reason, shownBy);
+    return toRecord(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
+  }
+
+  return { route, givenUp: () => givenUp };
+}
+
+function toRecord(
+  alert: UnroutedAlert,
+  facts: AlertFacts,
+  { decisions, deliveries }: RoutingResult,
+  routedAt: number,
+): RoutingRecord {
+  const purpose: DeliveryPurpose = alert.origin === "test" ? "test" : "alert";
+  return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt };
+}
+
+/** It has failed often enough, and the process has died of it: it is not read again. */
+function isGivenUp({ alerts }: UnroutedRequest): boolean {
+  return alerts.some(({ failures }) => failures >= mostFailures);
+}
+
+function failAgain(request: UnroutedRequest): Failed[] {
+  return request.alerts.map((alert) => ({ request, alert, reason: alert.error ?? "routing it failed" }));
+}
+
+function withRow(facts: AlertFacts, reason: string): AlertFacts {
+  const row = { name: "Tocsin", value: `sent without asking the rules, which failed: ${reason}` };
+  return { ...facts, fields: [row, ...facts.fields].slice(0, 40) };
+}
+
+function seqsOf(requests: UnroutedRequest[]): number[] {
+  return requests.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+}
+
+function groupByReason(failed: Failed[]): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const { alert, reason } of failed) groups.set(reason, [...(groups.get(reason) ?? []), alert.seq]);
+  return groups;
+}
+
+function isStoreAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === "store_unavailable";
+}
+
+function describe(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).slice(0, 300);
+}

@@ -1,0 +1,108 @@
+import { expect, it, onTestFinished } from "vitest";
+import { isJsonObject, JsonNumber } from "../../../src/core/json.ts";
+import type { BodyReading, StoredBody } from "../../../src/core/ports.ts";
+import { type BodyReaderOptions, createBodyReader } from "../../../src/intake/reading/body-reader.ts";
+import { translateRequest } from "../../../src/intake/translate.ts";
+import { readingThreadEntry, roughThreadEntry } from "../../support/reader.ts";
+
+function startReader(options: BodyReaderOptions = {}) {
+  const reader = createBodyReader({ entry: roughThreadEntry, ...options });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+function bodiesOf(...texts: string[]): StoredBody[] {
+  return texts.map((text) => ({ body: Buffer.from(text), contentType: undefined }));
+}
+
+/** The titles, or why there is none. */
+function outcomes(readings: BodyReading[]): string[] {
+  return readings.map((reading) =>
+    reading.kind === "read" ? reading.translations.map(({ facts }) => facts.title).join() : reading.reason,
+  );
+}
+
+it("reads as the translator does, digits, nothing and odd names included", async () => {
+  const reader = startReader({ entry: readingThreadEntry });
+  const texts = [
+    '{"title":"TVL fell","value":123456789012345678901,"pool":{"__proto__":"x","constructor":1.10}}',
+    '[{"title":"one"},{"title":"two","a":[1e400,null,true,""]}]',
+    "just words\nValue: 3",
+    "token=USDC&value=1.10",
+    '{"title":"broken',
+    "",
+    '{"title":"\\ud800 lone"}',
+  ];
+  const readings = await reader.read(bodiesOf(...texts));
+  for (const [index, text] of texts.entries()) {
+    const reading = readings[index];
+    if (reading?.kind !== "read") throw new Error(`not read: ${text}`);
+    const own = translateRequest(Buffer.from(text), undefined);
+    expect(reading.translations.map(({ facts }) => facts)).toEqual(own.map(({ facts }) => facts));
+    expect(reading.translations.map(({ payload }) => payload)).toEqual(own.map(({ payload }) => payload));
+  }
+  const [first] = readings;
+  const payload = first?.kind === "read" ? first.translations[0]?.payload : undefined;
+  if (!isJsonObject(payload)) throw new Error("no payload");
+  expect(payload.value).toBeInstanceOf(JsonNumber);
+  expect(Object.getPrototypeOf(payload)).toBeNull();
+});
+
+it("ends what takes too long, and reads the others of the same call", async () => {
+  const reader = startReader({ limitMs: 500 });
+  const readings = await reader.read(bodiesOf("before", "please hang", "after", "please hang too", "last"));
+  const overdue = "reading it took longer than 0.5 s";
+  expect(outcomes(readings)).toEqual(["before", overdue, "after", overdue, "last"]);
+  expect(outcomes(await reader.read(bodiesOf("next")))).toEqual(["next"]);
+});
+
+it("ends what needs too much memory, and what ends the thread", async () => {
+  const reader = startReader({ maxHeapMb: 32, limitMs: 60_000 });
+  const readings = await reader.read(bodiesOf("one", "please eat", "two", "please crash", "three"));
+  expect(outcomes(readings)).toEqual([
+    "one",
+    "reading it needed more than 32 MB of memory",
+    "two",
+    "the thread that reads ended",
+    "three",
+  ]);
+});
+
+it("finds the one that ends the thread when its answer is sent", async () => {
+  const reader = startReader();
+  const readings = await reader.read(bodiesOf("one", "please vanish", "two"));
+  expect(outcomes(readings)).toEqual(["one", "the thread that reads ended", "two"]);
+});
+
+it("says what a reader threw, and goes on in the same thread", async () => {
+  const reader = startReader();
+  const readings = await reader.read(bodiesOf("one", "please throw", "two"));
+  expect(outcomes(readings)).toEqual(["one", "Error: the reader has a bug", "two"]);
+});
+
+it("gives no verdict on what it was reading when it is closed, or when whoever asked goes away", async () => {
+  const reader = startReader({ limitMs: 60_000 });
+  const gone = new AbortController();
+  const abandoned = reader.read(bodiesOf("please hang"), gone.signal);
+  gone.abort();
+  expect(await abandoned).toMatchObject([{ kind: "not_read" }]);
+  const waiting = reader.read(bodiesOf("behind it"));
+  await reader.close();
+  expect(await waiting).toMatchObject([{ kind: "not_read" }]);
+  expect(reader.problem()).toBeUndefined();
+});
+
+it("says why when no thread can be started, and blames no body for it", async () => {
+  const reader = startReader({ entry: new URL("./no-such-thread.mjs", import.meta.url) });
+  const [reading] = await reader.read(bodiesOf("innocent"));
+  expect(reading).toMatchObject({ kind: "not_read", reason: expect.stringContaining("no-such-thread") });
+  expect(reader.problem()).toContain("no-such-thread");
+});
+
+it("reads many bodies and large ones, each its own reading", async () => {
+  const reader = startReader({ entry: readingThreadEntry });
+  const texts = Array.from({ length: 300 }, (_, index) =>
+    JSON.stringify({ title: `Alert ${index}`, filling: "x".repeat(index % 50 === 0 ? 300_000 : 10) }),
+  );
+  expect(outcomes(await reader.read(bodiesOf(...texts)))).toEqual(texts.map((_, index) => `Alert ${index}`));
+});

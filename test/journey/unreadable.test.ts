@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createIdSource } from "../../src/core/id.ts";
+import type { AlertSummary } from "../../src/core/store.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { createJourneyWorld } from "../support/journey-world.ts";
+import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
+
+const roughRelay = new URL("../support/rough-relay.mjs", import.meta.url).pathname;
+
+async function createWorld() {
+  const receiver = await createDeliveryReceiver({ longestMs: 0, random: () => 0 });
+  const { dataDir, env } = await createJourneyWorld({
+    yaml: `
+destinations:
+  first: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
+routes:
+  - { name: all, to: [first], default: true }
+`,
+  });
+  const start = () =>
+    startRelayProcess(dataDir, { ...env, TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" }, [roughRelay]);
+  const listStored = async (): Promise<AlertSummary[]> => {
+    const store = openLocalStore({ path: join(dataDir, "tocsin.db"), readOnly: true });
+    const alerts = await store.listAlerts({ limit: 200 });
+    await store.close();
+    return alerts.reverse();
+  };
+  return { dataDir, receiver, start, listStored };
+}
+
+/** As if each had been posted to a relay that died before it routed any. */
+async function storeUnrouted(dataDir: string, bodies: string[]): Promise<string[]> {
+  const store = openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes: 0 });
+  const newId = createIdSource(Date.now);
+  const ids = bodies.map(newId);
+  for (const [index, body] of bodies.entries()) {
+    await store.acceptRequest({
+      receivedAt: Date.now(),
+      headers: "[]",
+      body: Buffer.from(body),
+      fingerprint: index,
+      ids: [ids[index] as string],
+      origin: "hook",
+      identical: "store",
+      dedupeWindowMs: 1,
+    });
+  }
+  await store.close();
+  return ids;
+}
+
+it("begins no start with the alert that the last one died of, and sends it as it came, once", async () => {
+  const { dataDir, receiver, start, listStored } = await createWorld();
+  const goodOnes = Array.from({ length: 150 }, (_, index) => `good ${index}`);
+  const [poison = "", ...good] = await storeUnrouted(dataDir, ["please kill", ...goodOnes]);
+  /** It may die before it has said where it listens. */
+  const startAndDie = async () => {
+    const end = await start().then(
+      async ({ process }) => {
+        if (process.signalCode === null) await once(process, "exit");
+        return process.exitCode;
+      },
+      (error: Error) => /ended with null/.exec(error.message)?.[0],
+    );
+    expect([null, "ended with null"]).toContain(end);
+  };
+
+  await startAndDie();
+  const isRouted = (alerts: AlertSummary[], id: string) =>
+    alerts.find((alert) => alert.id === id)?.routedAt !== undefined;
+  const afterFirst = await listStored();
+  expect(good.filter((id) => isRouted(afterFirst, id))).toEqual([]);
+
+  // What was not in its round is routed before the second death.
+  await startAndDie();
+  const afterSecond = await listStored();
+  const routed = good.filter((id) => isRouted(afterSecond, id));
+  expect(routed).toEqual(good.slice(99));
+  expect(isRouted(afterSecond, poison)).toBe(false);
+
+  const third = await start();
+  const countOf = (id: string) => receiver.received.filter(({ alertIds }) => alertIds.includes(id)).length;
+  await waitUntil(
+    () => [poison, ...good].filter((id) => countOf(id) === 0),
+    (missing) => missing.length === 0,
+    { what: "a message for every alert" },
+  );
+  const { data } = await third.getJson<{
+    data: { title: string; facts: { format: string; text: string }; decisions: { reason: string }[] };
+  }>(`/api/alerts/${poison}`);
+  expect(data).toMatchObject({
+    title: "Unreadable alert (11 bytes)",
+    facts: { format: "unreadable", text: "please kill" },
+    decisions: [{ reason: expect.stringContaining("Tocsin ended while it was reading this") }],
+  });
+  expect(countOf(poison)).toBe(1);
+  expect(await third.stop()).toBe(0);
+}, 120_000);
+
+it("answers, shows and relays while a body hangs, and sends that one as it came", async () => {
+  const { receiver, start } = await createWorld();
+  const relay = await start();
+  const {
+    ids: [bad = ""],
+  } = await relay.post("please hang", { "content-type": "text/plain" });
+  const {
+    ids: [good = ""],
+  } = await relay.post("good", { "content-type": "text/plain" });
+  expect((await relay.api("/healthz")).status).toBe(200);
+  expect((await relay.api("/readyz")).status).toBe(200);
+  expect((await relay.api(`/api/alerts/${bad}`)).status).toBe(200);
+  const arrived = (id: string) => receiver.received.filter(({ alertIds }) => alertIds.includes(id)).length;
+  await waitUntil(
+    () => [arrived(good), arrived(bad)],
+    ([one, two]) => one === 1 && two === 1,
+    { what: "both messages" },
+  );
+  const metrics = await (await relay.api("/metrics")).text();
+  expect(metrics).toContain("tocsin_unreadable_alerts_total 1");
+}, 120_000);

@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { BodyReader, ReadingJournal } from "../../src/core/ports.ts";
+import type { Store } from "../../src/core/store.ts";
+import { describeContained, describeUnreadable } from "../../src/intake/unreadable.ts";
+import { createRouter, type Router } from "../../src/routing/router.ts";
+import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
+import { openLocalStore } from "../../src/store/local-store.ts";
+import { createLocalReader, createMemoryJournal } from "../support/reader.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+export function factsOf(title: string): AlertFacts {
+  return {
+    title,
+    severity: "info",
+    status: "firing",
+    format: "text",
+    alertKey: title,
+    fields: [],
+    notes: [],
+  };
+}
+
+export interface LoopOptions {
+  /** Default: the body is the title. */
+  reader?: BodyReader;
+  journal?: ReadingJournal;
+  router?: Router;
+  flooded?: () => boolean;
+  /** What there is when the loop starts. */
+  before?(store: Store, accept: (body: string) => Promise<string[]>): Promise<unknown>;
+  /** Stands between the loop and the store. */
+  wrap?(store: Store): Store;
+}
+
+/** A routing loop over a real database, with a clock that a test moves. */
+export async function startLoop(options: LoopOptions = {}) {
+  const steady = createTestClock();
+  let shiftMs = 0;
+  const clock = { ...steady, now: () => steady.now() + shiftMs };
+  const store = openLocalStore({
+    path: join(makeTempFolder(), "tocsin.db"),
+    ballastBytes: 0,
+    now: clock.now,
+  });
+  const newId = createIdSource(clock.now);
+  const stop = new AbortController();
+  const routed: string[][] = [];
+  const loop = createRoutingLoop({
+    store: options.wrap?.(store) ?? store,
+    router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
+    reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
+    journal: options.journal ?? createMemoryJournal(),
+    describeUnreadable,
+    describeContained,
+    activeMutes: () => [],
+    isFlooded: options.flooded ?? (() => false),
+    clock,
+    log: silentLog,
+    onRouted: (destinations) => routed.push([...destinations]),
+  });
+  async function accept(body: string, count = 1) {
+    const ids = Array.from({ length: count }, newId);
+    await store.acceptRequest({
+      receivedAt: clock.now(),
+      headers: "[]",
+      body: Buffer.from(body),
+      fingerprint: 1,
+      ids,
+      origin: "hook",
+      identical: "store",
+      dedupeWindowMs: 1,
+    });
+    return ids;
+  }
+  await options.before?.(store, accept);
+  const running = loop.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await store.close();
+  });
+  return {
+    clock,
+    /** Sets the clock, as a person or NTP does; who sleeps does not notice. */
+    shift(ms: number) {
+      shiftMs += ms;
+    },
+    store,
+    loop,
+    routed,
+    accept,
+  };
+}

@@ -1,0 +1,265 @@
+import { expect, it, onTestFinished } from "vitest";
+import type { Mute, Route, Rules } from "../../src/core/rules.ts";
+import type { RoutingRecord } from "../../src/core/store.ts";
+import { type BodyReaderOptions, createBodyReader } from "../../src/intake/reading/body-reader.ts";
+import { createRouter, type Router } from "../../src/routing/router.ts";
+import { createLocalReader, createMemoryJournal, roughThreadEntry } from "../support/reader.ts";
+import { factsOf, type LoopOptions, startLoop } from "./loop-fixture.ts";
+import { chat } from "./sample.ts";
+
+const desk = chat("desk");
+const night = chat("night");
+const always = { from: "00:00", to: "23:59", except: [] };
+
+function routeTo(to: string[], more: Partial<Route> = {}): Route {
+  const base = { continue: false, isDefault: false, updates: "auto", definedAt: "test" } as const;
+  return { name: `to ${to.join()}`, matchers: [], to, ...base, ...more };
+}
+
+const rules: Rules = {
+  destinations: [desk, { ...night, quietHours: always }],
+  routes: [routeTo(["desk"]), routeTo(["night"], { isDefault: true, name: "rest" })],
+  mutes: [],
+};
+
+function readerOf(options: BodyReaderOptions = {}) {
+  const reader = createBodyReader({ entry: roughThreadEntry, limitMs: 500, ...options });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+/** Reads as the body says; a body that has "bad" in it cannot be read. */
+const fussy = () =>
+  createLocalReader((body) => {
+    const text = Buffer.from(body).toString();
+    if (text.includes("bad")) throw new Error("no idea what this is");
+    return text.split(",").map((title) => ({ facts: factsOf(title) }));
+  });
+
+async function start(options: LoopOptions = {}) {
+  const scene = await startLoop({ router: createRouter(rules), reader: fussy(), ...options });
+  const get = async (id = "") => {
+    const alert = await scene.store.getAlert(id);
+    if (alert === undefined) throw new Error(`no alert ${id}`);
+    return alert;
+  };
+  return {
+    ...scene,
+    get,
+    /** Waits, turn by turn, for what real threads do. */
+    async until(id: string | undefined, wished: (alert: Awaited<ReturnType<typeof get>>) => boolean) {
+      while (!wished(await get(id))) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await scene.clock.advance(500);
+      }
+      return get(id);
+    },
+  };
+}
+
+it("sends an alert that cannot be read as it came, after the second failure, once", async () => {
+  const { accept, get, loop, clock, store } = await start();
+  const [bad] = await accept("so bad");
+  const [good] = await accept("good");
+  loop.nudge();
+  await clock.settle();
+  expect((await get(good)).deliveries).toMatchObject([{ destination: "desk" }]);
+  expect(await get(bad)).toMatchObject({ routedAt: undefined, routingError: "no idea what this is" });
+  await clock.advance(6_000);
+  const sent = await get(bad);
+  expect(sent.facts).toMatchObject({
+    format: "unreadable",
+    title: "Unreadable alert (6 bytes)",
+    text: "so bad",
+  });
+  expect(sent.deliveries).toMatchObject([{ destination: "night", state: "queued", purpose: "alert" }]);
+  expect(sent.decisions).toEqual([
+    {
+      route: "rest",
+      destination: "night",
+      result: "deliver",
+      reason: "could not be read: no idea what this is; sent as it came to the default destinations",
+    },
+  ]);
+  expect(sent).toMatchObject({ unmatched: false, routingError: undefined });
+  expect(loop.givenUp()).toBe(1);
+  await clock.advance(3_600_000);
+  expect((await get(bad)).deliveries).toHaveLength(1);
+  expect(await store.listUnrouted(10, clock.now())).toEqual([]);
+});
+
+it("sends it to every destination when no default route names one, muted or not", async () => {
+  const mute: Mute = {
+    id: "m",
+    matchers: [],
+    reason: "maintenance",
+    startsAt: 0,
+    endsAt: Number.MAX_SAFE_INTEGER,
+    createdAt: 0,
+    createdBy: "configuration",
+  };
+  const router = createRouter({
+    ...rules,
+    routes: [routeTo(["desk"]), routeTo([], { isDefault: true })],
+    mutes: [mute],
+  });
+  const { accept, get, loop, clock } = await start({ router });
+  const [bad] = await accept("bad");
+  loop.nudge();
+  await clock.advance(6_000);
+  const { deliveries, decisions } = await get(bad);
+  expect(deliveries.map(({ destination, state }) => [destination, state])).toEqual([
+    ["desk", "queued"],
+    ["night", "queued"],
+  ]);
+  expect(decisions[0]).toMatchObject({
+    route: "(every destination)",
+    reason: expect.stringContaining("to every destination, as no default route names one"),
+  });
+});
+
+it("sends one message for a request that cannot be read, and shows the others of it as contained", async () => {
+  const { accept, get, loop, clock } = await start();
+  const ids = await accept("bad batch", 250);
+  const [good] = await accept("good");
+  loop.nudge();
+  await clock.settle();
+  expect((await get(good)).routedAt).toBeDefined();
+  await clock.advance(6_000);
+  const [first, ...others] = await Promise.all(ids.map(get));
+  expect(first?.facts?.title).toBe("Unreadable request of 250 alerts (9 bytes)");
+  expect(first?.deliveries).toHaveLength(1);
+  for (const other of others) {
+    expect(other).toMatchObject({ unmatched: false, deliveries: [], decisions: [{ result: "contained" }] });
+    expect(other.decisions[0]?.reason).toContain(`the message of alert ${first?.id} shows the whole request`);
+  }
+});
+
+it("sends the one alert of a batch that cannot be routed with what was read of it; the others go on", async () => {
+  const router = createRouter(rules);
+  const broken: Router = {
+    ...router,
+    route(input, ...rest) {
+      if (input.facts.title === "b") throw new Error("a rule broke");
+      return router.route(input, ...rest);
+    },
+  };
+  const { accept, get, loop, clock } = await start({ router: broken });
+  const [a, b, c] = await accept("a,b,c", 3);
+  loop.nudge();
+  await clock.settle();
+  for (const id of [a, c]) expect((await get(id)).deliveries).toMatchObject([{ destination: "desk" }]);
+  expect(await get(b)).toMatchObject({ routedAt: undefined, routingError: "a rule broke" });
+  await clock.advance(6_000);
+  expect(await get(b)).toMatchObject({
+    facts: { title: "b", format: "text", fields: [{ name: "Tocsin" }] },
+    deliveries: [{ destination: "night" }],
+    decisions: [{ reason: "could not be routed: a rule broke; sent to the default destinations" }],
+  });
+});
+
+it("finds the one alert that cannot be recorded; the others of its round are not held up", async () => {
+  const { accept, get, loop, clock } = await start({
+    wrap: (store) => ({
+      ...store,
+      async recordRouting(records: RoutingRecord[]) {
+        if (records.some(({ facts }) => facts.title === "odd")) throw new Error("it cannot be bound");
+        await store.recordRouting(records);
+      },
+    }),
+  });
+  const [before] = await accept("before");
+  const [odd] = await accept("odd");
+  const [after] = await accept("after");
+  loop.nudge();
+  await clock.settle();
+  for (const id of [before, after]) expect((await get(id)).routedAt).toBeDefined();
+  expect(await get(odd)).toMatchObject({ routedAt: undefined, routingError: "it cannot be bound" });
+  await clock.advance(6_000);
+  expect(await get(odd)).toMatchObject({ facts: { text: "odd" }, deliveries: [{ destination: "night" }] });
+});
+
+it("notes what is being read before it is read, and nothing when it is judged", async () => {
+  const journal = createMemoryJournal();
+  const seen: number[][] = [];
+  const reader = fussy();
+  const { accept, loop, clock } = await start({
+    journal,
+    reader: {
+      read(bodies) {
+        seen.push(journal.notes.at(-1) ?? []);
+        return reader.read(bodies);
+      },
+    },
+  });
+  await accept("good,good", 2);
+  await accept("bad");
+  loop.nudge();
+  await clock.settle();
+  expect(seen).toEqual([[1, 2, 3]]);
+  // Between the reading and the record of its failure, the bad one alone.
+  expect(journal.notes).toEqual([[], [1, 2, 3], [3], []]);
+});
+
+it("counts an end in the middle of reading as a failure, reads all others first, and sends it at the second end", async () => {
+  const order: string[] = [];
+  const reader = createLocalReader((body) => {
+    const title = Buffer.from(body).toString();
+    order.push(title);
+    return [{ facts: factsOf(title) }];
+  });
+  const ids: string[] = [];
+  const { get, clock } = await start({
+    reader,
+    journal: createMemoryJournal([1, 2]),
+    async before(store, accept) {
+      for (const title of ["interrupted once", "interrupted twice", "new"])
+        ids.push(...(await accept(title)));
+      await store.recordRoutingFailure([2], "Tocsin ended while it was reading this", 0);
+    },
+  });
+  const [once, twice] = ids;
+  await clock.advance(50);
+  expect(order).toEqual(["new", "interrupted once"]);
+  expect((await get(once)).facts?.title).toBe("interrupted once");
+  expect(await get(twice)).toMatchObject({
+    facts: { format: "unreadable", text: "interrupted twice" },
+    deliveries: [{ destination: "night" }],
+    decisions: [{ reason: expect.stringContaining("Tocsin ended while it was reading this") }],
+  });
+});
+
+it("waits, and blames no alert, while nothing can be read at all", async () => {
+  const reader = fussy();
+  let canRead = false;
+  const { accept, get, loop, clock } = await start({
+    reader: {
+      read: async (bodies) =>
+        canRead ? reader.read(bodies) : bodies.map(() => ({ kind: "not_read", reason: "no threads left" })),
+    },
+  });
+  const [id] = await accept("good");
+  loop.nudge();
+  await clock.advance(60_000);
+  expect(await get(id)).toMatchObject({ routedAt: undefined, routingError: undefined });
+  canRead = true;
+  await clock.advance(2_000);
+  expect((await get(id)).deliveries).toMatchObject([{ destination: "desk" }]);
+});
+
+it.each(["please hang", "please crash", "please throw"])(
+  "keeps others from waiting behind %j in a real thread, and sends it as it came",
+  async (body) => {
+    const { accept, until, loop } = await start({ reader: readerOf() });
+    const [bad] = await accept(body);
+    const [good] = await accept("good");
+    loop.nudge();
+    const other = await until(good, ({ routedAt }) => routedAt !== undefined);
+    expect(other.facts?.title).toBe("good");
+    const sent = await until(bad, ({ routedAt }) => routedAt !== undefined);
+    expect(sent).toMatchObject({
+      facts: { format: "unreadable", text: body },
+      deliveries: [{ destination: "night", state: "queued" }],
+    });
+  },
+);

@@ -1,0 +1,18 @@
+import { workerData } from "node:worker_threads";
+import { serveReading } from "../../dist/intake/reading/serve-reading.js";
+import { translateRequest } from "../../dist/intake/translate.js";
+
+serveReading((body, contentType) => {
+  const text = Buffer.from(body).toString();
+  if (text.includes("please hang")) for (;;);
+  if (text.includes("please throw")) throw new Error("the reader has a bug");
+  if (text.includes("please crash")) process.exit(1);
+  if (text.includes("please vanish")) {
+    // As if the answer were too large to be sent.
+    Atomics.store(new Int32Array(workerData.progress), 0, -1);
+    process.exit(1);
+  }
+  if (text.includes("please kill")) process.kill(process.pid, "SIGKILL");
+  if (text.includes("please eat")) for (const eaten = []; ; ) eaten.push(new Array(10_000).fill(0.5));
+  return translateRequest(body, contentType);
+});

@@ -1,0 +1,16 @@
+/** The built relay with a reading thread that does to a body what the body says (rough-reading-thread.mjs). */
+import { startRelay } from "../../dist/app.js";
+import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
+import { loadConfig } from "../../dist/config/load-config.js";
+import { createLog } from "../../dist/log.js";
+
+const config = loadConfig({ env: process.env, cwd: process.cwd() });
+const secrets = await loadOrCreateSecrets(config.dataDir, config);
+const relay = await startRelay({
+  config,
+  secrets,
+  log: createLog({ level: config.logLevel, secrets: [] }),
+  readingThreadEntry: new URL("./rough-reading-thread.mjs", import.meta.url),
+});
+process.on("SIGTERM", () => void relay.stop());
+process.stdout.write(`${JSON.stringify({ data: { url: relay.localUrl } })}\n`);
