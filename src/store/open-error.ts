@@ -1,11 +1,15 @@
 import { AppError } from "../core/errors.ts";
+import { libraryRepair } from "./sqlite-library.ts";
 import { isBug } from "./store-error.ts";
 
 /** better-sqlite3 is compiled for one version of Node, when it is installed and where install scripts are allowed. */
 function describeUnusableLibrary(error: unknown): AppError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const isForeign = (error as NodeJS.ErrnoException).code === "ERR_DLOPEN_FAILED";
-  if (!isForeign && !error.message.startsWith("Could not locate the bindings file")) return undefined;
+  const { code } = error as NodeJS.ErrnoException;
+  const isForeign = code === "ERR_DLOPEN_FAILED";
+  const isMissing =
+    code === "MODULE_NOT_FOUND" || error.message.startsWith("Could not locate the bindings file");
+  if (!isForeign && !isMissing) return undefined;
   const node = `Node ${process.versions.node}`;
   const what = /NODE_MODULE_VERSION/.test(error.message)
     ? `was built for another version of Node and cannot be used by this one (${node})`
@@ -13,7 +17,7 @@ function describeUnusableLibrary(error: unknown): AppError | undefined {
       ? `cannot be loaded by this ${node}`
       : `has not been built for this ${node}`;
   return new AppError("failed", `The database library better-sqlite3 ${what}.`, {
-    hint: "Run npm rebuild better-sqlite3 with the Node that runs Tocsin; compiling needs g++, make and python3.",
+    hint: libraryRepair,
     cause: error,
   });
 }

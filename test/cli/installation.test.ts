@@ -7,6 +7,10 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
+/** The release that this Node uses (`store/sqlite-library.ts`). */
+const library =
+  Number.parseInt(process.versions.node, 10) >= 24 ? "better-sqlite3-node-api" : "better-sqlite3";
+
 interface Ran {
   status: number | null;
   stdout: string;
@@ -39,25 +43,39 @@ function copyBin(): string {
   return checkout;
 }
 
-/** A built checkout whose database library has this in place of its compiled part; undefined: no such part. */
-function copyBuilt(compiled: string | undefined): string {
+/** A built checkout without the database library, in either release. */
+function copyBuiltWithoutLibrary(): string {
   const checkout = copyBin();
   cpSync(join(root, "dist"), join(checkout, "dist"), { recursive: true });
   const from = join(root, "node_modules");
   const to = join(checkout, "node_modules");
   mkdirSync(to);
   for (const name of readdirSync(from)) {
-    if (name !== "better-sqlite3" && !name.startsWith(".")) symlinkSync(join(from, name), join(to, name));
+    if (!/^(better-sqlite3|\.)/.test(name)) symlinkSync(join(from, name), join(to, name));
   }
-  const library = join(to, "better-sqlite3");
-  cpSync(join(from, "better-sqlite3/lib"), join(library, "lib"), { recursive: true });
-  cpSync(join(from, "better-sqlite3/package.json"), join(library, "package.json"));
+  return checkout;
+}
+
+/** One whose database library has this in place of its compiled part; undefined: no such part. */
+function copyBuilt(compiled: string | undefined): string {
+  const checkout = copyBuiltWithoutLibrary();
+  const from = join(root, "node_modules", library);
+  const to = join(checkout, "node_modules", library);
+  cpSync(join(from, "lib"), join(to, "lib"), { recursive: true });
+  cpSync(join(from, "package.json"), join(to, "package.json"));
   if (compiled !== undefined) {
-    const file = join(library, "build/Release/better_sqlite3.node");
+    const file = join(to, "build/Release/better_sqlite3.node");
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, compiled);
   }
   return checkout;
+}
+
+/** Makes a process believe that it runs on another Node. */
+function pretendNode(version: string): Record<string, string> {
+  const file = join(makeTempFolder(), "pretend-node.cjs");
+  writeFileSync(file, `Object.defineProperty(process.versions, "node", { value: "${version}" });\n`);
+  return { NODE_OPTIONS: `--require=${file}` };
 }
 
 it("says in one line what to run where nothing is built yet", async () => {
@@ -88,9 +106,25 @@ it.each([
   const served = await run(checkout, ["serve"], { DATA_DIR: makeTempFolder(), PORT: "0" });
   expect(served.status).toBe(1);
   expect(served.stderr).toMatch(words);
-  expect(served.stderr).toContain("hint:  Run npm rebuild better-sqlite3");
+  expect(served.stderr).toMatch(/hint: {2}Run npm (rebuild better-sqlite3|ci) with the Node/);
   expect(served.stderr).not.toMatch(/\n\s+at /);
   const examined = await run(checkout, ["doctor", "--json"], { DATA_DIR: makeTempFolder(), PORT: "1" });
+  expect(JSON.parse(examined.stdout).data.findings).toContainEqual(
+    expect.objectContaining({ check: "database library", verdict: "problem" }),
+  );
+});
+
+it.each([
+  ["20.20.2", "better-sqlite3"],
+  ["24.21.0", "better-sqlite3-node-api"],
+])("says what to install where Node %s finds no %s, as after a change of Node", async (version, name) => {
+  const checkout = copyBuiltWithoutLibrary();
+  const env = { ...pretendNode(version), DATA_DIR: makeTempFolder(), PORT: "1" };
+  const served = await run(checkout, ["serve"], env);
+  expect(served.status).toBe(1);
+  expect(served.stderr).toContain(`error: The database library ${name} is not installed`);
+  expect(served.stderr).toContain("hint:  Run npm ci");
+  const examined = await run(checkout, ["doctor", "--json"], env);
   expect(JSON.parse(examined.stdout).data.findings).toContainEqual(
     expect.objectContaining({ check: "database library", verdict: "problem" }),
   );

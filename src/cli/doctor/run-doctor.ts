@@ -46,8 +46,8 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 
 /** Silent where all is well: it is a fault of an installation or of a change of Node. */
 async function checkLibrary(): Promise<Finding[]> {
-  const { requireDatabaseLibrary } = await import("../../store/open-database.ts");
   try {
+    const { requireDatabaseLibrary } = await import("../../store/open-database.ts");
     requireDatabaseLibrary();
     return [];
   } catch (error) {
