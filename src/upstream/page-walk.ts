@@ -17,7 +17,7 @@ export interface WalkOptions {
 
 /**
  * Reads page after page, one in memory at a time. Where pages begin is found out: page 1 is asked for, then page 0, which belongs
- * before it unless it is refused, fails, is empty or holds nothing but page 1 again. The interface documents at most 100 items a page and not what comes
+ * before it unless it is refused, fails, is empty or is mostly page 1 again. The interface documents at most 100 items a page and not what comes
  * after the last, so a walk goes on until a page is empty, is refused, or repeats one that was seen (a service that clamps the
  * number, or begins anew). Pages are told apart by the keys of their items, since values move between two requests: one that
  * brings no key beyond those of the first or the last page is a repeat. A page with fewer items than others is no end: "at
@@ -61,14 +61,29 @@ const noPageZero: readonly ErrorCode[] = [
   "upstream_forbidden",
 ];
 
-/** Page 1 first: what is wrong with the request itself shows there, and is not taken for a missing page 0. */
+/**
+ * Page 1 first, which both kinds of service have, but for one that counts from 0 and has a single page: it may refuse page 1. What is
+ * wrong with the request itself is refused at both, and reported as page 1 met it.
+ */
 async function findFirstPages<T>(
   readPage: (number: number) => Promise<T[]>,
   keysOf: (items: T[]) => Set<string>,
 ): Promise<Page<T>[]> {
-  const one = { number: 1, items: await readPage(1) };
-  const zero = { number: 0, items: (await tryPage(readPage, 0, noPageZero)) ?? [] };
-  return isWithin(keysOf(zero.items), keysOf(one.items)) ? [one] : [zero, one];
+  const one = await readPage(1).catch(refusalOf);
+  const zero = await tryPage(readPage, 0, noPageZero);
+  if (one instanceof AppError) {
+    if (zero === undefined) throw one;
+    return [{ number: 0, items: zero }];
+  }
+  const first = { number: 1, items: one };
+  return zero === undefined || isMostlyWithin(keysOf(zero), keysOf(one))
+    ? [first]
+    : [{ number: 0, items: zero }, first];
+}
+
+function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && endOfPages.includes(error.code)) return error;
+  throw error;
 }
 
 async function tryPage<T>(
@@ -86,4 +101,10 @@ async function tryPage<T>(
 
 function isWithin(keys: Set<string>, others: Set<string> | undefined): boolean {
   return others !== undefined && [...keys].every((key) => others.has(key));
+}
+
+/** As `isWithin`, also where a metric was added between the two requests. */
+function isMostlyWithin(keys: Set<string>, others: Set<string>): boolean {
+  const shared = [...keys].filter((key) => others.has(key)).length;
+  return keys.size === 0 || shared * 2 > keys.size;
 }

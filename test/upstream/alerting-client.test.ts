@@ -426,6 +426,7 @@ describe("walking all metrics", () => {
     ["makes the service fail", { status: 500, text: "offset must not be negative" }, 4],
     ["is empty", { json: { data: [] } }, 1],
     ["is page 1 once more", { json: { data: pageOf(1, 100) } }, 1],
+    ["is page 1 with a metric that is new", { json: { data: [{ key: "new" }, ...pageOf(1, 99)] } }, 1],
   ])("reads every metric once where page 0 %s", async (_name, zero, tries) => {
     const result = await walk((page) =>
       page === 0 ? zero : { json: { data: pageOf(page, page > 2 ? 0 : 100) } },
@@ -440,6 +441,21 @@ describe("walking all metrics", () => {
   ])("begins with page 0 where pages count from it, with %s", async (_name, pages) => {
     const result = await walk((page) => ({ json: { data: pageOf(page, page < pages ? 100 : 0) } }));
     expect(result).toMatchObject({ sizes: Array(pages).fill(100), end: "empty" });
+  });
+
+  it.each([400, 404])(
+    "reads the only page where pages count from 0 and page 1 is refused with %i",
+    async (status) => {
+      const result = await walk((page) =>
+        page === 0 ? { json: { data: pageOf(0, 40) } } : { status, text: "no such page" },
+      );
+      expect(result).toMatchObject({ sizes: [40], end: "refused" });
+    },
+  );
+
+  it("says what page 1 met where page 0 is refused as well", async () => {
+    const refused = walk((page) => ({ status: 400, text: `page ${page}: unknown chain` }));
+    expect((await failure(refused)).message).toContain("page 1: unknown chain");
   });
 
   it("does not take a service that fails for one that has no page 0", async () => {
