@@ -93,6 +93,8 @@ describe("tocsin setup", () => {
     });
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: "-100555" });
     expect((await setup(["--webhook-off", "--json"])).json().data).toMatchObject({ result: "unchanged" });
+    const channelOnly = await setup(["--webhook-off", "--no-channel", "--json"]);
+    expect(channelOnly.json().data).toMatchObject({ result: "changed" });
     await setup();
     expect((await outputs()).webhookUrl).toBe(hookUrl);
   });
@@ -106,9 +108,11 @@ describe("tocsin setup", () => {
     expect(refused.stderr).toMatch(/sends its alerts to https:\/\/other\.example\/….*not to this relay/);
     expect(refused.stderr).toContain("--take-over");
     const unknown = await setup(["--webhook-off"], { PUBLIC_URL: "" });
-    expect(unknown.stderr).toContain("Set PUBLIC_URL");
+    expect(unknown.stderr).toContain("set PUBLIC_URL");
+    expect(unknown.stderr).not.toContain("not to this relay");
     expect(await outputs()).toEqual(others);
-    await setup(["--webhook-off", "--take-over", "--no-channel"]);
+    const off = await setup(["--webhook-off", "--take-over", "--no-channel"]);
+    expect(off.stdout).toContain("Undo with: tocsin setup --restore");
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
     await setup();
     expect((await outputs()).webhookUrl).toBe(hookUrl);
@@ -178,6 +182,20 @@ describe("tocsin setup", () => {
     expect(refused.stderr).toContain("--take-over");
     expect((await outputs()).webhookUrl).toBe("https://colleague.example.com/in");
     expect((await setup(["--restore", "--take-over"])).status).toBe(0);
+    expect((await outputs()).webhookUrl).toBeNull();
+  });
+
+  it("does not restore over an address of which nobody can tell whether it is this relay's", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setup();
+    const unaware = { PUBLIC_URL: "" };
+    const refused = await setup(["--restore"], unaware);
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain("set PUBLIC_URL");
+    expect((await outputs()).webhookUrl).toBe(hookUrl);
+    await setOutputs({ webhookUrl: "https://colleague.example.com/in" });
+    expect((await setup(["--restore"], unaware)).status).toBe(1);
+    expect((await setup(["--restore", "--take-over"], unaware)).status).toBe(0);
     expect((await outputs()).webhookUrl).toBeNull();
   });
 

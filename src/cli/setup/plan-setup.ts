@@ -4,13 +4,13 @@ import type { AlertOutputs } from "../../upstream/alerting-schemas.ts";
 export type Outputs = Pick<AlertOutputs, "webhookUrl" | "messengerChannelId">;
 
 export interface SetupWish {
-  /** This relay's own hook; undefined where nobody knows its address, which only turning it off allows. */
-  hookUrl?: string;
-  /** Let the account send to no webhook, instead of to this relay. */
-  webhookOff?: boolean;
+  /** What the account is to send to: this relay's own hook, or null for no webhook. */
+  webhookUrl: string | null;
+  /** How the outside reaches this relay; absent: nobody has said, and no address is known to be its own. */
+  publicUrl?: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel?: string | null;
-  /** Replace an address that is not this relay's. */
+  /** Replace or turn off an address that is not this relay's. */
   takeOver: boolean;
 }
 
@@ -28,41 +28,42 @@ export interface SetupPlan {
  * @throws AppError `conflict` when the account sends to an address of somebody else's and nobody said `--take-over`.
  */
 export function planSetup(before: Outputs, wish: SetupWish): SetupPlan {
-  const { hookUrl, webhookOff = false } = wish;
-  const ours = before.webhookUrl !== null && hookUrl !== undefined && isOwnHook(before.webhookUrl, hookUrl);
-  if (before.webhookUrl !== null && !ours && !wish.takeOver) {
-    throw new AppError(
-      "conflict",
-      `The account ${webhookOff ? "" : "already "}sends its alerts to ${shownAddress(before.webhookUrl)}${webhookOff ? ", and not to this relay" : ""}.`,
-      {
-        hint:
-          hookUrl === undefined
-            ? "Set PUBLIC_URL, so that this relay knows its own address, or say --take-over to turn it off whosever it is."
-            : `If it may be ${webhookOff ? "turned off" : "replaced"}, say --take-over; --restore puts it back later.`,
-      },
-    );
+  const { webhookUrl, publicUrl, channel, takeOver } = wish;
+  const isOurs = before.webhookUrl !== null && isOwnHook(before.webhookUrl, publicUrl);
+  if (before.webhookUrl !== null && !isOurs && !takeOver) {
+    const done = webhookUrl === null ? "turned off" : "replaced";
+    const hint = `If it may be ${done}, say --take-over; --restore puts it back later.`;
+    throw othersAddress(before.webhookUrl, publicUrl, hint);
   }
-  const wanted = webhookOff ? null : (hookUrl ?? before.webhookUrl);
   const change: Partial<Outputs> = {};
-  if (before.webhookUrl !== wanted) change.webhookUrl = wanted;
-  if (wish.channel !== undefined && before.messengerChannelId !== wish.channel)
-    change.messengerChannelId = wish.channel;
+  if (before.webhookUrl !== webhookUrl) change.webhookUrl = webhookUrl;
+  if (channel !== undefined && before.messengerChannelId !== channel) change.messengerChannelId = channel;
   return {
     before,
     after: { ...before, ...change },
     change: Object.keys(change).length > 0 ? change : undefined,
-    isOurs: ours,
+    isOurs,
   };
 }
 
-/** The same relay, perhaps with an older secret. */
-function isOwnHook(url: string, hookUrl: string): boolean {
-  if (!URL.canParse(url)) return false;
+/** Without its own address a relay knows no address of an account for its own. */
+export function othersAddress(url: string, publicUrl: string | undefined, hint: string): AppError {
+  const [verdict, remedy] =
+    publicUrl === undefined
+      ? ["", "If that is this relay, set PUBLIC_URL, so that it knows its own address. "]
+      : [", and not to this relay", ""];
+  return new AppError("conflict", `The account sends its alerts to ${shownAddress(url)}${verdict}.`, {
+    hint: `${remedy}${hint}`,
+  });
+}
+
+/** Whether an address is a hook of the relay at `publicUrl`, whatever the secret. */
+export function isOwnHook(url: string, publicUrl: string | undefined): boolean {
+  if (publicUrl === undefined || !URL.canParse(url)) return false;
   const given = new URL(url);
-  const hook = new URL(hookUrl);
   // PUBLIC_URL may end in a path of its own.
-  const folder = hook.pathname.slice(0, hook.pathname.lastIndexOf("/") + 1);
-  return given.origin === hook.origin && given.pathname.startsWith(folder);
+  const hooks = new URL(`${publicUrl}/hooks/`);
+  return given.origin === hooks.origin && given.pathname.startsWith(hooks.pathname);
 }
 
 /** The path of a hook is its secret. */

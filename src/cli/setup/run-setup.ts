@@ -10,7 +10,14 @@ import type { CliContext } from "../context.ts";
 import type { Output } from "../output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { checkHook } from "./check-hook.ts";
-import { describeDifference, type Outputs, planSetup, type SetupPlan } from "./plan-setup.ts";
+import {
+  describeDifference,
+  isOwnHook,
+  type Outputs,
+  othersAddress,
+  planSetup,
+  type SetupPlan,
+} from "./plan-setup.ts";
 import { type SavedOutputsFile, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
 import type { SetupOptions } from "./setup.ts";
 
@@ -34,14 +41,13 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   const { account } = await client.readAccount({ signal });
   const before = toOutputs(account.alertOutputs);
   if (options.restore) return restore(run, account.id, before);
-
   if (options.webhookOff) return turnOff(run, account.id, before, channel);
 
   const publicUrl = requirePublicUrl(config);
   refuseGivenSecret(run);
   const planFor = (secret: Secret) => {
-    const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
-    return planSetup(before, { hookUrl, channel, takeOver: options.takeOver === true });
+    const webhookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
+    return planSetup(before, { webhookUrl, publicUrl, channel, takeOver: options.takeOver === true });
   };
   const { webhookSecret } = await loadOrCreateSecrets(config.dataDir, config);
   const known = planFor(webhookSecret);
@@ -71,17 +77,15 @@ async function turnOff(
   channel: string | null | undefined,
 ): Promise<void> {
   const { publicUrl } = run.config.server;
-  // Which secret it ends in is all the same: an address of this relay is known by what is before it.
-  const hookUrl = publicUrl === undefined ? undefined : `${publicUrl}/hooks/any`;
   const takeOver = run.options.takeOver === true;
-  const plan = planSetup(before, { hookUrl, webhookOff: true, channel, takeOver });
+  const plan = planSetup(before, { webhookUrl: null, publicUrl, channel, takeOver });
   if (run.options.dryRun) return report(run, plan, "dry-run");
   if (!plan.change) return report(run, plan, "unchanged");
   await confirm(run, plan);
   await keep(run, accountId, plan, { turnedOff: true });
   await run.client.setAlertOutputs(plan.change, { signal: run.context.signal });
   await verify(run, plan.after);
-  await report(run, plan, "turned-off");
+  await report(run, plan, plan.change.webhookUrl === null ? "turned-off" : "changed");
 }
 
 async function restore(run: Run, accountId: string, before: Outputs): Promise<void> {
@@ -113,16 +117,12 @@ async function restore(run: Run, accountId: string, before: Outputs): Promise<vo
 /** What somebody has arranged since is not overwritten unasked, any more than what was there before setup. */
 function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: Outputs): void {
   const { webhookUrl } = before;
+  const { publicUrl } = config.server;
   if (options.takeOver || webhookUrl === null || webhookUrl === saved.webhookUrl) return;
-  const own = config.server.publicUrl;
-  if (own === undefined || webhookUrl.startsWith(`${own}/hooks/`)) return;
-  throw new AppError(
-    "conflict",
-    `The account sends to ${maskWebhookUrl(webhookUrl)} now, which is not this relay.`,
-    {
-      hint: "Somebody has changed it since setup. If it may be replaced all the same, say --restore --take-over.",
-    },
-  );
+  if (isOwnHook(webhookUrl, publicUrl)) return;
+  const hint =
+    "What is to be put back was there before that. If it may be replaced all the same, say --restore --take-over.";
+  throw othersAddress(webhookUrl, publicUrl, hint);
 }
 
 function refuseContradictions(options: SetupOptions): void {
@@ -226,7 +226,7 @@ async function report(run: Run, plan: SetupPlan, result: SetupResult): Promise<v
     after: masked(plan.after),
     changed: result !== "dry-run" && result !== "unchanged",
   };
-  await output.result(data, () => `${describe(run, plan)}\n${closingLine(result)}\n`);
+  await output.result(data, () => `${describe(run, plan)}\n${closingLine(result, plan)}\n`);
 }
 
 function describe({ options, output }: Run, { before, after }: SetupPlan): string {
@@ -247,7 +247,7 @@ function describe({ options, output }: Run, { before, after }: SetupPlan): strin
     .trimEnd();
 }
 
-function closingLine(result: SetupResult): string {
+function closingLine(result: SetupResult, { isOurs }: SetupPlan): string {
   switch (result) {
     case "dry-run":
       return "Nothing was changed (--dry-run).";
@@ -256,7 +256,9 @@ function closingLine(result: SetupResult): string {
     case "changed":
       return "Changed, and read back. Undo with: tocsin setup --restore";
     case "turned-off":
-      return "Changed, and read back: no alert comes to a webhook any more. Turn it on again with: tocsin setup";
+      return `Changed, and read back: the account sends to no webhook any more. ${
+        isOurs ? "Turn it on again with: tocsin setup" : "Undo with: tocsin setup --restore"
+      }`;
     case "restored":
       return "Restored, and read back.";
   }

@@ -21,11 +21,11 @@ export function registerSetup(program: Command, context: CliContext): void {
     .description("verify the key, and make the account send its alerts to this relay")
     .option("--dry-run", "show what would change, and change nothing")
     .option("--restore", "put back what the account had before setup")
-    .option("--take-over", "replace a webhook address that is not this relay's")
+    .option("--take-over", "replace, or turn off, a webhook address that is not this relay's")
     .option("--channel <id>", "also set the account's messenger channel (starts with -)")
     .option("--no-channel", "also clear the account's messenger channel")
     .option("--rotate-secret", "make a new secret for the hook and register the new address")
-    .option("--webhook-off", "let the account send to no webhook; --channel and the like may go with it")
+    .option("--webhook-off", "let the account send to no webhook, instead of to this relay")
     .option("-y, --yes", "do not ask")
     .action(async (_options: SetupOptions, self: Command) => {
       const options = self.opts<SetupOptions>();
