@@ -82,7 +82,7 @@ function buildRoute(
   };
 }
 
-/** A list that was emptied by accident and a decision to drop are told apart: `to: []` or `drop: true` says it. */
+/** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(
   options: z.infer<typeof routeSchema>,
   path: ConfigPath,

@@ -27,22 +27,22 @@ export function checkEnvFile(text: string, isRelevant: (name: string) => boolean
   const read = parseEnv(text);
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.replace(/^\uFEFF/, ""));
   const lineOf = new Map<string, number>();
-  /** What is lost behind a first mistake is not told again. */
-  let isTold = false;
+  /** What is lost behind a first mistake is not reported again. */
+  let isReported = false;
   let isSwallowed = false;
-  const tell = (line: number, message: string, instead: string) => {
+  const report = (line: number, message: string, instead: string) => {
     problems.push({ where: at(line), message, instead });
-    isTold = true;
+    isReported = true;
   };
   for (let index = 0; index < lines.length; index += 1) {
     const content = lines[index] ?? "";
     if (content.trim() === "" || content.trim().startsWith("#")) continue;
     const line = index + 1;
-    const wasTold = isTold;
-    isTold = false;
+    const wasReported = isReported;
+    isReported = false;
     const [, name, rest = ""] = assignment.exec(content) ?? [];
     if (name === undefined) {
-      tell(line, "is not NAME=value, so it and the line below are not read", adviseOnLine(content));
+      report(line, "is not NAME=value, so it and the line below are not read", adviseOnLine(content));
       continue;
     }
     const earlier = lineOf.get(name);
@@ -56,13 +56,13 @@ export function checkEnvFile(text: string, isRelevant: (name: string) => boolean
     isSwallowed ||= end.isOpen;
     if (end.isOpen) {
       const message = `${name}: the quote at its beginning is not closed in its line`;
-      tell(line, message, "end the value with the quote that it begins with");
+      report(line, message, "end the value with the quote that it begins with");
       continue;
     }
     const odd = index + 1 === line && isRelevant(name) ? findOddity(rest.trim()) : undefined;
-    if (odd !== undefined) tell(line, `${name}: ${odd[0]}`, odd[1]);
-    if (!isSwallowed && !wasTold && !Object.hasOwn(read, name)) {
-      tell(
+    if (odd !== undefined) report(line, `${name}: ${odd[0]}`, odd[1]);
+    if (!isSwallowed && !wasReported && !Object.hasOwn(read, name)) {
+      report(
         line,
         `${name} is not read`,
         "begin the line with the name: no tab, no invisible mark; a comment above it begins with # and no space",

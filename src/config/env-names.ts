@@ -88,7 +88,7 @@ export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "r
  * Variables that are read by nobody and were probably meant for Tocsin. It is a mistake when the name is a slip or two from one
  * of ours that is not set, and begins as only ours do; else a warning, since other programs share the environment.
  */
-export function tellMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
+export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
   for (const name of Object.keys(env).sort()) {
     if (envText(env, name) === undefined || known.has(name) || use.referenced.has(name)) continue;
     const slip = findSlip(name);

@@ -12,7 +12,7 @@ import { checkEnvFile } from "./check-env-file.ts";
 import type { Config, IntakeSettings } from "./config.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { addressesOf } from "./destination-address.ts";
-import { type EnvUse, isRelevantVariable, tellMisspelt } from "./env-names.ts";
+import { type EnvUse, isRelevantVariable, reportMisspelt } from "./env-names.ts";
 import { maskSecrets } from "./mask-secrets.ts";
 import { createProblemList, type ProblemList } from "./problem-list.ts";
 import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
@@ -63,16 +63,16 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const hasWritten = destinations !== undefined && destinations !== null;
   warnOfHalves(env, hasWritten, problems);
   const use = { referenced: file.referencedNames, hasWrittenDestinations: hasWritten };
-  tellMisspelt(env, use, problems);
-  tellEnvFile(cwd, readFile, use, problems);
-  tellDataDir(inspectDataDir?.(config.dataDir), problems);
+  reportMisspelt(env, use, problems);
+  reportEnvFile(cwd, readFile, use, problems);
+  reportDataDir(inspectDataDir?.(config.dataDir), problems);
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
   return { ...config, warnings: mask(problems.warnings) };
 }
 
-/** `.env` was read by the process before; here is only told what it made of it. */
-function tellEnvFile(
+/** `.env` was read by the process before; this only reports what it made of it. */
+function reportEnvFile(
   cwd: string,
   readFile: (path: string) => string | undefined,
   use: EnvUse,
@@ -86,7 +86,7 @@ function tellEnvFile(
 }
 
 /** Whoever checks is perhaps not the user of the relay. */
-function tellDataDir(found: DataDirProblem | undefined, problems: ProblemList): void {
+function reportDataDir(found: DataDirProblem | undefined, problems: ProblemList): void {
   if (found === undefined) return;
   if (found.isOfUser) problems.warn("DATA_DIR", found.message, found.instead);
   else problems.addEnv("DATA_DIR", found.message, found.instead);

@@ -7,7 +7,7 @@ import { fromGlob, guessMeaning } from "./guess-meaning.ts";
 import { Refusal } from "./refusal.ts";
 import { looksSecret, showValue } from "./show-value.ts";
 
-/** In which of the two forms a condition was written: what to write instead is told in the same. */
+/** In which of the two forms a condition was written: the advice uses the same. */
 export type MatchForm = "map" | "text";
 
 export type Refuse = (path: (string | number)[], refusal: Refusal) => void;

@@ -103,7 +103,7 @@ describe("the text form", () => {
     expect(problem).toMatchObject({ where: "tocsin.yaml:4:12", path: "routes[0].match" });
   });
 
-  test("in a list is told of a comma that has ended an entry", () => {
+  test("in a list says that a comma has ended an entry", () => {
     expect(refusalOf("[token=USDC,DAI]")).toEqual([
       'match[1]: "DAI" is not a condition → a comma ends an entry of a list; put the text in quotes: "token=USDC,DAI"',
     ]);
@@ -189,7 +189,7 @@ describe("a value that is a condition, in the map form", () => {
     expect(matchersOf(`{ ${written} }`)).toHaveLength(1);
   });
 
-  test("is told how to be taken as it stands", () => {
+  test("is refused with the way to mean it", () => {
     expect(refusalOf('{ title: "*TVL*" }')[0]).toContain(
       'if this very text is meant: title: { equals: "*TVL*" }',
     );
@@ -285,6 +285,9 @@ test("what describes matchers can be written as a matcher, and means the same", 
       "'x'",
       "x;",
       "5-10",
+      "1e5-10",
+      "5..10",
+      "1_000",
       "1M",
       '"',
       "\\",
@@ -376,4 +379,17 @@ test("whatever the configuration takes as a matcher, the router can run", () => 
     }),
     { numRuns: 300 },
   );
+});
+
+test("what needs no quotes is described without them", () => {
+  const plain = [
+    "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48",
+    "eth_token_total_tvl_0xab",
+    "7.10",
+    "arbitrum-one",
+    "ÉTH",
+  ];
+  for (const text of plain) {
+    expect(describeMatchers([{ field: "token", condition: { equals: [text] } }])).toBe(`token=${text}`);
+  }
 });

@@ -137,7 +137,7 @@ describe("variables that nobody reads", () => {
 
 describe("a .env file", () => {
   const find = (text: string) => checkEnvFile(text, (name) => !name.startsWith("OTHER"));
-  const told = (text: string) => find(text).problems.map(({ where, message }) => `${where} ${message}`);
+  const problemsIn = (text: string) => find(text).problems.map(({ where, message }) => `${where} ${message}`);
 
   test.each([
     "A=1\nB=two words\n# a comment\n\nexport C='x # y'\nD=\"#\" # comment\nE=x # comment\nF=\nG = 1\nH=a=b#\n".replace(
@@ -171,8 +171,8 @@ describe("a .env file", () => {
         ".env:2 is not NAME=value, so it and the line below are not read",
       ],
     ],
-  ])("%j is told by its lines", (text, problems) => {
-    expect(told(text)).toEqual(problems);
+  ])("%j is reported by its lines", (text, problems) => {
+    expect(problemsIn(text)).toEqual(problems);
   });
 
   test("says which line holds when a name is set twice", () => {
@@ -181,7 +181,7 @@ describe("a .env file", () => {
     ]);
   });
 
-  test("is told together with all else, before it, and without a value", () => {
+  test("is reported together with all else, before it, and without a value", () => {
     const cwd = makeTempFolder();
     writeFileSync(join(cwd, ".env"), `${botToken}\nADMIN_TOKEN="canary value\nPORT=1\nPORT=2\n`);
     writeFileSync(join(cwd, "tocsin.yaml"), "rutes: []\n");
@@ -207,7 +207,7 @@ describe("DATA_DIR", () => {
     expect(findDataDirProblem(join(makeTempFolder(), "a", "b"))).toBeUndefined();
   });
 
-  test("that is a file, lies below one, or in the kernel's own file systems is told in a line", () => {
+  test("that is a file, lies below one, or in the kernel's own file systems is refused in a line", () => {
     const folder = makeTempFolder();
     const file = join(folder, "file");
     writeFileSync(file, "");

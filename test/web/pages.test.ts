@@ -58,6 +58,22 @@ describe("the log", () => {
 });
 
 describe("an alert's page", () => {
+  test("lists what was read as conditions that a mute takes as they stand", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const facts = { title: "*Odd*, a=b", token: "USDC", previousValue: "7.10", externalId: "e 1" };
+    const { id } = await addAlert({ facts });
+    const browser = await logIn();
+    const page = await (await browser.get(`/alerts/${id}`)).text();
+    const written = [...page.matchAll(/<li><code class="matcher">([^<]+)<\/code>/g)].map(([, text = ""]) =>
+      text.replaceAll("&quot;", '"'),
+    );
+    expect(written).toEqual(
+      expect.arrayContaining(['title="*Odd*, a=b"', "token=USDC", "previousValue=7.10", 'externalId="e 1"']),
+    );
+    const answer = await browser.post("/mutes", { match: written.join("\n"), for: "1h", reason: "tried" });
+    expect(answer.status).toBe(303);
+  });
+
   test("shows what a route dropped on purpose as such, and the log finds it", async () => {
     const { logIn, addAlert } = await createWebFixture();
     const reason = "severity is info; dropped on purpose by route noise";

@@ -3,6 +3,7 @@ import { limitsChange } from "../../core/change-threshold.ts";
 import type { AlertDetail } from "../../core/store.ts";
 import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
+import { MatchConditions } from "./match-conditions.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {
   json: "JSON",
@@ -68,6 +69,7 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
           ))}
         </ul>
       )}
+      {alert.origin !== "notice" && <MatchConditions alert={alert} facts={facts} />}
     </>
   );
 }
