@@ -231,4 +231,6 @@ export interface PlannedDelivery {
   updates: UpdatePolicy;
   freshnessMs?: number;
   fallback?: { to: string; at: number };
+  /** Of a fallback: why it gets the alert, in words that follow "because". */
+  insteadBecause?: string;
 }

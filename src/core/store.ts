@@ -176,10 +176,13 @@ export interface DueDelivery {
   updates: UpdatePolicy;
   freshnessMs?: number;
   insteadOf?: string;
+  /** Why it gets the alert in place of that one, in words that follow "because". */
+  insteadBecause?: string;
   /** The destination that stands by, until it has been called upon. */
   fallbackTo?: string;
-  /** Why the last attempt did not succeed, for "late because". */
+  /** Why the last attempt did not succeed: for the page, and as a code for "late because". */
   lastDetail?: string;
+  lastReason?: ReasonCode;
 }
 
 export interface DeliveryProgress {
@@ -278,7 +281,7 @@ export interface UndeliveredTale {
   held: number;
   recipients: string[];
   titles: string[];
-  /** Of the latest. */
+  /** Of the latest, in plain words. */
   reason: string;
 }
 
@@ -287,6 +290,8 @@ export interface DestinationStatus {
   name: string;
   health: DestinationHealth;
   reason: string;
+  /** The same as a code; absent when it is well, or has been so since before there was one. */
+  reasonCode?: ReasonCode;
   since: number;
   /** Failures in a row. */
   failures: number;

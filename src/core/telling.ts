@@ -14,6 +14,8 @@ export interface Telling {
   late?: { byMs: number; why: string };
   /** Set for a `fallback`: the destination that could not take it. */
   insteadOf?: string;
+  /** Why that is, in words that follow "because". */
+  insteadBecause?: string;
   /** Set when an earlier message of the same alert key is edited, answered or followed. */
   history?: { count: number; firstAt: number; lastAt: number };
   /** The message answers the first one, which says what it is about. Default false. */

@@ -19,6 +19,7 @@ import type { DigestReason } from "../core/telling.ts";
 import { paceKeysOf } from "./accounts.ts";
 import { callChannel } from "./call-channel.ts";
 import { historyOf, leaseEnd, timeoutOf } from "./claim-terms.ts";
+import { explainFallback } from "./explain-reason.ts";
 import type { Fallbacks } from "./fallbacks.ts";
 import type { FloodWatch } from "./flood-watch.ts";
 import type { HealthKeeper } from "./health-keeper.ts";
@@ -168,7 +169,8 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       const now = clock.now();
       const next = settles ? decide(outcome) : undefined;
       const hasFailed = next?.state === "failed" || next?.state === "expired";
-      const calls = hasFailed ? fallbacks.callsFor(claim.deliveries) : [];
+      const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
+      const calls = hasFailed ? fallbacks.callsFor<ClaimedDelivery>(claim.deliveries, because) : [];
       const nextLease = leaseEnd(destination, settings, now);
       const told = {
         ...label,
@@ -200,7 +202,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       fallbacks.called(calls);
       if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
       if (result === "recorded")
-        deps.undelivered.note({ destination: destination.name, deliveries: claim.deliveries, outcome, next });
+        deps.undelivered.note({ destination, deliveries: claim.deliveries, outcome, next });
       log.info("delivery.attempted", {
         destination: destination.name,
         delivery: claim.digest?.id ?? newest.id,

@@ -27,13 +27,26 @@ export interface ClaimWriterDeps {
   destination: Destination;
   health: HealthKeeper;
   clock: Clock;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
 }
 
-export function createClaimWriter({ composer, destination, health, clock }: ClaimWriterDeps): ClaimWriter {
+export function createClaimWriter({
+  composer,
+  destination,
+  health,
+  clock,
+  startedAt,
+}: ClaimWriterDeps): ClaimWriter {
   function settleTime(progress: DeliveryProgress, told: ClaimedDelivery): Pick<Telling, "now" | "late"> {
     if (progress.madeAt === undefined) {
       progress.madeAt = clock.now();
-      progress.late = explainLateness(told, health.of(destination), progress.madeAt);
+      progress.late = explainLateness(told, {
+        status: health.of(destination),
+        channel: destination.type,
+        startedAt,
+        now: progress.madeAt,
+      });
     }
     return { now: progress.madeAt, late: progress.late };
   }
@@ -46,6 +59,7 @@ export function createClaimWriter({ composer, destination, health, clock }: Clai
         purpose: newest.purpose,
         possibleRepeat: mayBeRepeat(claim),
         insteadOf: newest.insteadOf,
+        insteadBecause: newest.insteadBecause,
         ...context,
       };
       return composer.alert(newest, alertOf(newest), telling, destination);

@@ -75,6 +75,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const refusedMessages = new Map<string, number>();
   const nudge = (name: string) => lanes.get(name)?.nudge();
 
+  const startedAt = clock.now();
   const pacer = createPacer(await store.loadPaces());
   const fallbacks = createFallbacks({ destinations, clock, nudge });
   const statuses = await store.loadStatuses();
@@ -100,6 +101,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     newId,
     log,
     destinations: [...destinations.values()],
+    publicUrl: deps.publicUrl,
     nudge,
   });
   await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
@@ -119,6 +121,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     settings,
     clock,
     log,
+    startedAt,
   };
   const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
   const payloads = reader ? createPayloadReader({ store, reader, log }) : noPayloads;

@@ -5,8 +5,14 @@ import type { DueDelivery, FallbackCall } from "../core/store.ts";
 
 /** Makes what the destination that stands by is to deliver. A fallback has no fallback of its own. */
 export interface Fallbacks {
-  /** One call for each of these deliveries that has a fallback which was not called yet. */
-  callsFor(deliveries: Pick<DueDelivery, "seq" | "destination" | "fallbackTo">[]): FallbackCall[];
+  /**
+   * One call for each of these deliveries that has a fallback which was not called yet.
+   * @param because why, for its readers, in words that follow "because"
+   */
+  callsFor<D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo">>(
+    deliveries: D[],
+    because: (delivery: D) => string,
+  ): FallbackCall[];
   /** To be said once the store has them. */
   called(calls: FallbackCall[]): void;
 }
@@ -16,7 +22,7 @@ export function createFallbacks(deps: {
   clock: Clock;
   nudge(destination: string): void;
 }): Fallbacks {
-  function plan(to: string, insteadOf: string): PlannedDelivery[] {
+  function plan(to: string, insteadOf: string, insteadBecause: string): PlannedDelivery[] {
     const destination = deps.destinations.get(to);
     if (!destination) return [];
     return recipientsOf(destination).map((recipient) => ({
@@ -28,14 +34,17 @@ export function createFallbacks(deps: {
       reason: `instead of ${insteadOf}`,
       dueAt: deps.clock.now(),
       updates: "auto",
+      insteadBecause,
     }));
   }
 
   return {
-    callsFor: (deliveries) =>
-      deliveries.flatMap(({ seq, destination, fallbackTo }) =>
-        fallbackTo === undefined ? [] : [{ deliverySeq: seq, planned: plan(fallbackTo, destination) }],
-      ),
+    callsFor: (deliveries, because) =>
+      deliveries.flatMap((delivery) => {
+        const { seq, destination, fallbackTo } = delivery;
+        if (fallbackTo === undefined) return [];
+        return [{ deliverySeq: seq, planned: plan(fallbackTo, destination, because(delivery)) }];
+      }),
     called(calls) {
       const names = new Set(calls.flatMap((call) => call.planned.map((planned) => planned.destination)));
       for (const name of names) deps.nudge(name);

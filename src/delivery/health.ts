@@ -1,4 +1,4 @@
-import type { Outcome } from "../core/delivery.ts";
+import type { Outcome, ReasonCode } from "../core/delivery.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationStatus } from "../core/store.ts";
 
@@ -30,11 +30,11 @@ export function judgeOutcome(
       return { ...afterMessage(status, outcome.degraded, now), lastSentAt: now };
     case "retry":
       if (outcome.movedTo !== undefined) return status;
-      return outcome.countsAsAttempt === false ? status : failedOnce(status, outcome.detail, settings, now);
+      return outcome.countsAsAttempt === false ? status : failedOnce(status, outcome, settings, now);
     case "ambiguous":
-      return failedOnce(status, outcome.detail, settings, now);
+      return failedOnce(status, outcome, settings, now);
     case "rejected":
-      return judgeRejection(status, outcome.scope, outcome.detail, now);
+      return judgeRejection(status, outcome, now);
     default:
       return outcome satisfies never;
   }
@@ -42,18 +42,18 @@ export function judgeOutcome(
 
 function judgeRejection(
   status: DestinationStatus,
-  scope: Extract<Outcome, { kind: "rejected" }>["scope"],
-  detail: string,
+  outcome: Extract<Outcome, { kind: "rejected" }>,
   now: number,
 ): DestinationStatus {
+  const { scope } = outcome;
   switch (scope) {
     case "message":
     case "recipient":
       return recovered(status, now);
     case "destination":
-      return turned(status, "dead", detail, now, now + deadProbeMs);
+      return turned(status, "dead", outcome, now, now + deadProbeMs);
     case "account":
-      return turned(status, "paused", detail, now, now + pausedProbeMs);
+      return turned(status, "paused", outcome, now, now + pausedProbeMs);
     default:
       return scope satisfies never;
   }
@@ -83,9 +83,15 @@ export function judgeProbe(
   return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
 }
 
+/** Why it is as it is, for the page and as a code. */
+interface Failure {
+  reason: ReasonCode;
+  detail: string;
+}
+
 function failedOnce(
   status: DestinationStatus,
-  reason: string,
+  { reason: reasonCode, detail: reason }: Failure,
   { breaker }: DeliverySettings,
   now: number,
 ): DestinationStatus {
@@ -96,24 +102,34 @@ function failedOnce(
       ...status,
       failures,
       reason,
+      reasonCode,
       health: "degraded",
       since: status.health === "ok" ? now : status.since,
     };
   }
   const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
   const since = status.health === "ok" ? now : status.since;
-  return { ...status, failures, reason, health: "down", since, openUntil: now + pauseMs };
+  return { ...status, failures, reason, reasonCode, health: "down", since, openUntil: now + pauseMs };
 }
 
 function turned(
   status: DestinationStatus,
   health: "dead" | "paused",
-  reason: string,
+  { reason: reasonCode, detail: reason }: Failure,
   now: number,
   probeAt: number,
 ): DestinationStatus {
   const since = status.health === health ? status.since : now;
-  return { ...status, health, reason, since, probeAt, openUntil: undefined, failures: status.failures + 1 };
+  return {
+    ...status,
+    health,
+    reason,
+    reasonCode,
+    since,
+    probeAt,
+    openUntil: undefined,
+    failures: status.failures + 1,
+  };
 }
 
 function afterMessage(
@@ -133,6 +149,7 @@ function recovered(status: DestinationStatus, now: number): DestinationStatus {
     ...status,
     health: "ok",
     reason: "",
+    reasonCode: undefined,
     since: status.health === "ok" ? status.since : now,
     failures: 0,
     openUntil: undefined,

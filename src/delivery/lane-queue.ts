@@ -9,8 +9,11 @@ import { scheduleOf } from "./policy.ts";
 export interface LaneQueue {
   /** What may be told now. What nobody wants any more has been ended and is not among it. */
   list(look: QueueLook, now: number): Promise<QueueView>;
-  /** None can arrive: they fail at once, and what stands by takes over. */
-  fail(deliveries: DueDelivery[], reason: string, now: number): Promise<void>;
+  /**
+   * None can arrive: they fail at once, and what stands by takes over.
+   * @param because why, for the readers of the fallback, in words that follow "because"
+   */
+  fail(deliveries: DueDelivery[], reason: string, because: string, now: number): Promise<void>;
   nextDueAt(): Promise<number | undefined>;
 }
 
@@ -54,10 +57,11 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   async function finish(
     deliveries: DueDelivery[],
     next: { state: "failed" | "expired"; reason: string },
+    because: string,
     now: number,
   ): Promise<void> {
     if (deliveries.length === 0) return;
-    const calls = fallbacks.callsFor(deliveries);
+    const calls = fallbacks.callsFor(deliveries, () => because);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
     fallbacks.called(calls);
@@ -80,7 +84,8 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
     for (const [why, deliveries] of byDetail) {
       const reason = `could not be delivered within ${hours} h${why}`;
-      await finish(deliveries, { state: "expired", reason }, now);
+      const because = `${destination.name} has not taken it in time`;
+      await finish(deliveries, { state: "expired", reason }, because, now);
     }
   }
 
@@ -100,7 +105,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       await endOverdue(overdue, now);
       return { due: due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostTold), cutAt };
     },
-    fail: (deliveries, reason, now) => finish(deliveries, { state: "failed", reason }, now),
+    fail: (deliveries, reason, because, now) => finish(deliveries, { state: "failed", reason }, because, now),
     nextDueAt: () => store.nextDueAt(destination.name),
   };
 }

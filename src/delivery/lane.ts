@@ -9,6 +9,7 @@ import type { ClaimedDelivery, Store } from "../core/store.ts";
 import { concurrencyOf, paceKeysOf } from "./accounts.ts";
 import type { Claim } from "./claim-session.ts";
 import { leaseEnd } from "./claim-terms.ts";
+import { explainReason } from "./explain-reason.ts";
 import { type HealthKeeper, isProbed } from "./health-keeper.ts";
 import type { LaneQueue } from "./lane-queue.ts";
 import type { Pacer } from "./pacing.ts";
@@ -119,13 +120,15 @@ export function createLane(deps: LaneDeps): Lane {
   async function takeShutTurn(stop: AbortSignal, now: number): Promise<number> {
     if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
     lookAgainAt = now + shutLookMs;
-    const { health: own, reason, openUntil } = health.of(destination);
+    const { health: own, reason, reasonCode, openUntil } = health.of(destination);
     if (openUntil !== undefined) wasDown = true;
     const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
     const byHand = due.find(isByHand);
     if (byHand) return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
     if (own === "dead" && due.length > 0) {
-      await queue.fail(due, `${destination.name} cannot be reached: ${reason}`, now);
+      const why = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
+      const because = `${destination.name} gets no alerts${why}`;
+      await queue.fail(due, `${destination.name} cannot be reached: ${reason}`, because, now);
       if (cutAt !== undefined) return shutLookMs;
     }
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);

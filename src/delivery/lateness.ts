@@ -1,25 +1,36 @@
+import type { ChannelType } from "../core/delivery.ts";
 import type { DestinationStatus, DueDelivery } from "../core/store.ts";
+import { explainReason } from "./explain-reason.ts";
 
 const worthSayingMs = 60_000;
 
-/** How late a message is, and why in one clause; `undefined` within the first minute. Pure. */
-export function explainLateness(
-  delivery: DueDelivery,
-  status: DestinationStatus,
-  now: number,
-): { byMs: number; why: string } | undefined {
-  const byMs = now - delivery.receivedAt;
-  if (byMs < worthSayingMs || delivery.purpose === "resend") return undefined;
-  return { byMs, why: whyLate(delivery, status) };
+export interface LatenessContext {
+  status: DestinationStatus;
+  channel: ChannelType;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
+  now: number;
 }
 
-function whyLate(delivery: DueDelivery, status: DestinationStatus): string {
+/** How late a message is, and why in one clause of plain words; `undefined` within the first minute. Pure. */
+export function explainLateness(
+  delivery: DueDelivery,
+  context: LatenessContext,
+): { byMs: number; why: string } | undefined {
+  const byMs = context.now - delivery.receivedAt;
+  if (byMs < worthSayingMs || delivery.purpose === "resend") return undefined;
+  return { byMs, why: whyLate(delivery, context) };
+}
+
+function whyLate(delivery: DueDelivery, { status, channel, startedAt }: LatenessContext): string {
   // The digest and the small print say that it was resent.
   if (delivery.purpose === "bulk_resend") return "";
   if (delivery.purpose === "fallback")
     return `${delivery.insteadOf ?? "the first destination"} could not take it`;
-  if (delivery.lastDetail !== undefined) return delivery.lastDetail;
+  if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
+  if (delivery.lastDetail !== undefined) return "the first try failed";
   if (delivery.state === "held") return "quiet hours";
-  if (status.reason !== "") return status.reason;
-  return "other messages were before it, or Tocsin was not running";
+  if (status.reasonCode !== undefined) return explainReason(status.reasonCode, channel);
+  // An alert is accepted only while Tocsin runs, so it has been stopped since.
+  return startedAt > delivery.receivedAt ? "Tocsin was restarted" : "queue";
 }

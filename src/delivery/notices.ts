@@ -27,6 +27,8 @@ export interface AnnouncerDeps {
   newId: NewId;
   log: Log;
   destinations: Destination[];
+  /** How the outside reaches the page; absent: notices link to nothing. */
+  publicUrl?: string;
   nudge(destination: string): void;
 }
 
@@ -35,7 +37,7 @@ const fallbackAfterMs = 30_000;
 const why = "a notice of Tocsin itself";
 
 export function createAnnouncer(deps: AnnouncerDeps): Announcer {
-  const { store, health, undelivered, clock, newId, log, destinations } = deps;
+  const { store, health, undelivered, clock, newId, log, destinations, publicUrl } = deps;
 
   /** Those that can be told, another account first: the bot that was thrown out of one chat may be out of all. */
   function chooseTargets(concerned: Destination[]): Destination[] {
@@ -73,12 +75,27 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     if (target) deps.nudge(target.name);
   }
 
+  function pageOf(path: string): string | undefined {
+    return publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, "")}${path}`;
+  }
+
+  function pageOfLog(
+    destination: { name: string } | undefined,
+    state: "failed" | "held",
+  ): string | undefined {
+    return destination && pageOf(`/?${new URLSearchParams({ destination: destination.name, state })}`);
+  }
+
   async function announce(status: DestinationStatus, concerned: Destination[]): Promise<void> {
     const targets = chooseTargets(concerned);
     const due = planNotice(status, targets.length > 0, clock.now());
     if (due === undefined) return;
-    const names = concerned.map(({ name }) => name);
-    if (due.tell !== undefined) await post(writeNotice(due.tell, status, names), targets);
+    if (due.tell !== undefined) {
+      const [only, ...more] = concerned;
+      const isOver = due.tell === "better" && more.length === 0;
+      const link = isOver ? pageOfLog(only, "failed") : pageOf("/destinations");
+      await post(writeNotice(due.tell, status, concerned, link), targets);
+    }
     health.noteAnnounced(status.name, due.announced);
   }
 
@@ -88,7 +105,8 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       const others = chooseTargets(concerned);
       // One message or one address was refused, so where nobody else is, its own readers can be told.
       const own = tale.failed > 0 ? concerned.filter(isWell) : [];
-      await post(writeUndeliveredNotice(tale), others.length > 0 ? others : own);
+      const link = pageOfLog({ name: tale.destination }, tale.failed > 0 ? "failed" : "held");
+      await post(writeUndeliveredNotice(tale, link), others.length > 0 ? others : own);
       undelivered.told(tale, clock.now());
     }
   }

@@ -29,7 +29,8 @@ export async function settleOrphans(deps: OrphanDeps): Promise<void> {
     const orphans = await store.listOrphans(known, batchSize);
     if (orphans.length === 0) break;
     const seqs = orphans.map((delivery) => delivery.seq);
-    await store.finishDeliveries(seqs, { state: "failed", reason }, clock.now(), fallbacks.callsFor(orphans));
+    const calls = fallbacks.callsFor(orphans, ({ destination }) => `${destination} is no longer configured`);
+    await store.finishDeliveries(seqs, { state: "failed", reason }, clock.now(), calls);
     for (const { destination, purpose } of orphans)
       if (purpose !== "notice") counts.set(destination, (counts.get(destination) ?? 0) + 1);
   }

@@ -1,5 +1,8 @@
 import type { AlertFacts } from "../core/alert.ts";
+import type { ChannelType, ReasonCode } from "../core/delivery.ts";
+import type { Destination } from "../core/rules.ts";
 import type { DestinationHealth, DestinationStatus } from "../core/store.ts";
+import { explainReason } from "./explain-reason.ts";
 
 /** What people are to be told about a destination or an account, and what to remember of it. */
 export interface DueNotice {
@@ -36,31 +39,37 @@ function isBad(health: DestinationHealth): boolean {
   return health === "down" || health === "dead" || health === "paused";
 }
 
-/** `concerned`: the destinations that the status is about; several share an account. */
+/**
+ * @param concerned the destinations that the status is about; several share an account
+ * @param link where people see it, and can do something about it
+ */
 export function writeNotice(
   tell: "worse" | "better",
   status: DestinationStatus,
-  concerned: string[],
+  concerned: Pick<Destination, "name" | "type">[],
+  link: string | undefined,
 ): AlertFacts {
-  const what = concerned.join(", ");
+  const what = concerned.map(({ name }) => name).join(", ");
+  const isWorse = tell === "worse";
+  const channel = concerned[0]?.type;
+  const cause =
+    isWorse && status.reasonCode !== undefined && channel !== undefined
+      ? `${sentence(explainReason(status.reasonCode, channel))}. `
+      : "";
   return {
-    title:
-      tell === "worse"
-        ? titleOf(status, what, concerned.length > 1)
-        : `${what} ${concerned.length > 1 ? "work" : "works"} again`,
-    text:
-      tell === "worse"
-        ? adviceOf(status)
-        : "Alerts are delivered there again. What failed meanwhile can be resent at Destinations on the page.",
-    severity: tell === "worse" ? "critical" : "info",
-    status: tell === "worse" ? "firing" : "resolved",
+    title: isWorse
+      ? titleOf(status, what, concerned.length > 1)
+      : `${what} ${concerned.length > 1 ? "work" : "works"} again`,
+    text: isWorse
+      ? `${cause}${adviceOf(status, channel)}`
+      : "What did not arrive meanwhile can be resent at Destinations on the page.",
+    severity: isWorse ? "critical" : "info",
+    status: isWorse ? "firing" : "resolved",
     format: "empty",
     alertKey: `tocsin:destination:${status.name}`,
     source: "Tocsin",
-    fields: [
-      { name: "destination", value: what },
-      ...(status.reason === "" ? [] : [{ name: "reason", value: status.reason }]),
-    ],
+    link,
+    fields: [],
     notes: [],
   };
 }
@@ -68,29 +77,42 @@ export function writeNotice(
 function titleOf(status: DestinationStatus, what: string, several: boolean): string {
   switch (status.health) {
     case "dead":
-      return `${what} cannot be reached: alerts for it fail`;
+      return `${what} ${several ? "get" : "gets"} no alerts`;
     case "paused":
-      return `${what} ${several ? "are" : "is"} paused: the account was refused, alerts wait`;
+      return `${what} ${several ? "are" : "is"} paused: the account was refused`;
     case "down":
-      return `${what} does not answer: alerts wait`;
+      return `${what} ${several ? "do" : "does"} not answer`;
     case "ok":
     case "degraded":
-      return `${what} works again`;
+      return `${what} ${several ? "work" : "works"} again`;
   }
 }
 
-function adviceOf(status: DestinationStatus): string {
-  switch (status.health) {
+function adviceOf({ health, reasonCode }: DestinationStatus, channel: ChannelType | undefined): string {
+  switch (health) {
     case "dead":
-      return "Add the bot (or the address) again and give it the right to write, then press Try now at Destinations on the page. Tocsin asks by itself once a day. What failed meanwhile can be resent there at once.";
+      return `${repairOf(reasonCode, channel)}. Then press Try now at Destinations on the page, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
     case "paused":
-      return "Put right what the reason says: the token or password in the configuration, or the server. Then restart Tocsin; if it was put right elsewhere, press Try now at Destinations on the page. Alerts wait meanwhile, until their retry schedule gives them up.";
+      return "Put the token or password right in the configuration and restart Tocsin; if it was put right elsewhere, press Try now at Destinations on the page. Alerts wait meanwhile, until their retry schedule gives them up.";
     case "down":
-      return "Tocsin goes on trying; what waits is told as a digest when it answers again.";
+      return "Alerts wait and follow as one message when it answers. Tocsin keeps trying.";
     case "ok":
     case "degraded":
       return "";
   }
+}
+
+function repairOf(reason: ReasonCode | undefined, channel: ChannelType | undefined): string {
+  if (
+    channel === "telegram" &&
+    (reason === "kicked" || reason === "no_rights" || reason === "chat_not_found")
+  )
+    return "Add the bot back and let it post";
+  return "Put it right there, or change the address in the configuration";
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Alerts that waited for a destination which a change of the configuration has removed. */

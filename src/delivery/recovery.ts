@@ -68,8 +68,7 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
       },
       [],
     );
-    if (result === "recorded")
-      deps.undelivered.note({ destination: destination.name, deliveries: [delivery], outcome, next });
+    if (result === "recorded") deps.undelivered.note({ destination, deliveries: [delivery], outcome, next });
     return result;
   });
   const results = await Promise.all(settling);

@@ -42,7 +42,10 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   async function callFallbacks(): Promise<void> {
     const now = clock.now();
-    const calls = fallbacks.callsFor(await store.listFallbacksDue(now));
+    const calls = fallbacks.callsFor(
+      await store.listFallbacksDue(now),
+      ({ destination }) => `${destination} has not taken it in time`,
+    );
     if (calls.length === 0) return;
     await store.callFallbacks(calls, now);
     fallbacks.called(calls);

@@ -14,6 +14,8 @@ export interface TellerDeps extends SessionDeps {
   payloads: PayloadReader;
   channel: Channel;
   composer: Composer;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
 }
 
 export interface Teller {

@@ -1,10 +1,12 @@
 import type { AlertFacts } from "../core/alert.ts";
 import type { Outcome } from "../core/delivery.ts";
+import type { Destination } from "../core/rules.ts";
 import type { DestinationStatus, DueDelivery, NextStep, UndeliveredTale } from "../core/store.ts";
+import { explainOutcome } from "./explain-reason.ts";
 
 /** What came of the deliveries of one claim or of one that was abandoned. */
 export interface Ending {
-  destination: string;
+  destination: Pick<Destination, "name" | "type">;
   deliveries: readonly (Pick<DueDelivery, "alertId" | "purpose" | "recipient" | "fallbackTo"> & {
     /** Absent when the claim was abandoned. */
     facts?: AlertFacts;
@@ -45,8 +47,8 @@ export function createUndeliveredWatch(
   }
 
   return {
-    note({ destination, deliveries, outcome, next }) {
-      if (next === undefined || !isUnheard(outcome, next)) return;
+    note({ destination: { name: destination, type }, deliveries, outcome, next }) {
+      if (next === undefined || outcome.kind === "sent" || !isUnheard(outcome, next)) return;
       const lost = deliveries.filter((delivery) => isLost(delivery, next));
       if (lost.length === 0) return;
       const before = known.get(destination)?.tale;
@@ -61,7 +63,7 @@ export function createUndeliveredWatch(
         held: (before?.held ?? 0) + (next.state === "held" ? lost.length : 0),
         recipients: unique(recipients),
         titles: unique(titles).slice(0, titlesKept),
-        reason: next.reason,
+        reason: explainOutcome(outcome, type),
       };
       change(destination, { tale });
     },
@@ -95,17 +97,17 @@ function unique(texts: string[]): string[] {
   return [...new Set(texts)];
 }
 
-export function writeUndeliveredNotice(tale: UndeliveredTale): AlertFacts {
+/** @param link where the page lists them */
+export function writeUndeliveredNotice(tale: UndeliveredTale, link: string | undefined): AlertFacts {
   const { destination, failed, held, titles } = tale;
   const shown = titles.length < failed + held ? [...titles, "and more, see the page"] : titles;
   return {
-    title:
-      failed > 0
-        ? `${count(failed)} did not reach ${destination}`
-        : `${count(held)} may or may not have reached ${destination}`,
+    title: failed > 0 ? `${count(failed)} did not reach ${destination}` : askWhetherItArrived(tale),
     text: [
       failed > 0 && held > 0 ? `${count(held)} more may or may not have arrived.` : "",
-      "Destinations on the page shows which, and resends what failed. The next such notice comes in 10 minutes at the earliest.",
+      failed > 0
+        ? "Resend what failed at Destinations on the page."
+        : "Look there. If it is missing, resend it from the page.",
     ]
       .filter(Boolean)
       .join(" "),
@@ -114,6 +116,7 @@ export function writeUndeliveredNotice(tale: UndeliveredTale): AlertFacts {
     format: "empty",
     alertKey: `tocsin:undelivered:${destination}`,
     source: "Tocsin",
+    link,
     fields: [
       { name: "alerts", value: shown.join("; ") },
       { name: "recipient", value: tale.recipients.join(", ") },
@@ -121,6 +124,12 @@ export function writeUndeliveredNotice(tale: UndeliveredTale): AlertFacts {
     ],
     notes: [],
   };
+}
+
+function askWhetherItArrived({ destination, held, titles }: UndeliveredTale): string {
+  const [title] = titles;
+  const what = held === 1 && title !== undefined ? `"${title}"` : `these ${held} alerts`;
+  return `Did ${what} reach ${destination}?`;
 }
 
 function count(alerts: number): string {

@@ -27,10 +27,11 @@ export function writeAlertRows(alert: Alert, now: number): Row[] {
   // What was read from the title itself stands there already.
   if (metric !== "" && !cleanLine(facts.title).includes(metric))
     rows.push({ label: "Metric", value: [code(metric)] });
+  const isOurs = alert.origin === "notice";
   const source = cleanLine(facts.source ?? "");
-  if (source !== "") rows.push({ label: "From", value: markLongWords(source) });
+  if (source !== "" && !isOurs) rows.push({ label: "From", value: markLongWords(source) });
   rows.push(...writeTimes(alert, now));
-  if (facts.link !== undefined) rows.push({ label: "Link", value: [writeLink(facts.link)] });
+  if (facts.link !== undefined && !isOurs) rows.push({ label: "Link", value: [writeLink(facts.link)] });
   return rows;
 }
 

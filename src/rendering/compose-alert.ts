@@ -108,13 +108,15 @@ function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | und
     notes.push([text(sentence(alert.facts.notes.map((one) => cleanLine(one)).join("; ")))]);
   }
   if (telling.possibleRepeat) {
-    notes.push([text("You may have this already: the first try got no answer. Alert "), code(alert.id)]);
+    notes.push([text("You may have this twice: the first try got no answer. Alert "), code(alert.id)]);
   }
   if (telling.insteadOf !== undefined) {
-    notes.push([text(`Instead of ${cleanLine(telling.insteadOf)}, which has not taken it`)]);
+    const because = cleanLine(telling.insteadBecause ?? "");
+    const why = because === "" ? `instead of ${cleanLine(telling.insteadOf)}` : `because ${because}`;
+    notes.push([text(`Sent here ${why}`)]);
   }
   if (telling.purpose === "resend" || telling.purpose === "bulk_resend") notes.push([text("Resent by hand")]);
-  if (isTest(alert, telling)) notes.push([text("A test of the relay: nothing has happened")]);
+  if (isTest(alert, telling)) notes.push([text("Test message. No action needed.")]);
   if (publicUrl === undefined && !telling.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
 }
@@ -127,7 +129,9 @@ function matterToReaders(facts: AlertFacts): boolean {
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
-  const page = pageOfAlert(publicUrl, alert.id);
+  // A notice leads to where something can be done about it.
+  const page =
+    alert.origin === "notice" && alert.facts.link ? alert.facts.link : pageOfAlert(publicUrl, alert.id);
   return page === undefined ? [] : [link("Open in Tocsin", page)];
 }
 

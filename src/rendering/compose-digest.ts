@@ -91,32 +91,39 @@ function writeCounts(alerts: Alert[]): string {
     .join(", ");
 }
 
+/** What they have in common: why they are one message, when they came, how late it is. */
 function writeReason(alerts: Alert[], telling: DigestTelling): Inline[] {
   const times = alerts.map((alert) => alert.receivedAt);
   const firstAt = times.reduce((first, at) => Math.min(first, at), Number.POSITIVE_INFINITY);
   const lastAt = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
   const span = lastAt - firstAt;
-  const since = span < 60_000 ? " at " : ` within ${formatDuration(span)} since `;
-  const why = telling.late === undefined ? "" : cleanLine(telling.late.why);
-  const late =
-    telling.late === undefined
-      ? ""
-      : `. Up to ${formatDuration(telling.late.byMs)} late${why === "" ? "" : `: ${why}`}`;
-  return [text(`${reasonWords(telling.reason)}. Received${since}`), time(firstAt, telling.now), text(late)];
+  const since = span < 60_000 ? "Received at " : `Received within ${formatDuration(span)} since `;
+  return [
+    text(`${reasonWords(telling.reason, alerts.length, span)}${since}`),
+    time(firstAt, telling.now),
+    text(writeLateness(telling)),
+  ];
 }
 
-function reasonWords(reason: DigestReason): string {
+function writeLateness({ late, reason }: DigestTelling): string {
+  const why = cleanLine(late?.why ?? "");
+  // The heading of the summary says it already.
+  if (late === undefined || (reason === "quiet_hours" && why === "quiet hours")) return "";
+  return `. Up to ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`;
+}
+
+function reasonWords(reason: DigestReason, total: number, spanMs: number): string {
   switch (reason) {
     case "burst":
-      return "Told together: more came than can be told one by one";
+      return `${countOf(total, "alert")} in ${formatDuration(Math.max(spanMs, 1000))}, sent as one message. `;
     case "outage":
-      return "Told together: they could not be delivered when they came";
+      return "Sent as one message: they could not be delivered when they came. ";
     case "stale":
-      return "Told together: too old by now for a message each";
+      return "Sent as one message: too old by now for one each. ";
     case "quiet_hours":
-      return "Told together: they came during quiet hours";
+      return "";
     case "resend":
-      return "Resent by hand: they could not be delivered when they came";
+      return "Resent by hand: they could not be delivered when they came. ";
   }
 }
 
@@ -133,7 +140,7 @@ function writeSmallPrint(items: DigestItem[], telling: DigestTelling): Block[] {
   return [
     {
       kind: "note",
-      inlines: [text(`You may have this already: the first try got no answer. First alert ${first.told.id}`)],
+      inlines: [text(`You may have this twice: the first try got no answer. First alert ${first.told.id}`)],
     },
   ];
 }

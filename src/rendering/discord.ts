@@ -25,7 +25,9 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
   // Only a document with thousands of our own notes gets as far as the last cut.
   const description = clip(writeRest(blocks), maxDescriptionUnits);
   const content =
-    heading.length <= maxContentUnits && heading !== "" ? heading : escapeMarkdown(document.subject);
+    heading.length <= maxContentUnits && heading !== ""
+      ? heading
+      : clip(escapeMarkdown(document.subject), maxContentUnits);
   const embeds = description === "" ? [] : [{ description, color: colourOf(document) }];
   return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
 }

@@ -17,28 +17,29 @@ export interface Headline {
 }
 
 /**
- * Symbol, mark of a test, state in a word, title, mark of a possible repeat. The symbols differ in shape as well as in
+ * Symbol, state in a word (or that it is a test, or from Tocsin itself), title, mark of a possible repeat. The symbols differ in shape as well as in
  * colour; the word is left out where the title begins with it.
  */
 export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatus): Headline {
   const title = cleanLine(alert.facts.title);
-  const state = stateWord(alert.facts.severity, status);
-  const words = [
-    isTest(alert, telling) ? "TEST" : undefined,
-    alert.origin === "notice" ? "Tocsin" : undefined,
-    state !== undefined && startsWithWord(title, state) ? undefined : state,
-  ].filter((word) => word !== undefined);
-  const before = words.length === 0 ? "" : `${words.join(" · ")}: `;
+  const test = isTest(alert, telling);
+  const state = stateOf(alert, status, test);
+  const isSaid = state !== undefined && startsWithWord(title, state);
+  const before = state === undefined || isSaid ? "" : `${state}: `;
+  // A subject comes without the symbol, and a title alone must not pass for a test.
+  const mark = test ? "TEST" : isSaid ? undefined : state;
   const after = telling.possibleRepeat ? " (possible repeat)" : "";
-  const marks = [...words, ...(telling.possibleRepeat ? ["possible repeat"] : [])];
+  const marks = [mark, telling.possibleRepeat ? "possible repeat" : undefined].filter(
+    (one) => one !== undefined,
+  );
   const inBrackets = marks.length === 0 ? "" : `[${marks.join(" · ")}] `;
   return {
     inlines: [
-      bold(`${stateSymbol(alert.facts.severity, status)} ${before}`),
+      bold(`${test ? "🧪" : stateSymbol(alert.facts.severity, status)} ${before}`),
       ...markLongWords(title, bold),
       bold(after),
     ],
-    subject: writeSubject(before, title, after),
+    subject: writeSubject(mark === undefined ? "" : `${mark}: `, title, after),
     mailSubject: writeSubject(inBrackets, title, ""),
   };
 }
@@ -79,6 +80,12 @@ export function titleWithoutState(title: string): string {
 /** The title of an alert on a line of a digest. */
 export function shortTitle(facts: Pick<AlertFacts, "title">, maxUnits: number): string {
   return clipWithEllipsis(cleanLine(facts.title), maxUnits);
+}
+
+/** A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. */
+function stateOf(alert: Alert, status: AlertStatus, test: boolean): string | undefined {
+  if (test) return "Test";
+  return alert.origin === "notice" ? "Tocsin" : stateWord(alert.facts.severity, status);
 }
 
 /** Ordinary news needs no word, and an unknown severity is not worth one. */

@@ -1,5 +1,5 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../core/alert.ts";
-import type { ChannelType, DeliveryPurpose, DeliveryState } from "../core/delivery.ts";
+import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { MessageForm } from "../core/message.ts";
 import type { UpdatePolicy } from "../core/rules.ts";
 import type { ClaimedDelivery, DeliverySummary, DueDelivery } from "../core/store.ts";
@@ -17,6 +17,7 @@ export interface DeliveryRow {
   route: string;
   purpose: DeliveryPurpose;
   instead_of: string | null;
+  instead_because: string | null;
   state: DeliveryState;
   reason: string;
   created_at: number;
@@ -29,6 +30,7 @@ export interface DeliveryRow {
   attempts: number;
   ambiguous: number;
   last_detail: string | null;
+  last_reason: ReasonCode | null;
   form: MessageForm;
   progress: string;
   digest_id: string | null;
@@ -42,8 +44,8 @@ export interface DeliveryRow {
 /** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
 export const deliveryColumns = `
   d.seq, d.id, d.alert_seq, a.id AS alert_id, a.origin, d.destination, d.channel, d.recipient, d.route, d.purpose,
-  d.instead_of, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key, a.severity,
-  a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.form, d.progress, d.digest_id, d.updates,
+  d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key, a.severity,
+  a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress, d.digest_id, d.updates,
   d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
 
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
@@ -72,8 +74,10 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
     updates: row.updates,
     freshnessMs: row.freshness_ms ?? undefined,
     insteadOf: row.instead_of ?? undefined,
+    insteadBecause: row.instead_because ?? undefined,
     fallbackTo: row.fallback_to ?? undefined,
     lastDetail: row.last_detail ?? undefined,
+    lastReason: row.last_reason ?? undefined,
   };
 }
 

@@ -12,7 +12,7 @@ it("sends one marked alert the whole real way and tells each outcome", async () 
   ).toEqual(["desk sent", "mail sent", "ops sent"]);
   const [message, ...more] = world.chat.messages(deskChat);
   expect(more).toEqual([]);
-  expect(message?.text).toMatch(/TEST[\s\S]*nothing has happened/);
+  expect(message?.text).toMatch(/^🧪 Test from [\s\S]*No action needed/);
   expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
   const people = await world.run(["test", "--severity", "warning"]);
   expect(people.stdout).toMatch(/ops +-1001700000002 +sent +\d+\.\d s[\s\S]*1 of 1 reached\./);

@@ -26,6 +26,8 @@ export interface Call {
   at: number;
   action: "send" | "edit";
   text: string;
+  /** Of an ntfy message: where a tap leads. */
+  link?: string;
   ref?: string;
   context: SendContext;
 }
@@ -57,6 +59,7 @@ export function createScriptedChannel(
     at: clock.now(),
     action,
     text: readableText(message),
+    link: message.kind === "ntfy" ? message.click : undefined,
     ref,
     context,
   });
@@ -186,6 +189,7 @@ export async function startFixture(
       })),
       rendering: createRendering({ publicUrl: "https://tocsin.example.com" }),
       reader: createLocalReader(),
+      publicUrl: "https://tocsin.example.com",
       settings,
       clock,
       newId,

@@ -220,7 +220,7 @@ describe("digests", () => {
     const [digest] = hook.calls.slice(before);
     expect(digest?.text).toContain("15 alerts");
     expect(digest?.text).toMatch(/late/);
-    expect(digest?.text).toContain("nobody listens there");
+    expect(digest?.text).toContain("16 min late: the ntfy server could not be reached");
     expect((digest?.text.indexOf("Outage 14") ?? -1) < (digest?.text.indexOf("Outage 13") ?? -1)).toBe(true);
     for (const id of ids) expect(await states(id)).toEqual({ hook: "digested" });
   });
@@ -397,7 +397,7 @@ describe("destinations that fail", () => {
     await accept({}, { to: ["chat"] });
     await clock.advance(10_000);
     expect(channels.hook?.calls.map((call) => call.text)).toEqual([
-      expect.stringContaining("chat cannot be reached"),
+      expect.stringContaining("chat gets no alerts"),
     ]);
     const later = await accept({}, { to: ["chat"] });
     await clock.advance(1_000);
@@ -460,7 +460,7 @@ describe("destinations that fail", () => {
       { destination: "chat", state: "failed", purpose: "alert", insteadOf: undefined },
       { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
     ]);
-    expect(channels.hook?.calls.some((call) => call.text.includes("Instead of chat"))).toBe(true);
+    expect(channels.hook?.calls.some((call) => call.text.includes("Sent here because chat"))).toBe(true);
   });
 
   it("uses the fallback once when the first has been down for the set time, and still delivers to the first later", async () => {

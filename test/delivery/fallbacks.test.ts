@@ -48,7 +48,9 @@ describe("fallbacks", () => {
     await fixture.clock.advance(2 * minute);
     chat.always = () => refusedRecipient;
     await fixture.clock.advance(15 * minute);
-    const told = channelOf(fixture, "hook").calls.filter((call) => call.text.includes("Instead of"));
+    const told = channelOf(fixture, "hook").calls.filter((call) =>
+      call.text.includes("Sent here because chat has not taken it in time"),
+    );
     expect(told).toHaveLength(1);
   });
 

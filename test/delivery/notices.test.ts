@@ -38,7 +38,7 @@ describe("notices", () => {
     expect(notice?.origin).toBe("notice");
     hook.always = undefined;
     await fixture.clock.advance(2 * minute);
-    expect(hook.calls.some((call) => call.text.includes("chat cannot be reached"))).toBe(true);
+    expect(hook.calls.some((call) => call.text.includes("chat gets no alerts"))).toBe(true);
   });
 
   it("reach somebody within a minute although the destination that seemed well hangs", async () => {
@@ -48,8 +48,27 @@ describe("notices", () => {
     await fixture.accept({}, { to: ["chat"] });
     await fixture.clock.advance(minute);
     expect(channelOf(fixture, "hook").calls.map((call) => call.text)).toEqual([
-      expect.stringContaining("chat cannot be reached"),
+      expect.stringContaining("chat gets no alerts"),
     ]);
+  });
+
+  it("say in plain words what is wrong and what to do, and lead there", async () => {
+    const fixture = await startFixture([telegramTo("chat"), webhookTo("down"), webhookTo("hook")]);
+    channelOf(fixture, "chat").script.push(kicked);
+    channelOf(fixture, "down").always = () => ({ ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" });
+    for (let alert = 0; alert < 6; alert += 1) await fixture.accept({}, { to: ["chat", "down"] });
+    await fixture.clock.advance(minute);
+    const texts = channelOf(fixture, "hook").calls.map((call) => call.text);
+    expect(texts.find((text) => text.includes("chat"))).toContain(
+      "The bot was removed from the group. Add the bot back and let it post.",
+    );
+    expect(texts.find((text) => text.includes("down does not answer"))).toContain(
+      "The ntfy server could not be reached. Alerts wait and follow as one message when it answers.",
+    );
+    for (const text of texts) expect(text).not.toMatch(/ECONN|From: Tocsin/);
+    expect(channelOf(fixture, "hook").calls.map(({ link }) => link)).toEqual(
+      texts.map(() => "https://tocsin.example.com/destinations"),
+    );
   });
 
   it("do not say that a webhook works again because its address takes connections", async () => {
@@ -74,7 +93,12 @@ describe("notices", () => {
     await fixture.accept({ title: "Pool drained" }, { to: ["mail"] });
     await fixture.clock.advance(5 * second);
     expect(calls()).toHaveLength(1);
-    for (const part of ["1 alert did not reach mail", "Pool drained", "risk@example.com", kicked.detail])
+    for (const part of [
+      "1 alert did not reach mail",
+      "Pool drained",
+      "risk@example.com",
+      "550 no such mailbox",
+    ])
       expect(calls()[0]?.text).toContain(part);
     await fixture.accept({}, { to: ["mail"] });
     await fixture.accept({}, { to: ["mail"] });
@@ -134,7 +158,7 @@ describe("notices", () => {
     await fixture.accept({}, { to: ["chat"] });
     await fixture.clock.advance(5 * second);
     expect(channelOf(fixture, "hook").calls.map(({ text }) => text)).toEqual([
-      expect.stringContaining("1 alert may or may not have reached chat"),
+      expect.stringContaining('Did "Alert 1" reach chat?'),
     ]);
   });
 

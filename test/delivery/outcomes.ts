@@ -19,7 +19,12 @@ export const kicked: OutcomeOf<"rejected"> = {
   reason: "kicked",
   detail: "bot was kicked",
 };
-export const refusedRecipient: OutcomeOf<"rejected"> = { ...kicked, scope: "recipient" };
+export const refusedRecipient: OutcomeOf<"rejected"> = {
+  kind: "rejected",
+  scope: "recipient",
+  reason: "recipient_refused",
+  detail: "550 no such mailbox",
+};
 export const unauthorized: OutcomeOf<"rejected"> = {
   kind: "rejected",
   scope: "account",

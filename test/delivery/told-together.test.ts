@@ -51,7 +51,7 @@ describe("alerts that are told together", () => {
     await fixture.accept({}, freshness);
     await fixture.clock.advance(21 * minute);
     expect(chat.calls.map((call) => call.context.silent)).toEqual([false, true]);
-    expect(chat.calls[1]?.text).toMatch(/20 min late: asked to wait/);
+    expect(chat.calls[1]?.text).toMatch(/20 min late: Telegram asked us to wait/);
     await fixture.accept({}, freshness);
     await fixture.clock.advance(second);
     expect(chat.calls[2]?.context.silent).toBe(false);

@@ -69,8 +69,8 @@ describe("a composed alert", () => {
 
   it("marks a test as one even when the title does", () => {
     const text = textOf(makeAlert({ origin: "test", facts: { title: "Test alert", severity: "info" } }));
-    expect(text).toMatch(/^ℹ️ TEST: Test alert\n/);
-    expect(text).toContain("A test of the relay: nothing has happened");
+    expect(text).toMatch(/^🧪 Test alert\n/);
+    expect(text).toContain("Test message. No action needed.");
   });
 
   it("says a possible repeat in the first line, and the alert's id", () => {
@@ -185,8 +185,11 @@ describe("a composed alert", () => {
   });
 
   it("names the destination that it stands in for, and a resend", () => {
-    expect(textOf(makeAlert(), { purpose: "fallback", insteadOf: "ops-chat" })).toContain(
-      "Instead of ops-chat, which has not taken it",
+    const fallback = { purpose: "fallback", insteadOf: "ops-chat" } as const;
+    expect(textOf(makeAlert(), fallback)).toContain("Sent here instead of ops-chat");
+    const insteadBecause = "ops-chat did not get it: Telegram did not answer";
+    expect(textOf(makeAlert(), { ...fallback, insteadBecause })).toContain(
+      "Sent here because ops-chat did not get it: Telegram did not answer",
     );
     expect(textOf(makeAlert(), { purpose: "resend" })).toContain("Resent by hand");
   });

@@ -114,9 +114,16 @@ describe("a digest", () => {
     expect(
       textOf(alerts, { reason: "outage", late: { byMs: 11 * minuteMs, why: "Telegram did not answer" } }),
     ).toContain(
-      "they could not be delivered when they came. Received within 10 min since 02:02 UTC. Up to 11 min late: Telegram did not answer",
+      "Sent as one message: they could not be delivered when they came. Received within 10 min since 02:02 UTC. Up to 11 min late: Telegram did not answer",
     );
-    expect(textOf(alerts, { reason: "quiet_hours" })).toContain("they came during quiet hours");
+    expect(textOf(alerts, { reason: "burst" })).toContain(
+      "2 alerts in 10 min, sent as one message. Received within 10 min since 02:02 UTC",
+    );
+    const late = { byMs: 11 * minuteMs, why: "quiet hours" };
+    expect(textOf(alerts, { reason: "quiet_hours", late })).not.toContain("late");
+    expect(textOf(alerts, { reason: "quiet_hours", late: { ...late, why: "queue" } })).toContain(
+      "late: queue",
+    );
     expect(textOf(alerts, { reason: "stale" })).toContain("too old by now");
   });
 

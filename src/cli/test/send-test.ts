@@ -69,7 +69,7 @@ function testBody(severity: Severity, now: number): Record<string, string> {
   const host = hostname();
   return {
     title: `Test from ${host}`,
-    text: "Somebody has run tocsin test. Nothing has happened, and nothing is to be done.",
+    text: "Sent by tocsin test.",
     severity,
     source: "tocsin test",
     eventId: `test-${host}-${now}`,

@@ -54,12 +54,12 @@ export function createDelivering(context: TransactionContext) {
     .pluck();
   const keepGoing = db.prepare(
     `UPDATE deliveries SET progress = ?, lease_until = ?, attempts = attempts + ?, ambiguous = ambiguous + ?,
-       last_detail = coalesce(?, last_detail) WHERE seq = ?`,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason) WHERE seq = ?`,
   );
   const step = db.prepare(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
        attempts = attempts + ?, ambiguous = ambiguous + ?,
-       last_detail = coalesce(?, last_detail), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
        claim_token = NULL, lease_until = NULL
      WHERE seq = ?`,
   );
@@ -112,6 +112,7 @@ export function createDelivering(context: TransactionContext) {
       record.countsAsAttempt ? 1 : 0,
       record.outcome === "ambiguous" ? 1 : 0,
       record.detail ?? null,
+      record.reason ?? null,
       final ? 1 : 0,
       seq,
     );
@@ -186,6 +187,7 @@ export function createDelivering(context: TransactionContext) {
             record.countsAsAttempt && record.outcome !== "sent" ? 1 : 0,
             record.outcome === "ambiguous" ? 1 : 0,
             record.detail ?? null,
+            record.reason ?? null,
             seq,
           );
         } else {

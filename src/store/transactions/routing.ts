@@ -33,8 +33,8 @@ export type InsertDelivery = (
 export function createDeliveryInsertion({ db, newId, changed }: TransactionContext): InsertDelivery {
   const insert = db.prepare(
     `INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, instead_of, state, reason,
-       created_at, due_at, finished_at, updates, freshness_ms, fallback_to, fallback_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       created_at, due_at, finished_at, updates, freshness_ms, fallback_to, fallback_at, instead_because)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   return (alertSeq, planned, purpose, at, insteadOf) => {
     const muted = planned.state === "muted";
@@ -56,6 +56,7 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
       planned.freshnessMs ?? null,
       planned.fallback?.to ?? null,
       muted ? null : (planned.fallback?.at ?? null),
+      planned.insteadBecause ?? null,
     );
     changed.add(alertSeq);
     return Number(lastInsertRowid);

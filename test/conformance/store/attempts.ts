@@ -55,6 +55,7 @@ export function describeAttempts(open: OpenStore): void {
           form: "plain",
           progress: { refs: ["11", null], madeAt: noon },
           lastDetail: "no answer within 30 s",
+          lastReason: "no_answer",
         },
       ]);
     });

@@ -43,7 +43,10 @@ export function describeFallbacks(open: OpenStore): void {
       const deliverySeq = delivery?.seq ?? 0;
       const call = {
         deliverySeq,
-        planned: [planned("mail"), planned("mail", { recipient: "b@example.com" })],
+        planned: [
+          planned("mail", { insteadBecause: "chat refused it" }),
+          planned("mail", { recipient: "b@example.com" }),
+        ],
       };
       await store.callFallbacks([call], noon + 600_000);
       await store.callFallbacks([call], noon + 600_000);
@@ -61,7 +64,10 @@ export function describeFallbacks(open: OpenStore): void {
         { destination: "mail", purpose: "fallback", insteadOf: "chat", state: "queued" },
         { destination: "mail", recipient: "b@example.com", purpose: "fallback", insteadOf: "chat" },
       ]);
-      expect(await due("mail")).toMatchObject([{ insteadOf: "chat" }, { insteadOf: "chat" }]);
+      expect(await due("mail")).toMatchObject([
+        { insteadOf: "chat", insteadBecause: "chat refused it" },
+        { insteadOf: "chat" },
+      ]);
       expect(await store.listFallbacksDue(Number.MAX_SAFE_INTEGER)).toEqual([]);
     });
 
