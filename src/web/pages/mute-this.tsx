@@ -102,7 +102,7 @@ export function PreviewText({ preview }: { preview?: MutePreview }) {
 /** Enter mutes, as the first button does; a preview needs neither reason nor end. */
 export function MuteButtons() {
   return (
-    <p class="buttons">
+    <p class="mute-buttons">
       <button type="submit" class="primary">
         Mute
       </button>
