@@ -75,6 +75,8 @@ describe("X-Forwarded-For of a trusted proxy", () => {
     const trustedProxies = [...loopback, "10.0.0.0/8"];
     const header = ["6.6.6.6", ...Array<string>(2_000).fill("10.0.0.1")].join(",");
     expect(await networkOf("::1", { "x-forwarded-for": header }, { trustedProxies })).toBe("10.0.0.1");
+    const forwarded = header.replace(/[^,]+/g, "for=$&");
+    expect(await networkOf("::1", { forwarded }, { trustedProxies })).toBe("10.0.0.1");
   });
 
   test("of a single trusted address and of a range of IPv6", async () => {

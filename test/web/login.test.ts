@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { loginLink } from "../../src/web/login-link.ts";
+import { createTokenCheck } from "../../src/web/token-check.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
@@ -146,6 +147,18 @@ describe("the admin token", () => {
     }
     expect(logged).toHaveLength(10);
     expect(logged[0]).toEqual(["login.refused", { address: "2001:db8:1:2::/64" }]);
+  });
+
+  test("guessed from more networks than are remembered forgets the one that was silent longest", () => {
+    const perNetwork = { burst: 2, intervalMs: 6_000 };
+    const deps = { adminToken: new Secret(adminToken), now: () => 0 };
+    const check = createTokenCheck(deps, { perNetwork, maxNetworks: 2 });
+    const guess = (network: string) => check.judge("wrong", () => network).kind;
+    for (const network of ["a", "b", "a", "c"]) expect(guess(network)).toBe("wrong");
+    expect(guess("a")).toBe("limited");
+    expect([guess("b"), guess("b"), guess("b")]).toEqual(["wrong", "wrong", "limited"]);
+    expect(guess("c")).toBe("wrong");
+    expect(guess("a")).toBe("wrong");
   });
 
   test("as a bearer: many wrong ones get 429, and the right one from the same address passes", async () => {
