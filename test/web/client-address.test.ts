@@ -96,6 +96,7 @@ describe("Forwarded of a trusted proxy", () => {
     ["quoted, with brackets and port", 'for="[2001:db8:1:2::9]:4711"', "2001:db8:1:2::/64"],
     ["counts from the right", 'for=6.6.6.6, for="198.51.100.1:80", for=10.0.0.3', "198.51.100.1"],
     ["keeps commas of quotations", 'for=198.51.100.1;ext="a, for=6.6.6.6;b"', "198.51.100.1"],
+    ["keeps quotes in quotations", 'for=198.51.100.1;ext="a\\", for=6.6.6.6;b"', "198.51.100.1"],
     ["with a made-up name leaves the proxy", "for=6.6.6.6, for=_hidden", "127.0.0.1"],
     ["unknown leaves the proxy", "for=unknown", "127.0.0.1"],
     ["without for leaves the proxy", "for=6.6.6.6, by=203.0.113.43", "127.0.0.1"],

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { loginLink } from "../../src/web/login-link.ts";
+import { adminToken, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+function post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
+  return fetch(url, { method: "POST", redirect: "manual", headers, body: new URLSearchParams(fields) });
+}
+
+function cookieOf(answer: Response): string {
+  return answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+}
+
+it("takes no login link twice and no ended session again after a SIGKILL", async () => {
+  const dataDir = makeTempFolder();
+  const first = await startRelayProcess(dataDir, {});
+  const code =
+    new URL(loginLink(first.url, new Secret(adminToken), Date.now())).searchParams.get("code") ?? "";
+  const logIns = await Promise.all([1, 2, 3, 4].map(() => post(`${first.url}/login`, { code })));
+  expect(logIns.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403]);
+  const ended = cookieOf(logIns.find(({ status }) => status === 303) as Response);
+  const lasting = cookieOf(await post(`${first.url}/login`, { token: adminToken }));
+  const page = await (await fetch(`${first.url}/mutes`, { headers: { cookie: ended } })).text();
+  const formToken = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+  const logOut = await post(`${first.url}/logout`, { form_token: formToken }, { cookie: ended });
+  expect(logOut.headers.get("location")).toBe("/login");
+  await first.kill();
+
+  const second = await startRelayProcess(dataDir, {});
+  expect((await post(`${second.url}/login`, { code })).status).toBe(403);
+  const statusOf = async (cookie: string) =>
+    (await fetch(second.url, { redirect: "manual", headers: { cookie } })).status;
+  expect(await statusOf(ended)).toBe(303);
+  expect(await statusOf(lasting)).toBe(200);
+});
+
+describe("whom the log names for a wrong token", () => {
+  it.each([
+    ["the client that a proxy on this machine names", {}, "198.51.100.7"],
+    ["the proxy where nobody is believed", { TRUSTED_PROXIES: "none" }, "127.0.0.1"],
+    [
+      "nobody whom Fly-Client-IP makes up, and no proxy that is not listed",
+      { FLY_APP_NAME: "x", TRUSTED_PROXIES: "10.0.0.1" },
+      "127.0.0.1",
+    ],
+  ])("%s", async (_what, env: Record<string, string>, address) => {
+    const relay = await startRelayProcess(makeTempFolder(), env);
+    const made = { "x-forwarded-for": "6.6.6.6, 198.51.100.7", "fly-client-ip": "6.6.6.6" };
+    expect((await post(`${relay.url}/login`, { token: "wrong" }, made)).status).toBe(403);
+    const line = await waitUntil(
+      () =>
+        relay
+          .log()
+          .split("\n")
+          .find((text) => text.includes("login.refused")),
+      (text) => text !== undefined,
+      { what: "the line about the wrong token" },
+    );
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ event: "login.refused", address });
+  });
+});
