@@ -19,7 +19,17 @@ if (major < 20 || (major === 20 && minor < 19)) {
       : "install it again: the folder dist is missing",
   );
 } else {
-  await import("../dist/main.js");
+  await import("../dist/main.js").catch(refuseIncomplete);
+}
+
+/** Packages that an interrupted npm ci has taken away, or a build that did not end. */
+function refuseIncomplete(error) {
+  if (error?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+  const [missing] = error.message.split(" imported from ");
+  refuse(
+    `Tocsin is not installed completely: ${missing}.`,
+    hasSource ? "run: npm ci && npm run build" : "install it again",
+  );
 }
 
 /** As `reportFailure` does it, which is not there to be called. */

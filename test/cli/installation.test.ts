@@ -98,6 +98,16 @@ it("answers --json with its one document also before a build", async () => {
   });
 });
 
+it("says in one line that packages are missing, as after an npm ci that was interrupted", async () => {
+  const checkout = copyBin();
+  cpSync(join(root, "dist"), join(checkout, "dist"), { recursive: true });
+  const { status, stderr } = await run(checkout, ["serve"]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^error: Tocsin is not installed completely: Cannot find package '[\w/@-]+'\.\nhint: {2}.+\n$/,
+  );
+});
+
 it.each([
   ["has another version's compiled part", "not a library", /cannot be loaded by this Node \d/],
   ["was never compiled", undefined, /has not been built for this Node \d/],
