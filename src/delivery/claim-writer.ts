@@ -3,7 +3,8 @@ import type { Clock } from "../core/clock.ts";
 import type { Message } from "../core/message.ts";
 import type { Destination } from "../core/rules.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../core/store.ts";
-import type { Telling } from "../core/telling.ts";
+import type { DigestTelling, Telling } from "../core/telling.ts";
+import { createZonedClock } from "../core/zoned-time.ts";
 import type { Claim } from "./claim-session.ts";
 import { formOf } from "./claim-terms.ts";
 import { alertOf, type Composer } from "./compose.ts";
@@ -70,7 +71,7 @@ export function createClaimWriter({
       const telling = {
         ...settleTime(progress, oldest),
         reason: claim.digest?.reason ?? "burst",
-        quietHours: destination.quietHours,
+        quietHours: hoursOf(destination, claim),
         possibleRepeat: mayBeRepeat(claim),
       };
       return composer.digest(claim.deliveries, telling, formOf(claim), destination);
@@ -89,6 +90,22 @@ export function createClaimWriter({
       return composer.alert(newest, root, telling, destination);
     },
   };
+}
+
+/** The quiet hours in which all of them came; absent when they were held by others, which the configuration had before. */
+function hoursOf(
+  { quietHours, timeZone }: Destination,
+  { deliveries, digest }: Claim,
+): DigestTelling["quietHours"] {
+  if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
+  const { from, to } = quietHours;
+  const zonedClock = createZonedClock(timeZone);
+  const areIn = deliveries.every(({ receivedAt }) => {
+    const { hour, minute } = zonedClock.wallTimeAt(receivedAt);
+    const at = `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
+    return from < to ? from <= at && at < to : from <= at || at < to;
+  });
+  return areIn ? { from, to } : undefined;
 }
 
 /** A former attempt of any of them ended without anybody knowing whether it arrived. */

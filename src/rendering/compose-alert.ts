@@ -3,7 +3,7 @@ import type { Block, Document, Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
 import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
 import { cleanLine, cleanText } from "./clean.ts";
-import { composeResolution, isBriefResolution, resolvedAfterMs } from "./compose-resolution.ts";
+import { composeResolution, isBriefResolution, lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, text, time } from "./inlines.ts";
 import { pageOfAlert } from "./page-links.ts";
@@ -57,11 +57,15 @@ function writeResolution(alert: Alert, { resolvedBy, history, now }: Telling): B
   if (resolvedBy === undefined) return [];
   const firstAt = history?.firstAt ?? alert.receivedAt;
   const lastedMs = resolvedAfterMs(resolvedBy, firstAt);
-  const lasted = lastedMs > 0 ? `, after ${formatDuration(lastedMs)}` : "";
   const times = history !== undefined && history.count > 1 ? `; it fired ${history.count} times` : "";
   const valueNow = writeValueLine(resolvedBy.facts);
   return [
-    paragraph([bold("✅ Over"), text(" since "), time(firstAt + lastedMs, now), text(`${lasted}${times}`)]),
+    paragraph([
+      bold("✅ Over"),
+      text(" since "),
+      time(firstAt + lastedMs, now),
+      text(`, ${lengthWords(lastedMs)}${times}`),
+    ]),
     paragraph(valueNow.length === 0 ? [] : [text("Now: "), ...valueNow]),
   ];
 }

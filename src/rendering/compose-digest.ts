@@ -2,7 +2,7 @@ import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestReason, DigestTelling } from "../core/telling.ts";
 import { cleanLine, isolate } from "./clean.ts";
-import { resolvedAfterMs } from "./compose-resolution.ts";
+import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { type DigestItem, gatherDigestItems, isResolved, severityRank } from "./digest-items.ts";
 import { clipWithEllipsis } from "./graphemes.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
@@ -64,8 +64,7 @@ function writeItem(item: DigestItem, now: number, publicUrl: string | undefined)
     cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`),
     maxValueUnits,
   );
-  const lasted =
-    firedAt === undefined ? "" : ` · over after ${formatDuration(resolvedAfterMs(told, firedAt))}`;
+  const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(told, firedAt))}`;
   return [
     text(`${stateSymbol(severity, status)} `),
     page === undefined ? text(title) : link(title, page),

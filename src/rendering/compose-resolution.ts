@@ -73,10 +73,16 @@ export function resolvedAfterMs(resolution: Alert, firstAt: number): number {
   return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
 }
 
+/** `after 8 min`; what was over within a second was over at once. */
+export function lengthWords(lastedMs: number): string {
+  return lastedMs < 1000 ? "at once" : `after ${formatDuration(lastedMs)}`;
+}
+
 function writeLength(alert: Alert, { history }: Telling): string {
   if (history === undefined) return "";
   const lastedMs = resolvedAfterMs(alert, history.firstAt);
-  return lastedMs > 0 ? ` after ${formatDuration(lastedMs)}` : "";
+  // Negative when the clock was set back meanwhile.
+  return lastedMs < 0 ? "" : ` ${lengthWords(lastedMs)}`;
 }
 
 function writeShortValue({ facts }: Alert, title: string): string {

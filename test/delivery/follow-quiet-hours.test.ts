@@ -84,6 +84,23 @@ describe("a restart with other quiet hours", () => {
   });
 });
 
+describe("the summary", () => {
+  it.each([
+    [{ from: "11:00", to: "13:00" }, "While quiet (11:00 to 13:00): 2 alerts"],
+    [{ from: "22:00", to: "13:00" }, "While quiet (22:00 to 13:00): 2 alerts"],
+    [{ from: "00:00", to: "00:00" }, "While quiet (00:00 to 00:00): 2 alerts"],
+    [{ from: "22:00", to: "07:00" }, "While quiet: 2 alerts"],
+  ])("names quiet hours in which its alerts came, and no others: %j", async (hours, heading) => {
+    const quietHours = { ...hours, except: [] };
+    const { hold, calls, clock } = await startNight([telegramTo("chat", { quietHours })]);
+    await hold();
+    await hold();
+    await clock.jump(8 * hour);
+    await clock.advance(minute);
+    expect(calls.map(({ text }) => text)).toEqual([expect.stringContaining(heading)]);
+  });
+});
+
 describe("releasing what is held", () => {
   async function startRelease(destinations = [telegramTo("chat"), mailTo("mail", ["a@x.io"])]) {
     const night = await startNight(destinations as Parameters<typeof startNight>[0]);

@@ -250,8 +250,8 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
         Release {count} held now… <span class="hidden">for {name}</span>
       </summary>
       <p>
-        Quiet hours hold {count === 1 ? "it" : "them"} until <Instant at={until} now={frame.now} isComing />.
-        Released, they go out at once as one summary, with sound unless all of them are resolved.
+        The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold goes out
+        at once as one summary, with sound unless all of it is resolved.
       </p>
       <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
         <button type="submit" class="primary" aria-label={`Release ${count} held for ${name} now`}>
