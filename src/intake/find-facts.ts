@@ -166,8 +166,10 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
   const word = leadingWord(title);
   const status = word === undefined ? undefined : statusOfLeadingWord(word);
   if (status !== undefined && !urgentWords.test(word ?? "")) return status;
-  // "CRITICAL: USDC TVL back to normal" is over, whatever it was.
-  return withoutEnding(title.split("\n", 1)[0] ?? "") === undefined ? status : "resolved";
+  const [line = ""] = title.split("\n", 1);
+  if (withoutEnding(line) === undefined) return status;
+  // "CRITICAL: USDC TVL is back to normal" is over, and "CRITICAL: the attacker has recovered" may be anything.
+  return status === undefined || /back to normal/i.test(line) ? "resolved" : status;
 }
 
 /**

@@ -124,7 +124,10 @@ export function withoutStatus(title: string): string {
   return rest === "" ? title : rest;
 }
 
-/** How a sentence ends when the thing is over, as its last words. */
+/**
+ * How a sentence ends when the thing is over, as its last words. Few, because a resolution rings nobody: what is taken for one
+ * by mistake is not heard.
+ */
 const endings = [
   "back to normal",
   "is normal again",
@@ -135,11 +138,11 @@ const endings = [
   "is recovered",
   "has been resolved",
   "is resolved",
-  "has cleared",
-  "has been cleared",
 ];
 /** These alone, after a separator: "USDC total TVL: recovered". "Funds recovered" may be anything. */
-const shortEndings = ["recovered", "resolved", "cleared", "ok"];
+const shortEndings = ["recovered", "resolved"];
+/** "paused until the price is back to normal", "is not resolved": it is not over. */
+const stillOpen = /\b(?:not|never|yet|until|till|once|when|if|unless|before|while|will|must|should)\b|n't\b/i;
 
 /** A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without them. */
 export function withoutEnding(title: string): string | undefined {
@@ -150,8 +153,7 @@ export function withoutEnding(title: string): string | undefined {
     const rest = sentence.slice(0, sentence.length - ending.length);
     const isSeparate = /[:,;([–—-]\s?$/.test(rest);
     if (!isSeparate && (shortEndings.includes(ending) || !/\s$/.test(rest))) continue;
-    // "is not back to normal"
-    if (/\bnot\s$|n't\s$/i.test(rest)) continue;
+    if (stillOpen.test(rest)) continue;
     const kept = rest.replace(/[\s:,;([–—-]{1,4}$/, "");
     if (/[\p{L}\p{N}]/u.test(kept)) return kept;
   }

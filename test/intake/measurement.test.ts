@@ -189,6 +189,10 @@ describe("the status of a sentence", () => {
     "ETH price is up",
     "Nothing resolved",
     "Is it back to normal?",
+    "Withdrawals are paused until the price is back to normal",
+    "The peg isn't back to normal",
+    "CRITICAL: the attacker has recovered",
+    "Wire transfer: cleared",
   ])("is not resolved by %j", (text) => {
     expect(factsOf(text).status).not.toBe("resolved");
   });
