@@ -48,25 +48,29 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["data", server.dataDir],
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
     ]),
-    output.table(
-      [
-        { title: "destination" },
-        { title: "type" },
-        { title: "reaches" },
-        { title: "quiet hours" },
-        { title: "defined at" },
-      ],
-      destinations.map((one) => [one.name, one.type, one.reaches, one.quietHours ?? "", one.definedAt]),
-    ),
-    output.table(
-      [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
-      routes.map((one) => [
-        one.name,
-        one.when,
-        one.to.join(", ") || "nobody (dropped on purpose)",
-        thenOf(one),
-      ]),
-    ),
+    destinations.length === 0
+      ? "No destination: alerts are stored and shown, and sent to nobody."
+      : output.table(
+          [
+            { title: "destination" },
+            { title: "type" },
+            { title: "reaches" },
+            { title: "quiet hours" },
+            { title: "defined at" },
+          ],
+          destinations.map((one) => [one.name, one.type, one.reaches, one.quietHours ?? "", one.definedAt]),
+        ),
+    routes.length === 0
+      ? ""
+      : output.table(
+          [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
+          routes.map((one) => [
+            one.name,
+            one.when,
+            one.to.join(", ") || "nobody (dropped on purpose)",
+            thenOf(one),
+          ]),
+        ),
   ];
   if (mutes.length > 0) {
     sections.push(
@@ -76,7 +80,10 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ),
     );
   }
-  return `${sections.map((section) => section.trimEnd()).join("\n\n")}\n\nThe configuration is in order.\n`;
+  return `${sections
+    .map((section) => section.trimEnd())
+    .filter((section) => section !== "")
+    .join("\n\n")}\n\nThe configuration is in order.\n`;
 }
 
 function thenOf(route: ConfigDescription["routes"][number]): string {

@@ -87,3 +87,33 @@ test("warnings go beside the result", async () => {
   expect(run.status).toBe(0);
   expect(run.stderr).toContain("warning: TELEGRAM_CHAT_IDS: there is no destination");
 });
+
+test("says of an empty configuration that nobody gets anything, without empty tables", async () => {
+  const run = await runCheck([], { cwd: folder, env: {} });
+  expect(run.status).toBe(0);
+  expect(run.stdout).toContain("No destination: alerts are stored and shown, and sent to nobody.");
+  expect(run.stdout).not.toMatch(/^route/m);
+});
+
+test("says of a file that is not there where its name was given", async () => {
+  const run = await runCheck(["--config", "nope.yaml"], { cwd: folder, env });
+  expect(run.status).toBe(2);
+  expect(run.stdout).toContain("there is no file nope.yaml");
+  expect(run.stdout).toContain("behind --config");
+});
+
+test("shows matchers as they are written, and a route that drops on purpose", async () => {
+  const routes =
+    '- { match: { value: { gte: 5 }, title: { equals: "a, b" } }, drop: true }\n  - { to: "telegram:-1001" }';
+  await writeFile(join(folder, "tocsin.yaml"), `routes:\n  ${routes}\n`);
+  const run = await runCheck([], { cwd: folder, env });
+  expect(run.stdout).toMatch(/route 1 +value>=5 and title="a, b" +nobody \(dropped on purpose\)/);
+});
+
+test("refuses a folder for data that cannot hold any, among the other mistakes", async () => {
+  await writeFile(join(folder, "file"), "");
+  const run = await runCheck([], { cwd: folder, env: { ...env, DATA_DIR: "file", PORT: "x" } });
+  expect(run.status).toBe(2);
+  expect(run.stdout).toContain("PORT");
+  expect(run.stdout).toMatch(/DATA_DIR {2}.*file is a file, not a folder/);
+});
