@@ -76,7 +76,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   }
 
   function pageOf(path: string): string | undefined {
-    return publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, "")}${path}`;
+    return publicUrl === undefined ? undefined : `${publicUrl.replace(/(?<!\/)\/+$/, "")}${path}`;
   }
 
   function pageOfLog(

@@ -35,6 +35,11 @@ export function headlineOfText(text: string): Headline {
   return first.length > maxTitleLength ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
 }
 
+/** Says that a text of so many characters is not shown whole. */
+export function noteOfCut(length: number): string {
+  return `the text is cut from ${length.toLocaleString("en")} characters to ${maxTextLength.toLocaleString("en")}`;
+}
+
 function cutHeadline(sent: string, sentText: string | undefined): Headline {
   const notes: string[] = [];
   // "42" alone is no title that anybody would understand.
@@ -45,9 +50,7 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
     text = text === undefined || contains(shown ?? "", sent) ? (text ?? sent) : `${sent}\n\n${text}`;
   }
   if (text !== undefined && text.length > maxTextLength) {
-    notes.push(
-      `the text is cut from ${text.length.toLocaleString("en")} characters to ${maxTextLength.toLocaleString("en")}`,
-    );
+    notes.push(noteOfCut(text.length));
   }
   return {
     title: cut(line, maxTitleLength),

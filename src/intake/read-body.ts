@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { decodeText } from "./decode-text.ts";
 import { defaultJsonLimits, type JsonLimits, type ParsedJson, parseJson } from "./parse-json.ts";
-import { readForm } from "./read-form.ts";
+import { type ReadForm, readForm } from "./read-form.ts";
 import { readMultipart } from "./read-multipart.ts";
 import { salvageJson } from "./salvage-json.ts";
 
@@ -47,7 +47,7 @@ function readText(
   }
   const form = readForm(text, contentType);
   if (form === undefined) return { format: "text", text, notes };
-  return readFields(form.fields, form.note === undefined ? notes : [...notes, form.note], limits);
+  return readFields(form, notes, limits);
 }
 
 /** "[FIRING] TVL fell" and "{brackets} in a text" are no JSON; `{"title": …` and `[{` are. */
@@ -70,14 +70,15 @@ function unwrapString(value: Json, limits: JsonLimits): Json {
 
 const payloadFields = ["payload", "payload_json", "json", "data", "body"];
 
-function readFields(fields: JsonObject, notes: string[], limits: JsonLimits): Reading {
+function readFields({ fields, note }: ReadForm, before: string[], limits: JsonLimits): Reading {
+  const notes = note === undefined ? before : [...before, note];
   for (const name of payloadFields) {
     const text = fields[name];
     if (typeof text !== "string" || !/^\s*[{[]/.test(text)) continue;
     const parsed = parseJson(text, limits);
     if (!parsed.ok) {
-      const note = `the form's ${name} is broken JSON at line ${parsed.line}, column ${parsed.column}: ${parsed.message}`;
-      return { format: "form", value: fields, notes: [...notes, note] };
+      const fault = `the form's ${name} is broken JSON at line ${parsed.line}, column ${parsed.column}: ${parsed.message}`;
+      return { format: "form", value: fields, notes: [...notes, fault] };
     }
     return { format: "json", value: addMissing(parsed.value, fields, name), notes };
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 import { decodeText } from "./decode-text.ts";
 import { formatBytes } from "./plain-text.ts";
-import { addField } from "./read-form.ts";
+import { addField, type ReadForm } from "./read-form.ts";
 
 const maxParts = 200;
 /** Header lines of a part beyond this are not looked at. */
@@ -9,9 +9,10 @@ const maxHeadLength = 4096;
 
 /**
  * A `multipart/form-data` body (RFC 7578) as an object of strings; undefined when it is none. The boundary is taken
- * from the body itself, because relays lose the header's. A file is told by its name and size; a file of text by its text.
+ * from the body itself, because relays lose the header's. A file is told by its name and size; a file of text by its text. Of more than 200
+ * parts the first are read.
  */
-export function readMultipart(bytes: Uint8Array): JsonObject | undefined {
+export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
   if (bytes[0] !== 0x2d || bytes[1] !== 0x2d) return undefined;
   // One character a byte, so that positions are bytes and a part's own character set is kept.
   const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
@@ -20,8 +21,14 @@ export function readMultipart(bytes: Uint8Array): JsonObject | undefined {
     return undefined;
   }
   const fields = Object.create(null) as JsonObject;
-  for (const part of raw.split(boundary, maxParts + 1).slice(1)) readPart(part, fields);
-  return Object.keys(fields).length === 0 ? undefined : fields;
+  const parts = raw.split(boundary, maxParts + 2).slice(1);
+  for (const part of parts.slice(0, maxParts)) readPart(part, fields);
+  if (Object.keys(fields).length === 0) return undefined;
+  // Behind the last boundary stand two dashes.
+  const hasMore = parts[maxParts]?.startsWith("--") === false;
+  return hasMore
+    ? { fields, note: `the form has more than ${maxParts} parts, and only these are read` }
+    : { fields };
 }
 
 function readPart(part: string, fields: JsonObject): void {

@@ -6,7 +6,7 @@ import { findFacts } from "./find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./inherit-envelope.ts";
 import { type Leaf, listLeaves } from "./leaves.ts";
 import { listFields, namesQuantity } from "./list-fields.ts";
-import { makeHeadline, maxTextLength, maxTitleLength } from "./make-title.ts";
+import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./make-title.ts";
 import { cleanText, contains, cut, formatBytes } from "./plain-text.ts";
 import type { Reading } from "./read-body.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
@@ -110,7 +110,9 @@ function translateLeaves(
 /** The whole body is shown as it came, since what was salvaged is partly a guess. */
 function translateBroken(found: JsonObject | undefined, text: string, notes: string[]): AlertFacts {
   if (found === undefined) return { ...translateText(text, notes), format: "broken-json" };
-  return translatePayload(found, { format: "broken-json", notes, whole: text });
+  const { length } = text.trim();
+  const all = length > maxTextLength ? [...notes, noteOfCut(length)] : notes;
+  return translatePayload(found, { format: "broken-json", notes: all, whole: text });
 }
 
 function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {

@@ -9,6 +9,25 @@ function read(body: string | Uint8Array, contentType?: string) {
 
 const utf16be = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le").swap16();
 
+it("reads 200 parts of a multipart form, and says that it has more", () => {
+  const part = (name: string, text: string) =>
+    `--XX\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
+  const body = (count: number) =>
+    `${part("title", "TVL fell")}${Array.from({ length: count }, (_, at) => part(`k${at}`, "v")).join("")}--XX--\r\n`;
+  const note = "the form has more than 200 parts, and only these are read";
+  expect(read(body(199)).notes).not.toContain(note);
+  expect(read(body(200))).toMatchObject({
+    title: "TVL fell",
+    format: "form",
+    notes: expect.arrayContaining([note]),
+  });
+});
+
+it("says how much of a long broken JSON is shown", () => {
+  const body = `{"title":"TVL fell","text":"${"word ".repeat(10_000)}`;
+  expect(read(body).notes).toContain("the text is cut from 50,027 characters to 20,000");
+});
+
 it("reads 10,000 fields of a form, and says that it has more", () => {
   const pairs = Array.from({ length: 10_001 }, (_, index) => `k${index}=${index}`).join("&");
   const facts = read(`title=TVL+fell&${pairs}`, "application/x-www-form-urlencoded");

@@ -5,7 +5,11 @@ import { readText, root } from "../docs/documents.ts";
 import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
 import { findPatterns } from "../support/patterns/find-patterns.ts";
 
-/** Rooms that see what senders, vendors or the service have written. */
+/**
+ * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let neighbours read
+ * different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
+ *
+ * Rooms that see what senders, vendors or the service have written. */
 const rooms = "channels core delivery intake operations rendering routing store upstream web".split(" ");
 const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
   (name) => /\.tsx?$/.test(name) && rooms.includes(name.split("/", 1)[0] ?? ""),
