@@ -181,7 +181,8 @@ describe("in a browser", () => {
     const { id } = await addAlert();
     await logIn(page, url);
     await page.click("text=TVL of USDC dropped");
-    await page.click("button:has-text('Resend to all')");
+    await page.click("a:has-text('Resend to …')");
+    await page.click("button:has-text('Resend to those ticked')");
     await page.waitForSelector(".notice.done");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(2);
     await page.click("nav >> text=Mutes");
