@@ -31,8 +31,8 @@ export interface ResendFailedDeps {
   nudge(destinations: string[]): void;
 }
 
-/** One transaction. Making so many takes the writing thread about 10 ms, and accepting alerts waits for it. */
-const batchSize = 200;
+/** One transaction. Making that many takes the writing thread some 10 ms, and accepting alerts waits no longer. */
+const batchSize = 100;
 
 /** See `Operations.previewResend`. */
 export async function previewResend(deps: ResendFailedDeps, filter: FailedFilter): Promise<ResendPreview> {

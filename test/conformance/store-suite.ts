@@ -8,6 +8,7 @@ import { describeKeys } from "./store/keys.ts";
 import { describeLog } from "./store/log.ts";
 import { describeMemory } from "./store/memory.ts";
 import { describeMutes } from "./store/mutes.ts";
+import { describeResends } from "./store/resends.ts";
 import { describeRouting } from "./store/routing.ts";
 import type { OpenStore } from "./store/scene.ts";
 import { describeSearch } from "./store/search.ts";
@@ -21,6 +22,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeClaims(open);
     describeAttempts(open);
     describeFallbacks(open);
+    describeResends(open);
     describeHolding(open);
     describeMemory(open);
     describeLog(open);

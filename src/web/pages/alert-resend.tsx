@@ -30,8 +30,10 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
           <b>{problem.message}</b> {problem.hint}
         </Notice>
       )}
-      <h1>Resend to whom?</h1>
-      <p dir="auto">{titleOf(alert)}</p>
+      <header class="headline">
+        <h1>Resend to whom?</h1>
+        <p dir="auto">{titleOf(alert)}</p>
+      </header>
       <section aria-label="Destinations">
         {destinations.length === 0 ? (
           <p>No destination is configured.</p>

@@ -5,7 +5,7 @@ import { type FailedFilters, failedFilters, toFailedFilter } from "../alert-quer
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant } from "./instants.tsx";
+import { Instant, relativeTime } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 
@@ -119,15 +119,15 @@ function FailedLine({ count, now }: { count: FailedAtDestination; now: number })
         <bdi>{destination}</bdi>
       </b>
       : {alerts} {alerts === 1 ? "alert" : "alerts"}
-      {deliveries !== alerts && ` for ${deliveries} recipients`}, received{" "}
-      <Instant at={oldestAt} now={now} show="relative" />
-      {alerts > 1 && (
+      {deliveries !== alerts && ` (${deliveries} deliveries)`}, received{" "}
+      {relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && (
         <>
+          <Instant at={oldestAt} now={now} show="relative" />
           {" to "}
-          <Instant at={newestAt} now={now} show="relative" />
         </>
       )}
-      {asDigests ? ", told in digests." : alerts > 1 ? ", one message each." : "."}
+      <Instant at={newestAt} now={now} show="relative" />
+      {asDigests ? ", as digests." : alerts > 1 ? ", one message each." : "."}
       {health === undefined && (
         <span class="soft">
           {" "}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { FailedQuery, Store } from "../../../src/core/store.ts";
+import { noon, type OpenStore, openScene, planned, type Scene } from "./scene.ts";
+
+/** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
+async function fail({ route, store }: Scene, count: number, at = 0): Promise<string[]> {
+  const ids: string[] = [];
+  for (let alert = 0; alert < count; alert += 1) ids.push((await route()).id);
+  const due = await store.listDue("chat", noon, 100);
+  const seqs = due.filter(({ alertId }) => ids.includes(alertId)).map(({ seq }) => seq);
+  await store.finishDeliveries(seqs, { state: "failed", reason: "kicked" }, noon + at, []);
+  return ids;
+}
+
+const everything: FailedQuery = { states: ["failed"], failedUntil: Number.MAX_SAFE_INTEGER };
+
+async function resendAll(store: Store, query = everything, limit = 100) {
+  const failed = await store.listFailed(query, { limit });
+  const calls = failed.map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
+  return store.resendFailed(calls, noon + 50);
+}
+
+/** What failed, and what stands for it since it was resent. */
+export function describeResends(open: OpenStore): void {
+  describe("resends", () => {
+    it("stand for what failed at once, in counts and in the log, over a restart", async () => {
+      const scene = await openScene(open);
+      const [id = ""] = await fail(scene, 2);
+      expect(await resendAll(scene.store)).toEqual({ made: 2, resent: 2, noRecipient: 0 });
+      await scene.restart();
+      const { store } = scene;
+      expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 2 } }]);
+      expect(await store.listAlerts({ limit: 10, state: "failed" })).toEqual([]);
+      expect(await store.listAlerts({ limit: 10, state: "failed", destination: "chat" })).toEqual([]);
+      const [failed, resend] = (await store.getAlert(id))?.deliveries ?? [];
+      expect(failed).toMatchObject({ state: "failed", resentBy: resend?.id });
+      expect(resend).toMatchObject({ state: "queued", purpose: "bulk_resend", createdAt: noon + 50 });
+    });
+
+    it("are made once, however many ask with what they have read before", async () => {
+      const scene = await openScene(open);
+      await fail(scene, 3);
+      const { store } = scene;
+      const failed = await store.listFailed(everything, { limit: 100 });
+      const calls = failed.map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
+      const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
+      expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
+    });
+
+    it("change the version of their alerts, so that whoever looks at them hears of it", async () => {
+      const scene = await openScene(open);
+      const [id] = await fail(scene, 1);
+      const before = await scene.store.latestVersion();
+      await resendAll(scene.store);
+      expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
+    });
+
+    it("of one alert are returned as they were made, and stand for a mailbox each", async () => {
+      const { store, route } = await openScene(open);
+      const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
+      const { id, seq } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
+      const due = await store.listDue("mail", noon, 10);
+      await store.finishDeliveries(
+        due.map((delivery) => delivery.seq),
+        { state: "expired", reason: "too old" },
+        noon,
+        [],
+      );
+      const made = await store.addDeliveries(
+        seq,
+        [toMail("b@x.example"), toMail("a@x.example")],
+        "resend",
+        noon + 9,
+      );
+      expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
+      expect((await store.getAlert(id))?.deliveries).toMatchObject([
+        { recipient: "a@x.example", resentBy: made[1]?.id },
+        { recipient: "gone@x.example", resentBy: made[0]?.id },
+        { id: made[0]?.id, state: "queued" },
+        { id: made[1]?.id, state: "queued" },
+      ]);
+    });
+
+    it("leave alone what waits, and what arrived", async () => {
+      const { store, route, claim, attempt } = await openScene(open);
+      const { id, seq } = await route({ to: ["chat"] });
+      const [delivery] = await claim("chat", "t1");
+      await attempt({ token: "t1", deliverySeqs: [delivery?.seq ?? 0] });
+      await store.addDeliveries(seq, [planned("chat")], "alert", noon);
+      await store.addDeliveries(seq, [planned("chat")], "resend", noon);
+      expect((await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy)).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ]);
+    });
+
+    it("of many are due behind everything else, whenever that came", async () => {
+      const scene = await openScene(open);
+      await fail(scene, 3);
+      await resendAll(scene.store);
+      await scene.route({ to: [planned("chat", { dueAt: noon + 100 })] });
+      const purposes = async (limit: number) =>
+        (await scene.store.listDue("chat", noon + 100, limit)).map(({ purpose }) => purpose);
+      expect(await purposes(2)).toEqual(["alert", "bulk_resend"]);
+      expect(await purposes(1)).toEqual(["alert"]);
+      expect(await purposes(10)).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend"]);
+      expect(await scene.store.nextDueAt("chat")).toBe(noon);
+    });
+  });
+
+  describe("what failed", () => {
+    it("is listed newest first in pages, and counted with its ages, up to an instant", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      await fail(scene, 3);
+      await fail(scene, 2, 1000);
+      const all = await store.listFailed(everything, { limit: 10 });
+      expect(all).toHaveLength(5);
+      const first = await store.listFailed(everything, { limit: 2 });
+      const rest = await store.listFailed(everything, { limit: 10, after: first[1] });
+      expect([...first, ...rest]).toEqual(all);
+      expect(all.map(({ alertSeq }) => alertSeq)).toEqual(
+        all.map(({ alertSeq }) => alertSeq).sort((a, b) => b - a),
+      );
+      const early = { ...everything, failedUntil: noon + 999 };
+      expect(await store.countFailed(early)).toEqual([
+        { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon },
+      ]);
+      expect(await store.countFailed({ ...everything, states: ["expired"] })).toEqual([]);
+      expect(await store.countFailed({ ...everything, destination: "mail" })).toEqual([]);
+    });
+  });
+}
