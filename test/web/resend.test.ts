@@ -182,6 +182,22 @@ describe("trying a destination", () => {
     expect((await api("/api/destinations/nowhere/try", { method: "POST" })).status).toBe(404);
   });
 
+  test("a destination that nothing was sent to yet is not called ok", async () => {
+    const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
+    const page = await (await (await logIn()).get("/destinations")).text();
+    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*ok<\/span>/s);
+  });
+
+  test("says so when one that was thought well does not answer", async () => {
+    const { logIn } = await createWebFixture({
+      probe: { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
+    });
+    const browser = await logIn();
+    const answer = await browser.post("/destinations/ops/try");
+    const page = await (await browser.get(answer.headers.get("location") ?? "")).text();
+    expect(page).toContain("did not answer as it should");
+  });
+
   test("the log says at its top which destinations reach nobody", async () => {
     const { logIn } = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
     expect(await (await (await logIn()).get("/")).text()).toMatch(/<bdi>ops<\/bdi> is dead/);

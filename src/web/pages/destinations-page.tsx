@@ -103,6 +103,13 @@ function TriedNotice({ destination, result, now }: Tried & { now: number }) {
       </Notice>
     );
   }
+  if ((health === "ok" || health === "degraded") && result === "fails") {
+    return (
+      <Notice kind="failed">
+        <bdi>{name}</bdi> did not answer as it should. Its next message shows whether it takes messages.
+      </Notice>
+    );
+  }
   if (health === "ok" || health === "degraded") {
     const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
     return (
@@ -131,7 +138,9 @@ function TriedNotice({ destination, result, now }: Tried & { now: number }) {
 function DestinationCard({ destination, frame }: { destination: DestinationView; frame: Frame }) {
   const { now } = frame;
   const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
-  const tone = healthTone(health);
+  // Well as far as anybody knows, which is nothing.
+  const isUntried = health === "ok" && destination.lastSentAt === undefined;
+  const tone = isUntried ? "off" : healthTone(health);
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
     <article class={`destination ${tone}`}>
@@ -141,7 +150,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         </h2>
         <span class={`chip ${tone}`}>
           <Mark tone={tone} />
-          {health}
+          {isUntried ? "not tried yet" : health}
         </span>
       </header>
       <p class="soft">
