@@ -5,11 +5,7 @@ import { readText, root } from "../docs/documents.ts";
 import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
 import { findPatterns } from "../support/patterns/find-patterns.ts";
 
-/**
- * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let neighbours read
- * different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
- *
- * Rooms that see what senders, vendors or the service have written. */
+/** Rooms that see what senders, vendors or the service have written. */
 const rooms = "channels core delivery intake operations rendering routing store upstream web".split(" ");
 const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
   (name) => /\.tsx?$/.test(name) && rooms.includes(name.split("/", 1)[0] ?? ""),
@@ -18,6 +14,10 @@ const patterns = files.flatMap((file) =>
   findPatterns(readText(`src/${file}`)).map((pattern) => ({ ...pattern, file })),
 );
 
+/**
+ * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let neighbours read
+ * different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
+ */
 describe("no pattern over others' text can take more than linear time", () => {
   it("in any room that sees such text", () => {
     const { source, flags } = pairPattern();
