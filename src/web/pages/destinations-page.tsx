@@ -190,7 +190,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
           </dl>
           {health !== "degraded" && (
             <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
-              <button type="submit" aria-label={`Try ${name} now`}>
+              <button type="submit" aria-label={`Try now: ${name}`}>
                 Try now
               </button>
             </Form>
