@@ -83,7 +83,7 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) 
         {isHeldByQuietHours(delivery, frame.now) && (
           <Form frame={frame} action={`/alerts/${alert.id}/release`} class="inline">
             <input type="hidden" name="destination" value={delivery.destination} />
-            <button type="submit" aria-label={`Send to ${delivery.destination} now`}>
+            <button type="submit" aria-label={`Send now to ${delivery.destination}`}>
               Send now
             </button>
           </Form>

@@ -263,7 +263,7 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
         at once as one summary, with sound unless all of it is resolved.
       </p>
       <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
-        <button type="submit" class="primary" aria-label={`Release ${count} held for ${name} now`}>
+        <button type="submit" class="primary" aria-label={`Release now: ${count} held for ${name}`}>
           Release now
         </button>
       </Form>
