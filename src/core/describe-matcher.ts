@@ -40,7 +40,7 @@ function describeCondition(key: keyof Condition, value: NonNullable<Condition[ke
 
 /** Quotes whatever could be read as more than the text itself: a list, a comparison, a second condition. */
 function quoteLiteral(text: string): string {
-  const isPlain = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:/@+#-]*$/u.test(text);
+  const isPlain = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:/@#-]*$/u.test(text);
   const isRead = /^(or|and|not)$/i.test(text) || /^\d[\d.e+]*(?:[kmb]$|[_-])|\.\./i.test(text);
   return isPlain && !isRead ? text : quote(text);
 }

@@ -275,6 +275,7 @@ test("what describes matchers can be written as a matcher, and means the same", 
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((bound) => bound + 0);
   const literal = fc.oneof(
     fc.string(),
+    fc.string({ unit: fc.constantFrom(..."Aa1.,+-*_ |\"\\=<>~!km0xorandt:;'/%^$") }),
     fc.constantFrom(
       "a,b",
       ">= 5",
@@ -287,6 +288,7 @@ test("what describes matchers can be written as a matcher, and means the same", 
       "5-10",
       "1e5-10",
       "5..10",
+      "A.+",
       "1_000",
       "1M",
       '"',
