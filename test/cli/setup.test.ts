@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startRelay } from "../../src/app.ts";
@@ -9,6 +9,7 @@ import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startFakeService } from "../upstream/fake-service.ts";
 
 const publicUrl = "http://127.0.0.1:9";
 const secret = "setup-hook-kS93jdLwm2PzQe81";
@@ -120,6 +121,40 @@ describe("tocsin setup", () => {
     expect(await outputs()).toEqual(others);
   });
 
+  it("puts back what somebody has set since the webhook was turned off", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setOutputs({ webhookUrl: "https://first.example/in" });
+    await setup(["--webhook-off", "--take-over"]);
+    await setOutputs({ webhookUrl: "https://second.example/in" });
+    await setup(["--take-over"]);
+    await setup(["--restore"]);
+    expect((await outputs()).webhookUrl).toBe("https://second.example/in");
+  });
+
+  it("puts back no webhook where somebody else has turned it off since the last setup", async () => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setOutputs({ webhookUrl: "https://first.example/in" });
+    await setup(["--webhook-off", "--take-over"]);
+    await setup();
+    await setOutputs({ webhookUrl: null });
+    await setup();
+    await setup(["--restore"]);
+    expect((await outputs()).webhookUrl).toBeNull();
+  });
+
+  it("keeps what this account had, not what another one had whose key was here before", async () => {
+    const { setup, dataDir } = await startWorld();
+    await setup();
+    const path = join(dataDir, "outputs-before-setup.json");
+    const kept = JSON.parse(readFileSync(path, "utf8"));
+    writeFileSync(path, JSON.stringify({ ...kept, accountId: "acc_another" }));
+    await setup(["--webhook-off"]);
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({
+      accountId: kept.accountId,
+      outputs: { webhookUrl: hookUrl },
+    });
+  });
+
   it.each([
     ["--webhook-off", "--restore"],
     ["--webhook-off", "--rotate-secret"],
@@ -171,6 +206,18 @@ describe("tocsin setup", () => {
       messengerChannelId: "-100555",
     });
     expect((await setup(["--restore"])).status).toBe(1);
+  });
+
+  it.each([
+    "https://other.example.com/hooks/abcdefghijklmnopqrstuvwx",
+    "http://127.0.0.1:10/hooks/abcdefghijklmnopqrstuvwx",
+    `${publicUrl}/hook/abc`,
+  ])("does not take %s for its own", async (webhookUrl) => {
+    const { setup, outputs, setOutputs } = await startWorld();
+    await setup();
+    await setOutputs({ webhookUrl });
+    for (const argv of [[], ["--webhook-off"], ["--restore"]]) expect((await setup(argv)).status).toBe(1);
+    expect((await outputs()).webhookUrl).toBe(webhookUrl);
   });
 
   it("does not restore over an address that somebody has set since, unless told to", async () => {
@@ -329,6 +376,42 @@ describe("when the service or the configuration is not right", () => {
     const run = await setup();
     expect(run.status).toBe(1);
     expect(await outputs()).toEqual({ webhookUrl: null, messengerChannelId: null });
+  });
+
+  it.each([
+    ["setup", []],
+    ["setup --webhook-off", ["--webhook-off", "--take-over"]],
+  ])("%s does not believe a service that takes the change and does not make it", async (_name, argv) => {
+    const { setup, dataDir } = await startWorld();
+    const before = {
+      webhookUrl: argv.length > 0 ? "https://other.example/in" : null,
+      messengerChannelId: null,
+    };
+    const service = await startFakeService(({ method, body }) => ({
+      json: {
+        data:
+          method === "PUT"
+            ? { alertOutputs: { ...before, ...JSON.parse(body) } }
+            : { id: "acc-1", accountName: "Desk", alertOutputs: before },
+      },
+    }));
+    onTestFinished(() => service.close());
+    const run = await setup(argv, { ALERTING_URL: service.url });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("the webhook's address reads back differently");
+    expect(readFileSync(join(dataDir, "outputs-before-setup.json"), "utf8")).toContain("acc-1");
+  });
+
+  it("keeps what was there before it asks for the change, since nobody knows what becomes of a failed one", async () => {
+    const { setup, sandbox, setOutputs, dataDir } = await startWorld();
+    await setOutputs({ webhookUrl: "https://other.example/in" });
+    for (const argv of [["--take-over"], ["--webhook-off", "--take-over"]]) {
+      sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+      expect((await setup(argv)).status).toBe(1);
+      const path = join(dataDir, "outputs-before-setup.json");
+      expect(readFileSync(path, "utf8")).toContain("other.example");
+      rmSync(path);
+    }
   });
 
   it("goes on, with a warning, when nothing answers at the hook from here", async () => {

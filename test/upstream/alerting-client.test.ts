@@ -376,6 +376,19 @@ describe("metric history", () => {
     expect(seen.at(-1)?.query).toMatchObject({ fromTimestamp: String(lastAt - hourMs) });
   });
 
+  it("learns the unit from a history without a range too", async () => {
+    const { client, seen } = await setUp(hourly(1));
+    await client.readHistory({ key: "k" });
+    await client.readHistory(lastHour);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("does not take a refused key for a refused range", async () => {
+    const { client, seen } = await setUp(() => ({ status: 401, text: "" }));
+    expect((await failure(client.readHistory(lastHour))).code).toBe("upstream_unauthorized");
+    expect(seen).toHaveLength(1);
+  });
+
   it("takes an empty range for empty when the service counts in seconds", async () => {
     const { client } = await setUp(hourly(1000));
     const before = { key: "k", fromAt: lastAt - 9 * hourMs, toAt: lastAt - 8 * hourMs };
@@ -425,6 +438,9 @@ describe("walking all metrics", () => {
     ["is not there", { status: 404, text: "" }, 1],
     ["makes the service fail", { status: 500, text: "offset must not be negative" }, 4],
     ["is empty", { json: { data: [] } }, 1],
+    ["is answered by a web page", { text: "<!doctype html><title>Oops</title>" }, 1],
+    ["is unauthorized", { status: 401, text: "" }, 1],
+    ["is forbidden", { status: 403, text: "" }, 1],
     ["is page 1 once more", { json: { data: pageOf(1, 100) } }, 1],
     ["is page 1 with a metric that is new", { json: { data: [{ key: "new" }, ...pageOf(1, 99)] } }, 1],
   ])("reads every metric once where page 0 %s", async (_name, zero, tries) => {

@@ -354,6 +354,33 @@ describe("a session", () => {
     expect(keys).not.toContain(id);
   });
 
+  test("stays over when others are ended after it, and when it was older than it may be idle", async () => {
+    const fixture = await createWebFixture();
+    const { logIn, clock, store } = fixture;
+    const first = await logIn();
+    await clock.advance(11 * hour);
+    const renewed = (await first.get("/")).headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    await clock.advance(2 * hour);
+    const second = await logIn();
+    const page = await (await first.get("/mutes", { headers: { cookie: renewed } })).text();
+    const formToken = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+    const answer = await post(
+      fixture,
+      "/logout",
+      { form_token: formToken },
+      { headers: { cookie: renewed } },
+    );
+    expect(answer.headers.get("location")).toBe("/login");
+    await second.post("/logout");
+    const restarted = await createWebFixture({ clock, store });
+    for (const { web } of [fixture, restarted]) {
+      for (const cookie of [renewed, second.cookie]) {
+        const asked = await web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+        expect(asked.status).toBe(303);
+      }
+    }
+  });
+
   test("is over even if that cannot be recorded, and the page says what that means", async () => {
     const { store } = await createWebFixture();
     const full = new AppError("store_unavailable", "The disk that holds the database is full.");
