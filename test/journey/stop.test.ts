@@ -12,8 +12,6 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const bearer = `Authorization: Bearer ${adminToken}`;
 
-/** Ends a test that has failed: before, each of these stops took as long as its clients stayed. */
-
 /** A vendor that takes each request and answers when the test says so. */
 async function createHangingVendor() {
   const waiting: ServerResponse[] = [];
