@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createWebFixture, fingerprintOf } from "../support/web-fixture.ts";
+import { attempt, createWebFixture, fingerprintOf } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
 describe("the log", () => {
@@ -58,6 +58,14 @@ describe("the log", () => {
 });
 
 describe("an alert's page", () => {
+  test("begins what it says of a delivery with words, also where the vendor said nothing", async () => {
+    const { logIn, addAlert, store, clock } = await createWebFixture();
+    const { id } = await addAlert();
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    const page = await (await (await logIn()).get(`/alerts/${id}`)).text();
+    expect(page).toMatch(/<p><span class="soft">\d+ ms after it was received/);
+  });
+
   test("lists what was read as conditions that a mute takes as they stand", async () => {
     const { logIn, addAlert } = await createWebFixture();
     const facts = { title: "*Odd*, a=b", token: "USDC", previousValue: "7.10", externalId: "e 1" };

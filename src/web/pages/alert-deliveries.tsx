@@ -140,11 +140,12 @@ const purposeWords: Record<DeliveryPurpose, string> = {
 
 function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delivery; now: number }) {
   const { state, dueAt, finishedAt } = delivery;
+  const separator = delivery.reason === "" ? "" : " · ";
   if ((state === "sent" || state === "digested") && finishedAt !== undefined) {
     const isResend = delivery.purpose === "resend" || delivery.purpose === "bulk_resend";
     const since = isResend ? delivery.createdAt : alert.receivedAt;
     const from = isResend ? "after it was asked for" : "after it was received";
-    return <span class="soft">{` · ${lengthOf(Math.max(0, finishedAt - since))} ${from}`}</span>;
+    return <span class="soft">{`${separator}${lengthOf(Math.max(0, finishedAt - since))} ${from}`}</span>;
   }
   if (
     (state === "waiting" || state === "held") &&
@@ -154,7 +155,7 @@ function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delive
   ) {
     return (
       <span class="soft">
-        {" · next "}
+        {`${separator}next `}
         <Instant at={dueAt} now={now} isComing />
       </span>
     );
