@@ -140,6 +140,18 @@ it.each([
   );
 });
 
+it("says how to bring back the compiled part that the release for Node 24 has lost", async () => {
+  const checkout = copyBuiltWithoutLibrary();
+  const release = join(checkout, "node_modules/better-sqlite3-node-api");
+  mkdirSync(release);
+  const code = 'module.exports = class { constructor() { require("./prebuilds/linux-x64.node"); } };';
+  writeFileSync(join(release, "index.js"), code);
+  const env = { ...pretendNode("24.21.0"), DATA_DIR: makeTempFolder(), PORT: "0" };
+  const { status, stderr } = await run(checkout, ["serve"], env);
+  expect(status).toBe(1);
+  expect(stderr).toContain("has not been built for this Node 24.21.0.\nhint:  Run npm ci");
+});
+
 it.runIf(existsSync("/proc/self")).each([
   ["serve", ["serve"]],
   ["doctor", ["doctor"]],
