@@ -459,6 +459,14 @@ describe("walking all metrics", () => {
     expect(result).toMatchObject({ sizes: Array(pages).fill(100), end: "empty" });
   });
 
+  it("takes a page 0 of which one metric has moved on to page 1 for a page of its own", async () => {
+    const result = await walk((page) => {
+      const moved = page === 1 ? pageOf(0, 1) : [];
+      return { json: { data: page < 2 ? [...moved, ...pageOf(page, 50)] : [] } };
+    });
+    expect(result).toMatchObject({ sizes: [50, 51], end: "empty" });
+  });
+
   it.each([400, 404])(
     "reads the only page where pages count from 0 and page 1 is refused with %i",
     async (status) => {
