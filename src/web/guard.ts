@@ -139,5 +139,5 @@ function nextOf(c: WebContext): string {
   const url = new URL(c.req.url);
   if (c.req.method === "GET" || c.req.method === "HEAD") return safeNext(`${url.pathname}${url.search}`);
   const [, section = "", id = ""] = url.pathname.split("/");
-  return section === "alerts" ? `/alerts/${id}` : `/${section}`;
+  return safeNext(section === "alerts" ? `/alerts/${id}` : `/${section}`);
 }

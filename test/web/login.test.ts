@@ -411,6 +411,8 @@ describe("a session", () => {
     const fixture = await createWebFixture();
     const answer = await post(fixture, "/alerts/0190/resend", {});
     expect(answer.headers.get("location")).toBe("/login?next=%2Falerts%2F0190");
+    const again = await post(fixture, "/logout", {});
+    expect(again.headers.get("location")).toBe("/login?next=%2F");
   });
 
   test("that is missing does not repeat a token that stands in the address", async () => {
