@@ -1,4 +1,4 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
@@ -48,6 +48,29 @@ it("finds nothing where all is well, and sends nothing to anybody", async () => 
   expect(world.mailbox.mails(mailAddress)).toEqual([]);
   const people = await world.run(["doctor"], { env: { ...world.env, ...env } });
   expect(people.stdout).toMatch(/^✓ Node: /);
+});
+
+it("goes on to the end where the secrets cannot be read", async () => {
+  const cwd = makeTempFolder();
+  writeFileSync(join(cwd, "file"), "");
+  const service = await startService();
+  await fetch(`${service.ALERTING_URL}/account`, {
+    method: "PUT",
+    headers: { authorization: service.ALERTING_API_KEY, "content-type": "application/json" },
+    body: JSON.stringify({ webhookUrl: "https://alerts.example/hooks/abcdefghijklmnopqrstuvwx" }),
+  });
+  const env = { ...service, DATA_DIR: join(cwd, "file/data"), PUBLIC_URL: "http://127.0.0.1:9", PORT: "9" };
+  const run = await runTocsin(["doctor", "--json"], { env, cwd });
+  expect(run.status).toBe(1);
+  const unreadable = expect.stringContaining("webhook-secret cannot be read");
+  expect(run.json().data.findings).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ check: "data folder", verdict: "problem" }),
+      expect.objectContaining({ check: "public URL", verdict: "problem", detail: unreadable }),
+      expect.objectContaining({ check: "alerting service", verdict: "ok" }),
+      expect.objectContaining({ check: "registration", verdict: "problem", detail: unreadable }),
+    ]),
+  );
 });
 
 it("says what is wrong and how to mend it, all at once", async () => {

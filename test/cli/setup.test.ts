@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startRelay } from "../../src/app.ts";
@@ -412,6 +412,18 @@ describe("when the service or the configuration is not right", () => {
       expect(readFileSync(path, "utf8")).toContain("other.example");
       rmSync(path);
     }
+  });
+
+  it("changes nothing where it cannot keep what was there", async () => {
+    const { setup, setOutputs, outputs, dataDir } = await startWorld();
+    await setOutputs({ webhookUrl: "https://other.example/in" });
+    mkdirSync(join(dataDir, "outputs-before-setup.json.new"));
+    const run = await setup(["--webhook-off", "--take-over"]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(
+      /^error: Cannot write .*outputs-before-setup\.json: EISDIR\.\nhint: {2}.+DATA_DIR/,
+    );
+    expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
 
   it("goes on, with a warning, when nothing answers at the hook from here", async () => {

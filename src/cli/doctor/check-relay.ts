@@ -11,7 +11,8 @@ import type { Finding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
-  return [...(await checkClient(run)), await checkPublicUrl(run, config)];
+  const publicUrl = await checkPublicUrl(run, config).catch((error) => toFinding("public URL", error));
+  return [...(await checkClient(run)), publicUrl];
 }
 
 async function checkClient(run: RelayRun): Promise<Finding[]> {

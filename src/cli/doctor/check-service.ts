@@ -30,7 +30,7 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
     return [
       { check: "alerting service", verdict: "ok", detail: `${alerting.url} takes the key` },
       judgeExpiry(account, now()),
-      await judgeWebhook(account, config),
+      await judgeWebhook(account, config).catch((error) => toFinding("registration", error)),
       ...(await clock),
     ];
   } catch (error) {

@@ -18,6 +18,7 @@ export type SavedOutputs = z.output<typeof schema>;
 /** What an account had before setup changed it, kept in the data folder until it is restored. */
 export interface SavedOutputsFile {
   read(): Promise<SavedOutputs | undefined>;
+  /** @throws AppError `failed` where it cannot be kept. */
   write(saved: SavedOutputs): Promise<void>;
   remove(): Promise<void>;
 }
@@ -38,16 +39,23 @@ export function savedOutputsFile(dataDir: string): SavedOutputsFile {
       }
     },
     async write(saved) {
-      makePrivateFolder(dataDir);
-      const temporary = `${path}.new`;
-      const file = await open(temporary, "w", 0o600);
       try {
-        await file.writeFile(`${JSON.stringify(saved, null, 2)}\n`);
-        await file.sync();
-      } finally {
-        await file.close();
+        makePrivateFolder(dataDir);
+        const temporary = `${path}.new`;
+        const file = await open(temporary, "w", 0o600);
+        try {
+          await file.writeFile(`${JSON.stringify(saved, null, 2)}\n`);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        await rename(temporary, path);
+      } catch (cause) {
+        throw new AppError("failed", `Cannot write ${path}: ${(cause as NodeJS.ErrnoException).code}.`, {
+          hint: "What the account has now is kept there before anything is changed; see whether DATA_DIR is right.",
+          cause,
+        });
       }
-      await rename(temporary, path);
     },
     remove: () => rm(path, { force: true }),
   };
