@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { isMailAddress } from "../core/mail-address.ts";
@@ -133,7 +133,8 @@ function readTrustedProxies(env: Env, problems: ProblemList): string[] | undefin
   if (text === undefined) return undefined;
   if (text.toLowerCase() === "none") return [];
   const ranges: string[] = [];
-  for (const part of text.split(/[\s,]+/).filter((part) => part !== "")) {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== "");
+  for (const part of parts.length > 0 ? parts : [text]) {
     const range = readProxyRange(part);
     if (range instanceof Refusal) problems.addEnv("TRUSTED_PROXIES", range.message, range.instead);
     else ranges.push(range);
@@ -150,8 +151,15 @@ function readProxyRange(text: string): string | Refusal {
   if (bits < 0 || address.includes("%") || rest.length > 0 || !isRange) {
     return new Refusal(`${showValue(text)} is neither an address nor a range`, instead);
   }
-  if (Number(length ?? bits) > 0) return `${address}/${length ?? bits}`;
+  if (!isEverybody(address, Number(length ?? bits))) return `${address}/${length ?? bits}`;
   return new Refusal(`${showValue(text)} is everybody, who could then make up any address`, instead);
+}
+
+/** All of IPv4, also where it is mapped into IPv6 (`::ffff:0:0/96`). */
+function isEverybody(address: string, bits: number): boolean {
+  const range = new BlockList();
+  range.addSubnet(address, bits, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return ["0.0.0.0", "255.255.255.255"].every((end) => range.check(end));
 }
 
 function isLoopback(host: string): boolean {

@@ -322,11 +322,20 @@ describe("TRUSTED_PROXIES", () => {
     ]);
   });
 
-  test.each(["0.0.0.0/0", "::/0"])("refuses %s, by which anybody could make up addresses", (text) => {
-    expect(problemsOf(undefined, { TRUSTED_PROXIES: text })).toMatchObject([
-      { message: expect.stringContaining("is everybody") },
+  test("refuses a list that names nobody, which none says", () => {
+    expect(problemsOf(undefined, { TRUSTED_PROXIES: "," })).toMatchObject([
+      { message: '"," is neither an address nor a range', instead: expect.stringContaining("or none") },
     ]);
   });
+
+  test.each(["0.0.0.0/0", "::/0", "::/1", "::ffff:0:0/96"])(
+    "refuses %s, by which anybody could make up addresses",
+    (text) => {
+      expect(problemsOf(undefined, { TRUSTED_PROXIES: text })).toMatchObject([
+        { message: expect.stringContaining("is everybody") },
+      ]);
+    },
+  );
 
   test("says that others can reach the server, so that a token that can be guessed is refused", () => {
     expect(load(undefined, { ADMIN_TOKEN: "short-one" }).adminToken?.reveal()).toBe("short-one");
