@@ -42,7 +42,8 @@ export function checkEnvFile(text: string, isRelevant: (name: string) => boolean
     isReported = false;
     const [, name, rest = ""] = assignment.exec(content) ?? [];
     if (name === undefined) {
-      report(line, "is not NAME=value, so it and the line below are not read", adviseOnLine(content));
+      const lost = /[^\s=].*=/.test(content) ? "it is not read" : "it and the line below are not read";
+      report(line, `is not NAME=value, so ${lost}`, adviseOnLine(content));
       continue;
     }
     const earlier = lineOf.get(name);

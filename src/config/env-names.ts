@@ -67,6 +67,9 @@ const usualElsewhere: Readonly<Record<string, string>> = {
   EMAIL_RECIPIENTS: "EMAIL_TO",
   ALERTING_KEY: "ALERTING_API_KEY",
   PRICING_KEY: "PRICING_API_KEY",
+  TRUSTED_PROXY: "TRUSTED_PROXIES",
+  TRUST_PROXY: "TRUSTED_PROXIES",
+  DATA_DIRECTORY: "DATA_DIR",
 };
 
 /** These are needless, and may be left over, where the file itself names bots, chats and mailboxes. */
@@ -92,7 +95,7 @@ export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): vo
   for (const name of Object.keys(env).sort()) {
     if (envText(env, name) === undefined || known.has(name) || use.referenced.has(name)) continue;
     const slip = findSlip(name);
-    const meant = slip ?? usualElsewhere[name.toUpperCase()];
+    const meant = slip ?? usualElsewhere[name.toUpperCase()] ?? withoutOwnPrefix(name);
     const isOwn = ownPrefix.test(name);
     if (meant === undefined && !/^(TELEGRAM|TOCSIN|ALERTING|PRICING)_/i.test(name)) continue;
     const message = "is set, but Tocsin reads no variable of this name";
@@ -126,6 +129,12 @@ function findSlip(name: string): string | undefined {
   if (near === undefined) return undefined;
   const isSame = simplify(near) === simplify(name);
   return isSame || Math.min(near.length, name.length) >= 8 ? near : undefined;
+}
+
+/** `TOCSIN_PORT` for `PORT`: names that other programs put theirs before. */
+function withoutOwnPrefix(name: string): string | undefined {
+  const [, rest = ""] = /^TOCSIN_(.+)$/i.exec(name) ?? [];
+  return known.has(rest.toUpperCase()) ? rest.toUpperCase() : undefined;
 }
 
 function simplify(name: string): string {

@@ -132,7 +132,8 @@ export function readHttpUrl(value: unknown): string | Refusal {
   const text = readText("https://example.com/path")(value);
   if (text instanceof Refusal) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+  // "https:/example.com" is an address to a program, and to nobody who copies it.
+  if (url === undefined || !/^https?:\/\//i.test(text)) {
     return new Refusal("is not an address that begins with https:// or http://", example);
   }
   if (url.username !== "" || url.password !== "") {

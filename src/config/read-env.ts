@@ -111,8 +111,10 @@ function readPublicUrl(value: unknown): string | Refusal {
   const text = readHttpUrl(written);
   if (text instanceof Refusal) {
     const isBare = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[^\s?#]*)?$/i.test(written);
-    return new Refusal(text.message, isBare ? `write https://${withoutHook(written)}` : example);
+    const scheme = /^(?:localhost|127\.)/i.test(written) ? "http" : "https";
+    return new Refusal(text.message, isBare ? `write ${scheme}://${withoutHook(written)}` : example);
   }
+  if (/\s/.test(text)) return new Refusal("holds a space", example);
   // What follows may be the secret itself, and is not repeated.
   if (withoutHook(text) !== text) {
     return new Refusal("holds /hooks, which Tocsin puts behind it by itself", `write ${withoutHook(text)}`);

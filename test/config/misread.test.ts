@@ -59,6 +59,9 @@ describe("PUBLIC_URL", () => {
     ["https://x.example/hooks/canarySecret", "holds /hooks", "write https://x.example"],
     ["x.example", "is not an address", "write https://x.example"],
     ["x.example:8443/hooks/canarySecret", "is not an address", "write https://x.example:8443"],
+    ["https:/x.example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
+    ["https://x.example/a b", "holds a space", "write the base address alone, e.g. https://alerts.example.com"],
+    ["localhost:8080", "is not an address", "write http://localhost:8080"],
     ["x example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
   ])("%s is refused with what to write", (url, message, instead) => {
     const problems = problemsOf(undefined, { PUBLIC_URL: url });
@@ -100,6 +103,8 @@ describe("variables that nobody reads", () => {
     ["DATADIR", "did you mean DATA_DIR?"],
     ["PUBLIC_URI", "did you mean PUBLIC_URL?"],
     ["ADMIN_TOKN", "did you mean ADMIN_TOKEN?"],
+    ["TRUSTED_PROXY", "did you mean TRUSTED_PROXIES?"],
+    ["TOCSIN_PORT", "did you mean PORT?"],
   ])("%s is worth a warning: others may have set it", (name, instead) => {
     const warnings = load(undefined, { [name]: "canary" }).warnings.filter(({ where }) => where === name);
     expect(warnings).toMatchObject([{ instead: expect.stringContaining(instead) }]);
@@ -155,7 +160,8 @@ describe("a .env file", () => {
   test.each([
     ["A=1\nnoequals\nB=2\n", [".env:2 is not NAME=value, so it and the line below are not read"]],
     ["A: 1\n", [".env:1 is not NAME=value, so it and the line below are not read"]],
-    ["MY NAME=1\n", [".env:1 is not NAME=value, so it and the line below are not read"]],
+    ["MY NAME=1\nB=2\n", [".env:1 is not NAME=value, so it is not read"]],
+    ["=1\nB=2\n", [".env:1 is not NAME=value, so it and the line below are not read"]],
     ['A=1\nB="open\nC=2\n', [".env:2 B: the quote at its beginning is not closed in its line"]],
     ['B="open\nC=2\nD="x"\n', [".env:1 B: the quote at its beginning is not closed in its line"]],
     ['A="a b" tail\n', [".env:1 A: what stands behind the closing quote is left out"]],
