@@ -1,5 +1,8 @@
 import { type Severity, severities } from "../core/alert.ts";
+import { groupsDigits, quote } from "../core/describe-matcher.ts";
 import type { Condition } from "../core/rules.ts";
+import { Refusal } from "./refusal.ts";
+import { looksSecret } from "./show-value.ts";
 
 /** A list of forty addresses is a condition; what is longer is a sender's text. */
 const longestGuessed = 4_000;
@@ -93,8 +96,11 @@ function guessNegation(field: string, text: string): Meaning | undefined {
   return { kind: "a condition", condition: { equals: [equal] } };
 }
 
-function guessList(field: string, text: string): Meaning | undefined {
+function guessList(field: string, written: string): Meaning | undefined {
   const isSentence = sentences.has(field);
+  // "(eth|base)", "[USDC, DAI]", "{USDC,DAI}".
+  const inBrackets = isSentence ? null : /^(?:\(([^()]*)\)|\[([^[\]]*)\]|\{([^{}]*)\})$/.exec(written);
+  const text = (inBrackets?.[1] ?? inBrackets?.[2] ?? inBrackets?.[3] ?? written).trim();
   const between = isSentence ? /\|\|?|,/ : /\s*(?:\|\|?|,)\s*|\s+or\s+/i;
   const parts = text.split(between);
   if (parts.length < 2 || !parts.every((part) => /^[^\s,|^$*()[\]\\]+$/.test(part))) return undefined;
@@ -135,4 +141,35 @@ export function fromGlob(glob: string): string {
 
 function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/**
+ * Why the items of a text's list are perhaps no list: the commas of a sentence, of a key or of a number, or brackets around them.
+ * Undefined where nothing speaks against it.
+ *
+ * @param isSpaced whether a space stands behind one of the commas
+ */
+export function doubtList(
+  field: string,
+  items: { text: string; isQuoted: boolean }[],
+  isSpaced: boolean,
+): Refusal | undefined {
+  const bare = items.filter(({ isQuoted }) => !isQuoted);
+  const texts = items.map(({ text }) => text);
+  // What is secret is repeated nowhere, not even as advice.
+  if (items.length < 2 || bare.length === 0 || looksSecret(texts.join(","))) return undefined;
+  const apart = texts.map(quote).join(",");
+  if (bare.length === items.length && groupsDigits(field, texts)) {
+    const instead = `write ${texts.join("")}; for any of these values ${apart}`;
+    return new Refusal("may be a number with commas or a list of values", instead);
+  }
+  if (isSpaced && (sentences.has(field) || opaque.has(field))) {
+    const instead = `for the text itself write ${quote(texts.join(", "))}, for any of these values ${apart}`;
+    return new Refusal("may be a text with a comma or a list of values", instead);
+  }
+  const around = `${texts[0]?.[0]}${texts.at(-1)?.at(-1)}`;
+  const isInside = items[0]?.isQuoted === false && items.at(-1)?.isQuoted === false;
+  if (!isInside || !/^(?:\[\]|\(\)|\{\})$/.test(around)) return undefined;
+  const inside = texts.join(",").slice(1, -1);
+  return new Refusal("has a list in brackets", `leave them out: ${inside}`);
 }

@@ -1,6 +1,8 @@
+import { parseFieldPath } from "../core/field-path.ts";
 import type { Condition } from "../core/rules.ts";
+import { doubtList } from "./guess-meaning.ts";
 import { Refusal } from "./refusal.ts";
-import { showValue } from "./show-value.ts";
+import { looksSecret, showValue } from "./show-value.ts";
 
 /**
  * The text form of `match`, the same on routes, in mutes, on the page and on the command line:
@@ -72,8 +74,15 @@ export function splitMatchText(text: string): WrittenCondition[] | Refusal {
         return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
       }
       const key = keys[sign as Operator];
-      const value = readItems(written, position, key === "equals" || key === "not");
+      const odd = /^(?:[=~]|>)/.exec(written.slice(position))?.[0];
+      if (odd !== undefined && (sign === "==" || sign === "<")) {
+        return new Refusal(`has ${sign}${odd}, which is no operator`, `write ${sign === "<" ? "!=" : "="}`);
+      }
+      const isList = key === "equals" || key === "not";
+      const value = readItems(written, position, isList);
       if (value instanceof Refusal) return value;
+      const doubt = isList ? doubtList(name, value.items, value.isSpaced) : undefined;
+      if (doubt !== undefined) return doubt;
       position = value.end;
       conditions.push({ ...base, key, items: value.items });
     }
@@ -91,14 +100,12 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
   return pattern.exec(text);
 }
 
-function readItems(
-  text: string,
-  start: number,
-  isList: boolean,
-): { items: WrittenItem[]; end: number } | Refusal {
+function readItems(text: string, start: number, isList: boolean): ReadItems | Refusal {
   const items: WrittenItem[] = [];
+  let isSpaced = false;
   let position = start;
   for (;;) {
+    isSpaced ||= items.length > 0 && /\s/.test(text[position] ?? "");
     while (/\s/.test(text[position] ?? "")) position += 1;
     const inQuotes = text[position] === '"' ? matchAt(quoted, text, position) : undefined;
     if (inQuotes === null) {
@@ -120,9 +127,16 @@ function readItems(
     }
     const comma = isList ? /\s*,/y : undefined;
     const next = comma === undefined ? null : matchAt(comma, text, position);
-    if (next === null) return { items, end: position };
+    if (next === null) return { items, end: position, isSpaced };
     position += next[0].length;
   }
+}
+
+interface ReadItems {
+  items: WrittenItem[];
+  end: number;
+  /** A space stands behind one of its commas. */
+  isSpaced: boolean;
 }
 
 /** Up to the comma of a list, the beginning of the next condition, or the end. */
@@ -147,7 +161,7 @@ function judgeBare(
     const instead = 'write a value; "" stands for an empty text, and "field is missing" for none';
     return new Refusal("has an operator or a comma without a value behind it", instead);
   }
-  if (!isLast && /(?:^|\s)(?:or|\|\|)$/i.test(item)) {
+  if (/\s(?:or|\|\|)$/i.test(item) || (!isLast && /^(?:or|\|\|)$/i.test(item))) {
     return new Refusal(
       "joins conditions by or, which it cannot: all of them must hold",
       "list the values instead, e.g. token=USDC,DAI, or write two routes (or two mutes)",
@@ -156,19 +170,62 @@ function judgeBare(
   if (!isLast && /(?:[;&]|^and)$/i.test(item)) {
     return new Refusal("separates conditions by a sign", "separate them by a space or by and");
   }
-  if (!isFirst && /^(?:[a-z]\w*|payload[.[]\S*)\s*(?:==|!=|!~|>=|<=|=~|=|>|<)/i.test(item)) {
+  if (/\sand$/i.test(item)) {
+    return new Refusal(
+      "has an and without a condition behind it",
+      "remove it, or put the whole value in quotes",
+    );
+  }
+  if (
+    !isFirst &&
+    /^(?:[a-z]\w*|payload[.[]\S*)(?:\s*(?:==|!=|!~|>=|<=|=~|=|>|<)|\s+(?:exists|is missing)$)/i.test(item)
+  ) {
     return new Refusal(
       "has a condition behind a comma",
       "separate conditions by a space; a comma separates values",
     );
   }
   if (/^'.*'$/s.test(item)) return new Refusal("has a value in single quotes", 'write double quotes: "…"');
+  if (/^[“”„‘’‚«»].*[“”‘’«»]$/s.test(item))
+    return new Refusal("has a value in typographic quotes", 'write plain double quotes: "…"');
   return undefined;
 }
 
 function notACondition(text: string): Refusal {
+  const meant = looksSecret(text) ? undefined : guessOperator(text);
   return new Refusal(
     `${showValue(text)} is not a condition`,
-    "write field=value, e.g. severity=critical, token!=USDC,DAI, value>=5, title=~^TVL or payload.pool exists",
+    meant === undefined
+      ? "write field=value, e.g. severity=critical, token!=USDC,DAI, value>=5, title=~^TVL or payload.pool exists"
+      : `write ${meant}`,
   );
+}
+
+/** Operators of other languages, behind a field; the first that fits. */
+const otherOperators: [RegExp, string][] = [
+  [/^\s*≥\s*/, ">="],
+  [/^\s*≤\s*/, "<="],
+  [/^\s*≠\s*/, "!="],
+  [/^\s*!:\s*/, "!="],
+  [/^\s*:\s*/, "="],
+  [/^\s*~\s*/, "=~"],
+  [/^\s+(?:not (?:exists|present)|missing|is (?:not present|absent|empty|null))$/i, " is missing"],
+  [/^\s+(?:present|is (?:present|not missing)|is set)$/i, " exists"],
+  [/^\s+is not\s+/i, "!="],
+  [/^\s+is\s+/i, "="],
+  [/^\s+(?:contains|matches|like)\s+/i, "=~"],
+];
+
+/** `token: USDC`, `value ≥ 5`, `title contains TVL` as they are written here. */
+function guessOperator(text: string): string | undefined {
+  const [, name = "", rest = ""] = /^([A-Za-z][\w.]{0,80})(.*)$/s.exec(text) ?? [];
+  if (text.length > 200 || !parseFieldPath(name).ok) return undefined;
+  for (const [pattern, operator] of otherOperators) {
+    const found = pattern.exec(rest);
+    if (found === null) continue;
+    const value = rest.slice(found[0].length);
+    if (operator.startsWith(" ") !== (value === "")) return undefined;
+    return `${name}${operator}${value}`;
+  }
+  return undefined;
 }

@@ -198,10 +198,23 @@ function readBound(
 }
 
 function readPattern(value: unknown): string | Refusal {
+  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string")) {
+    const anyOf = value.join("|");
+    const instead = looksSecret(anyOf) ? "write one" : `write ${JSON.stringify(anyOf)} for any of them`;
+    return new Refusal("a list is not a pattern", instead);
+  }
   if (typeof value !== "string" || value === "") {
     return new Refusal(
       `${showValue(value)} is not a pattern`,
       'write a regular expression in quotes, e.g. "^USD"',
+    );
+  }
+  const [, inner = "", flags = ""] = /^\/(.+)\/([gimsuy]+)$/s.exec(value) ?? [];
+  if (flags !== "" && !looksSecret(value)) {
+    const insensitive = flags.includes("i") ? "(?i)" : "";
+    return new Refusal(
+      "slashes and letters behind them are no part of a pattern here",
+      `write ${JSON.stringify(`${insensitive}${inner}`)}`,
     );
   }
   try {

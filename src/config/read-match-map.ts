@@ -89,7 +89,12 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
     }
     // `equals` says itself that a text is meant as it stands; `not` says it by a list.
     const reading = known === "equals" || (known === "not" && Array.isArray(value)) ? "literal" : "judged";
-    addCondition(condition, known, placeValues(value, [key], refuse, reading), target);
+    const values =
+      known === "equals" || known === "not"
+        ? placeValues(value, [key], refuse, reading)
+        : // Only these two take a list; of another condition its first value would hold alone.
+          [{ value, path: [key], isLiteral: false }];
+    addCondition(condition, known, values, target);
   }
   refuseContradiction(condition, refuse);
   return condition;

@@ -8,12 +8,18 @@ export function describeMatchers(matchers: Matcher[]): string {
 /** One text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`. */
 export function describeMatcher({ field, condition }: Matcher): string[] {
   return Object.entries(condition).flatMap(([key, value]) =>
-    value === undefined ? [] : [`${field}${describeCondition(key as keyof Condition, value)}`],
+    value === undefined ? [] : [`${field}${describeCondition(field, key as keyof Condition, value)}`],
   );
 }
 
-function describeCondition(key: keyof Condition, value: NonNullable<Condition[keyof Condition]>): string {
-  const text = Array.isArray(value) ? value.map(quoteLiteral).join(",") : String(value);
+function describeCondition(
+  field: string,
+  key: keyof Condition,
+  value: NonNullable<Condition[keyof Condition]>,
+): string {
+  const text = Array.isArray(value)
+    ? value.map(groupsDigits(field, value) ? quote : quoteLiteral).join(",")
+    : String(value);
   switch (key) {
     case "equals":
       return `=${text}`;
@@ -38,6 +44,12 @@ function describeCondition(key: keyof Condition, value: NonNullable<Condition[ke
   }
 }
 
+/** Whether these values with commas between them read as one number: `1,000,000` as a value. */
+export function groupsDigits(field: string, texts: string[]): boolean {
+  const isNumber = field === "value" || field === "previousValue" || field === "threshold";
+  return isNumber && texts.length > 1 && /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(texts.join(","));
+}
+
 /** Quotes whatever could be read as more than the text itself: a list, a comparison, a second condition. */
 function quoteLiteral(text: string): string {
   const isPlain = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:/@#-]*$/u.test(text);
@@ -46,7 +58,7 @@ function quoteLiteral(text: string): string {
 }
 
 function quotePattern(text: string): string {
-  const isRead = /^(?:or|and|\|\|)$/i.test(text) || /^'|[;&]$/.test(text);
+  const isRead = /^(?:or|and|\|\|)$/i.test(text) || /^['“”„‘’‚«»]|[;&]$/.test(text);
   return /^[^\s"]+$/.test(text) && !isRead ? text : quote(text);
 }
 

@@ -96,6 +96,23 @@ describe("the text form", () => {
     ["value>10 value<5", /no number is that large and that small/],
     ["chain=eth|arbitrum", /write chain=eth,arbitrum; if this very text is meant: chain="eth\|arbitrum"/],
     ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
+    ["token=USDC or", /joins conditions by or/],
+    ["token=USDC and", /an and without a condition behind it/],
+    ["token=USDC, unit exists", /condition behind a comma/],
+    ["token=“USDC”", /typographic quotes \(write plain double quotes/],
+    ["token=[USDC, DAI]", /a list in brackets \(leave them out: USDC,DAI\)/],
+    ["chain=(eth|base)", /write chain=eth,base/],
+    ["value=1,000,000", /a number with commas.*write 1000000; for any of these values "1","000","000"/],
+    ["title=TVL fell, below 5", /for the text itself write "TVL fell, below 5".*"TVL fell","below 5"/],
+    ["alertKey=title:usdc, eth", /for the text itself write "title:usdc, eth"/],
+    ["title=~/TVL/i", /no part of a pattern here \(write "\(\?i\)TVL"\)/],
+    ["value ≥ 5", /write value>=5/],
+    ["value <> 5", /has <>, which is no operator \(write !=\)/],
+    ["value === 5", /has ===, which is no operator \(write =\)/],
+    ["token: USDC", /write token=USDC/],
+    ["title contains TVL fell", /write title=~TVL fell/],
+    ["payload.pool is not missing", /write payload.pool exists/],
+    ["unit missing", /write unit is missing/],
   ])("%s is refused", (text, why) => {
     expect(() => parseMatch(text)).toThrow(expect.objectContaining({ code: "invalid_request" }));
     expect(() => parseMatch(text)).toThrow(why);
@@ -149,6 +166,8 @@ describe("a value that is a condition, in the map form", () => {
     ['title: "^TVL"', 'write title: { matches: "^TVL" }'],
     ['title: "/tvl|volume/i"', 'write title: { matches: "(?i)tvl|volume" }'],
     ['title: "%TVL%"', "write title: { matches: TVL }"],
+    ['chain: "(eth|base)"', "write chain: [eth, base]"],
+    ['chain: "[eth, base]"', "write chain: [eth, base]"],
     ["metric: eth_*_tvl", 'write metric: { matches: "^eth_.*_tvl$" }'],
     ['token: { not: "USDC,DAI" }', "write token: { not: [USDC, DAI] }"],
     ['title: { not: "*TVL*" }', "write title: { notMatches: TVL }"],
@@ -197,6 +216,19 @@ describe("a value that is a condition, in the map form", () => {
       'if this very text is meant: title: { not: ["a,b"] }',
     );
   });
+});
+
+test("a list where one value belongs is refused, and not read by its first entry alone", () => {
+  expect(refusalOf("{ value: { gt: [5, 10] } }")).toEqual([
+    expect.stringMatching(/value\.gt: a list is not a number/),
+  ]);
+  expect(refusalOf("{ unit: { exists: [true, false] } }")).toEqual([
+    expect.stringMatching(/unit\.exists: a list is neither true nor false/),
+  ]);
+  expect(refusalOf("{ title: { matches: [TVL, volume] } }")).toEqual([
+    expect.stringMatching(/title\.matches: a list is not a pattern → write "TVL\|volume" for any of them/),
+  ]);
+  expect(refusalOf("{ title: { notMatches: [] } }")).toHaveLength(1);
 });
 
 describe("conditions by other names", () => {
@@ -331,6 +363,15 @@ test("what describes matchers can be written as a matcher, and means the same", 
     }),
     { numRuns: 500 },
   );
+});
+
+test("values that read as one number with commas between them are described apart", () => {
+  const written = [{ field: "value", condition: { equals: ["1", "000"] } }];
+  expect(describeMatchers(written)).toBe('value="1","000"');
+  expect(parseMatch(describeMatchers(written))).toEqual(written);
+  const ids = [{ field: "payload.chainId", condition: { equals: ["1", "137"] } }];
+  expect(describeMatchers(ids)).toBe("payload.chainId=1,137");
+  expect(parseMatch(describeMatchers(ids))).toEqual(ids);
 });
 
 test("whatever the configuration takes as a matcher, the router can run", () => {

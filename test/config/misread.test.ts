@@ -59,8 +59,16 @@ describe("PUBLIC_URL", () => {
     ["https://x.example/hooks/canarySecret", "holds /hooks", "write https://x.example"],
     ["x.example", "is not an address", "write https://x.example"],
     ["x.example:8443/hooks/canarySecret", "is not an address", "write https://x.example:8443"],
-    ["https:/x.example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
-    ["https://x.example/a b", "holds a space", "write the base address alone, e.g. https://alerts.example.com"],
+    [
+      "https:/x.example",
+      "is not an address",
+      "write the base address alone, e.g. https://alerts.example.com",
+    ],
+    [
+      "https://x.example/a b",
+      "holds a space",
+      "write the base address alone, e.g. https://alerts.example.com",
+    ],
     ["localhost:8080", "is not an address", "write http://localhost:8080"],
     ["x example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
   ])("%s is refused with what to write", (url, message, instead) => {
