@@ -1,5 +1,5 @@
 import type { Condition } from "../core/rules.ts";
-import { compareDecimals, type Decimal, parseDecimal } from "./decimal.ts";
+import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "./decimal.ts";
 import type { FieldValue } from "./field-values.ts";
 import { compilePattern, patternInputLimit } from "./pattern.ts";
 import { quoteValue } from "./quote-value.ts";
@@ -20,7 +20,8 @@ type CheckValue = (value: FieldValue) => Verdict;
  * - `not`, `notMatches` and `exists` speak about all values of the field; of the other conditions one same value must meet every one.
  * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
  *   without regard to case, since checksummed and lower-case spellings name the same contract.
- * - `lt lte gt gte` hold for numbers only, also for numbers sent as text.
+ * - `lt lte gt gte` hold for numbers only, also for numbers sent as text and for amounts as people write them (`$4,012.3`,
+ *   `3.2M`).
  * - Of a field with very many values the first 10,000 are looked at, and the words say so.
  *
  * Throws `invalid_request` for a pattern that cannot be read.
@@ -154,7 +155,7 @@ function compileBound(bound: number, relation: string, test: (order: number) => 
   const limit = parseDecimal(String(bound));
   return (value) => {
     if (value.kind !== "text") return { holds: false, words: notText(value) };
-    const given = parseDecimal(value.text);
+    const given = parseAmount(value.text);
     const shown = quoteValue(value.text);
     if (given === undefined || limit === undefined) {
       return { holds: false, words: `is ${shown}, which is not a number` };

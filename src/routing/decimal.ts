@@ -29,6 +29,35 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { negative: sign === "-", digits, magnitude: whole.length - leadingZeros + Number(exponent) };
 }
 
+/** No amount that a person reads is longer. */
+const maxAmountLength = 100;
+
+const amountShape =
+  /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?:e([+-]?\d{1,3}))?(?:\s?([a-z]{1,8}))?$/i;
+
+const powersOfTen = new Map<string, number>([
+  ...["k", "thousand"].map((name): [string, number] => [name, 3]),
+  ...["m", "mn", "mm", "million"].map((name): [string, number] => [name, 6]),
+  ...["b", "bn", "billion"].map((name): [string, number] => [name, 9]),
+  ...["t", "tn", "trillion"].map((name): [string, number] => [name, 12]),
+]);
+
+/**
+ * Reads also what is written for people, as alerts in words have it: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma is the
+ * English one between groups of three digits. "5m" is no amount, since it is five minutes as often as five millions.
+ */
+export function parseAmount(text: string): Decimal | undefined {
+  const plain = parseDecimal(text);
+  if (plain !== undefined || text.length > maxAmountLength) return plain;
+  const trimmed = text.trim();
+  const found = amountShape.exec(trimmed);
+  if (found === null || /^[+-]?\d+m$/.test(trimmed)) return undefined;
+  const [, sign, whole = "", fraction = "", exponent = "0", multiplier = ""] = found;
+  const power = multiplier === "" ? 0 : powersOfTen.get(multiplier.toLowerCase());
+  if (power === undefined) return undefined;
+  return parseDecimal(`${sign}${whole.replaceAll(",", "")}${fraction}e${Number(exponent) + power}`);
+}
+
 /** Negative when a < b, zero when they are the same number, positive when a > b. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   const signs = signOf(a) - signOf(b);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareDecimals, parseDecimal } from "../../src/routing/decimal.ts";
+import { compareDecimals, parseAmount, parseDecimal } from "../../src/routing/decimal.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
 
 function compare(a: string, b: string): number {
@@ -32,6 +32,39 @@ test.each([
 ])("%s against %s is %i", (a, b, expected) => {
   expect(compare(a, b)).toBe(expected);
   expect(compare(b, a) + expected).toBe(0);
+});
+
+test.each([
+  ["$4,012.3", "4012.3"],
+  ["1,000,000", "1000000"],
+  ["-1,250.5", "-1250.5"],
+  ["3.2M", "3200000"],
+  ["5 M", "5000000"],
+  ["$5m", "5000000"],
+  ["4 billion", "4000000000"],
+  ["1.5k", "1500"],
+  ["2tn", "2000000000000"],
+  ["1.0000000000000000000000000001M", "1000000.0000000000000000000001"],
+  ["7.10", "7.1"],
+])("the amount %s is %s", (written, number) => {
+  expect(parseAmount(written)).toEqual(parseDecimal(number));
+});
+
+test.each([
+  "5m",
+  "1,00",
+  "1,0000",
+  "12%",
+  "$",
+  "M",
+  "1.234.567",
+  "1 000",
+  "3,912.20 EUR",
+  "v1",
+  "0x1f",
+  "1,000,",
+])("%j is no amount", (text) => {
+  expect(parseAmount(text)).toBeUndefined();
 });
 
 test("orders numbers as JavaScript does where JavaScript is exact", () => {

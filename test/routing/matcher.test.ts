@@ -57,6 +57,16 @@ describe("what holds, and the words for it", () => {
   });
 });
 
+test("compares amounts as alerts in words have them", () => {
+  expect(ask("value", { gt: 4000 }, { value: "$4,012.3" })).toEqual({
+    matched: true,
+    reason: "value “$4,012.3” is above 4000",
+  });
+  expect(ask("value", { lt: 3_200_000 }, { value: "3.2M" }).matched).toBe(false);
+  // Only the bounds: a text is equal to itself alone.
+  expect(ask("value", { equals: ["3200000"] }, { value: "3.2M" }).matched).toBe(false);
+});
+
 describe("what does not hold, and the words for it", () => {
   test.each<[string, Condition, string]>([
     ["severity", { equals: ["info", "warning"] }, "severity is critical, not info or warning"],

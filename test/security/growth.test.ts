@@ -18,7 +18,7 @@ import { translateRequest } from "../../src/intake/translate.ts";
 import * as rendered from "../../src/rendering/clean.ts";
 import { markLongWords } from "../../src/rendering/inlines.ts";
 import { compileCondition } from "../../src/routing/condition.ts";
-import { parseDecimal } from "../../src/routing/decimal.ts";
+import { parseAmount, parseDecimal } from "../../src/routing/decimal.ts";
 import { quoteValue } from "../../src/routing/quote-value.ts";
 import { splitSearch } from "../../src/store/search-words.ts";
 import { printJson } from "../../src/web/print-json.ts";
@@ -109,6 +109,7 @@ const readersOfText: Record<string, (text: string) => unknown> = {
     contains(text, `${text.slice(0, text.length / 4)}\u0001${text.slice(0, text.length / 4)}`),
   compileCondition: (text) => conditions([{ kind: "text", text }]),
   parseDecimal,
+  parseAmount,
   quoteValue,
   "rendering's cleanText": rendered.cleanText,
   "rendering's cleanLine": (text) => rendered.cleanLine(text, " ⏎ "),
