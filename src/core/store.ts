@@ -366,6 +366,8 @@ export interface HeldDelivery {
 
 export interface HeldChange {
   deliveryIds: string[];
+  /** What quiet hours hold no longer at this time stays as it is. */
+  now: number;
   /** When they are sent instead. */
   dueAt: number;
   /** Added to their reason and to the decision, in words that follow what stands there. */

@@ -45,7 +45,7 @@ async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Pro
     for (;;) {
       const held = await store.listHeld(destination, after, batchSize);
       const deliveryIds = held.map(({ id }) => id);
-      const change = { deliveryIds, dueAt: now, why: releasedWords(now), includesAmbiguous: false };
+      const change = { deliveryIds, now, dueAt: now, why: releasedWords(now), includesAmbiguous: false };
       released += await store.rescheduleHeld(change);
       const last = held.at(-1);
       if (last === undefined || held.length < batchSize) break;
@@ -75,7 +75,7 @@ async function releaseAlerts(
   const releases: Release[] = [];
   for (const destination of targets) {
     const deliveryIds = held.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
-    const change = { deliveryIds, dueAt: now, why: releasedWords(now), includesAmbiguous: true };
+    const change = { deliveryIds, now, dueAt: now, why: releasedWords(now), includesAmbiguous: true };
     releases.push({ destination, released: await store.rescheduleHeld(change) });
   }
   return releases;

@@ -32,6 +32,7 @@ export function describeHolding(open: OpenStore): void {
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       const change = {
         deliveryIds: [held?.id ?? ""],
+        now: noon,
         dueAt: noon,
         why: "released",
         includesAmbiguous: false,
@@ -49,12 +50,32 @@ export function describeHolding(open: OpenStore): void {
       ]);
     });
 
+    it("gets another time once, whoever else asks at the same moment", async () => {
+      const scene = await openScene(open);
+      const { id } = await scene.route({ to: [atNight("chat")] });
+      const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
+      const change = { deliveryIds, why: "released", includesAmbiguous: true };
+      const counts = await Promise.all(
+        [noon, noon + 1].map((now) => scene.store.rescheduleHeld({ ...change, now, dueAt: now })),
+      );
+      expect(counts).toEqual([1, 0]);
+      expect(await scene.due("chat")).toMatchObject([{ state: "held", dueAt: noon }]);
+      const [delivery] = (await scene.store.getAlert(id))?.deliveries ?? [];
+      expect(delivery?.reason).toBe("it takes everything; held; released");
+    });
+
     it("stays as it is once it is being sent", async () => {
       const scene = await openScene(open);
       const { id } = await scene.route({ to: [atNight("chat")] });
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       await scene.claim("chat", "t1", { now: until });
-      const change = { deliveryIds: [held?.id ?? ""], dueAt: noon, why: "released", includesAmbiguous: true };
+      const change = {
+        deliveryIds: [held?.id ?? ""],
+        now: noon,
+        dueAt: noon,
+        why: "released",
+        includesAmbiguous: true,
+      };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.states(id)).toEqual(["sending"]);
     });
@@ -67,7 +88,7 @@ export function describeHolding(open: OpenStore): void {
       await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
       expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 9)).toEqual([]);
       const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
-      const change = { deliveryIds, dueAt: noon, why: "released", includesAmbiguous: false };
+      const change = { deliveryIds, now: noon, dueAt: noon, why: "released", includesAmbiguous: false };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(1);
       expect(await scene.due("chat")).toMatchObject([{ state: "held", ambiguous: 1 }]);
