@@ -1,9 +1,10 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
-import { chmod, link, open, readFile, rename, rm, stat, unlink } from "node:fs/promises";
+import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AppError } from "../core/errors.ts";
-import { makePrivateFolder } from "../core/private-folder.ts";
 import { Secret } from "../core/secret.ts";
+import { makePrivateFolder } from "../ground/files/private-folder.ts";
+import { createFile, replaceFile } from "../ground/files/replace-file.ts";
 import { findTokenWeakness } from "./token-strength.ts";
 
 export type SecretName = "webhook-secret" | "admin-token";
@@ -75,11 +76,9 @@ export async function rotateSecret(
     if (replaced !== undefined) {
       const previous = [...(await readPrevious(dataDir, name)), replaced];
       const lines = previous.map((secret) => `${secret.reveal()}\n`).join("");
-      await rename(await writeTemporary(previousPath(dataDir, name), lines), previousPath(dataDir, name));
+      await putSecret(previousPath(dataDir, name), lines);
     }
-    const temporary = await writeTemporary(path, makeSecretLine(options));
-    await rename(temporary, path);
-    await syncFolder(dirname(path));
+    await putSecret(path, makeSecretLine(options));
     const secret = await readSecret(path);
     if (secret === undefined) throw unusable(path, "it vanished while it was being made");
     return secret;
@@ -136,47 +135,22 @@ async function closeToOthers(path: string): Promise<void> {
   if ((mode & 0o077) !== 0) await chmod(path, 0o600);
 }
 
-/** Whether it was this call that made it: `link` fails where a name exists, so the first of several wins. */
+/** Whether it was this call that made it. */
 async function createSecret(path: string, options: SecretOptions): Promise<boolean> {
   return guard(path, async () => {
-    const temporary = await writeTemporary(path, makeSecretLine(options));
-    try {
-      await link(temporary, path);
-      await syncFolder(dirname(path));
-      return true;
-    } catch (error) {
-      if (hasCode(error, "EEXIST")) return false;
-      throw error;
-    } finally {
-      await unlink(temporary);
-    }
+    makePrivateFolder(dirname(path));
+    return createFile(path, makeSecretLine(options));
   });
+}
+
+/** Of two rotations at once each writes beside under a name of its own. */
+async function putSecret(path: string, lines: string): Promise<void> {
+  makePrivateFolder(dirname(path));
+  await replaceFile(path, lines, `${path}.${randomUUID()}.new`);
 }
 
 function makeSecretLine({ randomBytes = cryptoRandomBytes }: SecretOptions): string {
   return `${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`;
-}
-
-async function writeTemporary(path: string, content: string): Promise<string> {
-  makePrivateFolder(dirname(path));
-  const temporary = `${path}.${randomUUID()}.new`;
-  const file = await open(temporary, "wx", 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return temporary;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 async function guard<T>(path: string, act: () => Promise<T>): Promise<T> {

@@ -1,7 +1,8 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
+import { renameFile, syncFile } from "../ground/files/replace-file.ts";
 import { Sqlite } from "./sqlite-library.ts";
 
 /** Pages copied before others of this thread get their turn: 4 MiB. */
@@ -29,10 +30,9 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
     closeSync(openSync(partial, "w", 0o600));
     await copyPages(from, partial);
     checkCopy(partial);
-    syncFile(partial);
+    await syncFile(partial);
     refuseExisting(path, to);
-    renameSync(partial, path);
-    syncFile(dirname(path));
+    await renameFile(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
@@ -77,14 +77,5 @@ function checkIntegrity(db: Database): string {
   } catch (error) {
     if ((error as { code?: string }).code !== "SQLITE_CORRUPT") throw error;
     return (error as Error).message;
-  }
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

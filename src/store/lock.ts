@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../core/errors.ts";
-import { makePrivateFolder } from "../core/private-folder.ts";
+import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { toOpenError } from "./open-error.ts";
 import { Sqlite } from "./sqlite-library.ts";
 

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
-import { makePrivateFolder } from "../core/private-folder.ts";
+import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { type Migration, migrate, readMigrations, requireVersion } from "./migrate.ts";
 import { toOpenError } from "./open-error.ts";
 import { Sqlite } from "./sqlite-library.ts";

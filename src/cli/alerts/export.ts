@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
+import { openReplacement } from "../../ground/files/replace-file.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { type AlertLog, openAlertLog } from "../alert-log.ts";
 import type { RelayRun } from "../connect-relay.ts";
 import { countOf } from "../upstream/lists.ts";
 import type { AlertOnWire } from "../wire.ts";
-import { openAtomicFile } from "./atomic-file.ts";
 import { csvHead, toCsvLine } from "./csv.ts";
 
 export interface ExportOptions {
@@ -34,15 +34,19 @@ export async function exportAlerts(
       await output.note(`${countOf(count, "alert")} exported`);
       return;
     }
-    const target = await openAtomicFile(resolve(context.cwd, file));
+    const path = resolve(context.cwd, file);
+    const refuse = (error: NodeJS.ErrnoException): never => {
+      throw new AppError("failed", `${path} cannot be written (${error.code ?? "unknown"})`, {
+        hint: "check that its folder exists, may be written to and has room",
+      });
+    };
+    const target = await openReplacement(path, `${path}.partial`).catch(refuse);
     try {
-      const count = await writeAlerts(run, log, filters, format, target.write);
-      const bytes = await target.commit();
-      const data = { file: target.path, format, alerts: count, bytes };
-      await output.result(
-        data,
-        () => `${countOf(count, "alert")}, ${countOf(bytes, "byte")}: ${target.path}\n`,
-      );
+      const write = (text: string) => target.write(text).catch(refuse);
+      const count = await writeAlerts(run, log, filters, format, write);
+      const bytes = await target.commit().catch(refuse);
+      const data = { file: path, format, alerts: count, bytes };
+      await output.result(data, () => `${countOf(count, "alert")}, ${countOf(bytes, "byte")}: ${path}\n`);
     } finally {
       await target.discard();
     }

@@ -1,8 +1,9 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
-import { makePrivateFolder } from "../../core/private-folder.ts";
+import { makePrivateFolder } from "../../ground/files/private-folder.ts";
+import { replaceFile } from "../../ground/files/replace-file.ts";
 import type { Outputs } from "./plan-setup.ts";
 
 const schema = z.object({
@@ -41,15 +42,7 @@ export function savedOutputsFile(dataDir: string): SavedOutputsFile {
     async write(saved) {
       try {
         makePrivateFolder(dataDir);
-        const temporary = `${path}.new`;
-        const file = await open(temporary, "w", 0o600);
-        try {
-          await file.writeFile(`${JSON.stringify(saved, null, 2)}\n`);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        await rename(temporary, path);
+        await replaceFile(path, `${JSON.stringify(saved, null, 2)}\n`);
       } catch (cause) {
         throw new AppError("failed", `Cannot write ${path}: ${(cause as NodeJS.ErrnoException).code}.`, {
           hint: "What the account has now is kept there before anything is changed; see whether DATA_DIR is right.",

@@ -1,8 +1,9 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
-import { makePrivateFolder } from "../../core/private-folder.ts";
+import { makePrivateFolder } from "../../ground/files/private-folder.ts";
+import { replaceFile } from "../../ground/files/replace-file.ts";
 import type { SandboxState } from "./state.ts";
 import { stateSchema } from "./state.ts";
 
@@ -19,8 +20,8 @@ export function createMemoryState(): StateFile {
 }
 
 /**
- * One JSON file, `sandbox.json` with mode 0600, replaced as a whole: written beside, fsynced, renamed, and the folder
- * fsynced, so that a crash leaves the old state or the new one.
+ * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so that a crash leaves the old state or the
+ * new one.
  *
  * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
  */
@@ -41,7 +42,7 @@ export function createStateFile(dataDir: string): StateFile {
       waiting ??= writing.then(() => {
         waiting = undefined;
         // A failed write is told to its own callers and must not stop the next one.
-        const write = replaceFile(dataDir, path, `${JSON.stringify(state)}\n`);
+        const write = writeState(dataDir, path, `${JSON.stringify(state)}\n`);
         writing = write.catch(() => undefined);
         return write;
       });
@@ -75,24 +76,10 @@ function unreadable(path: string, why: string, cause: unknown): AppError {
   });
 }
 
-async function replaceFile(folder: string, path: string, text: string): Promise<void> {
+async function writeState(folder: string, path: string, text: string): Promise<void> {
   try {
     makePrivateFolder(folder);
-    const beside = `${path}.new`;
-    const file = await open(beside, "w", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, path);
-    const directory = await open(folder, "r");
-    try {
-      await directory.sync();
-    } finally {
-      await directory.close();
-    }
+    await replaceFile(path, text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new AppError("store_unavailable", `The sandbox's state in ${path} cannot be written: ${why}`, {

@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import { link, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * A file that has its name only when it is complete and on disk; until then readers find what was there before, and so they
+ * do after a crash or a power cut. Readable by its owner only.
+ *
+ * Written beside, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
+ * Every call throws the file system's own error, with its `code`.
+ */
+export interface Replacement {
+  write(text: string): Promise<void>;
+  /** Puts it on disk under its name. Its size in bytes. */
+  commit(): Promise<number>;
+  /** Removes what was not committed. Does nothing afterwards. */
+  discard(): Promise<void>;
+}
+
+/** `beside`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is overwritten. */
+export async function openReplacement(path: string, beside: string): Promise<Replacement> {
+  const file = await open(beside, "w", 0o600);
+  let bytes = 0;
+  let isOpen = true;
+  let committed = false;
+  const close = async () => {
+    if (isOpen) await file.close();
+    isOpen = false;
+  };
+  return {
+    async write(text) {
+      await file.writeFile(text);
+      bytes += Buffer.byteLength(text);
+    },
+    async commit() {
+      await file.sync();
+      await close();
+      await rename(beside, path);
+      committed = true;
+      await syncFolder(dirname(path));
+      return bytes;
+    },
+    async discard() {
+      await close();
+      if (!committed) await rm(beside, { force: true });
+    },
+  };
+}
+
+/** Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `beside` of their own. */
+export async function replaceFile(path: string, text: string, beside = `${path}.new`): Promise<void> {
+  const file = await openReplacement(path, beside);
+  try {
+    await file.write(text);
+    await file.commit();
+  } finally {
+    await file.discard();
+  }
+}
+
+/** Makes the file at `path` with `text`; false, and nothing is changed, where there is one. Of several at once the first wins. */
+export async function createFile(path: string, text: string): Promise<boolean> {
+  const beside = `${path}.${randomUUID()}.new`;
+  const file = await open(beside, "wx", 0o600);
+  try {
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    // Unlike `rename`, it fails where the name is taken.
+    await link(beside, path);
+    await syncFolder(dirname(path));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(beside, { force: true });
+  }
+}
+
+/** Gives a file whose content is on disk (`syncFile`) its name for good; replaces one that has it. */
+export async function renameFile(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  await syncFolder(dirname(to));
+}
+
+/** Some file systems know no such thing, and a folder may be writable without being readable: the name stands either way. */
+async function syncFolder(path: string): Promise<void> {
+  try {
+    await syncFile(path);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes(code)) throw error;
+  }
+}
+
+/** Puts on disk what was written to a file, or which names a folder has. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
