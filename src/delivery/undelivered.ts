@@ -99,12 +99,11 @@ function unique(texts: string[]): string[] {
 
 /** @param link where the page lists them */
 export function writeUndeliveredNotice(tale: UndeliveredTale, link: string | undefined): AlertFacts {
-  const { destination, failed, held, titles } = tale;
-  const shown = titles.length < failed + held ? [...titles, "and more, see the page"] : titles;
+  const { destination, failed, held } = tale;
   return {
-    title: failed > 0 ? `${count(failed)} did not reach ${destination}` : askWhetherItArrived(tale),
+    title: failed > 0 ? `${count(failed, tale)} did not reach ${destination}` : askWhetherItArrived(tale),
     text: [
-      failed > 0 && held > 0 ? `${count(held)} more may or may not have arrived.` : "",
+      failed > 0 && held > 0 ? `${count(held, tale)} more may or may not have arrived.` : "",
       failed > 0
         ? "Resend what failed at Destinations on the page."
         : "Look there. If it is missing, resend it from the page.",
@@ -117,21 +116,45 @@ export function writeUndeliveredNotice(tale: UndeliveredTale, link: string | und
     alertKey: `tocsin:undelivered:${destination}`,
     source: "Tocsin",
     link,
-    fields: [
-      { name: "alerts", value: shown.join("; ") },
-      { name: "recipient", value: tale.recipients.join(", ") },
-      { name: "reason", value: tale.reason },
-    ],
+    fields: fieldsOf(tale),
     notes: [],
   };
 }
 
-function askWhetherItArrived({ destination, held, titles }: UndeliveredTale): string {
-  const [title] = titles;
-  const what = held === 1 && title !== undefined ? `"${title}"` : `these ${held} alerts`;
-  return `Did ${what} reach ${destination}?`;
+/** What the title does not say already. */
+function fieldsOf(tale: UndeliveredTale): AlertFacts["fields"] {
+  const { destination, titles, recipients, reason } = tale;
+  const named = namedIn(tale);
+  // A mail to three has one title.
+  const isCut =
+    titles.length === titlesKept || (!goesToSeveral(tale) && titles.length < tale.failed + tale.held);
+  const shown = isCut ? [...titles, "and more, see the page"] : titles;
+  return [
+    ...(named === undefined ? [{ name: "alerts", value: shown.join("; ") }] : []),
+    ...(recipients.every((recipient) => recipient === destination)
+      ? []
+      : [{ name: "recipient", value: recipients.join(", ") }]),
+    { name: "reason", value: reason },
+  ];
 }
 
-function count(alerts: number): string {
-  return alerts === 1 ? "1 alert" : `${alerts} alerts`;
+function askWhetherItArrived(tale: UndeliveredTale): string {
+  const named = namedIn(tale);
+  const what = named === undefined ? `these ${count(tale.held, tale)}` : `"${named}"`;
+  return `Did ${what} reach ${tale.destination}?`;
+}
+
+/** The one alert that nobody knows of, which the title of the notice names. */
+function namedIn({ failed, held, titles }: UndeliveredTale): string | undefined {
+  return failed === 0 && held === 1 ? titles[0] : undefined;
+}
+
+/** Of a destination with several mailboxes each gets a message of its own, and one alert counts once for each. */
+function count(number: number, tale: UndeliveredTale): string {
+  const word = goesToSeveral(tale) ? "message" : "alert";
+  return number === 1 ? `1 ${word}` : `${number} ${word}s`;
+}
+
+function goesToSeveral({ recipients }: UndeliveredTale): boolean {
+  return recipients.length > 1;
 }

@@ -111,6 +111,17 @@ describe("notices", () => {
     ]);
   });
 
+  it("count messages, and name the alert once, where a mail to several was refused", async () => {
+    const to = ["risk@example.com", "treasury@example.com"];
+    const fixture = await startFixture([mailTo("mail", to), telegramTo("chat")]);
+    channelOf(fixture, "mail").always = () => refusedRecipient;
+    await fixture.accept({ title: "Pool drained" }, { to: ["mail"] });
+    await fixture.clock.advance(11 * minute);
+    const texts = channelOf(fixture, "chat").calls.map(({ text }) => text);
+    expect(texts.join("\n")).not.toMatch(/and more|\d alert/);
+    expect(texts.at(-1)).toContain("2 messages did not reach mail");
+  });
+
   it.each(["a restart", "a crash"])(
     "tell after %s what was still to be counted, in its time",
     async (how) => {
@@ -160,6 +171,7 @@ describe("notices", () => {
     expect(channelOf(fixture, "hook").calls.map(({ text }) => text)).toEqual([
       expect.stringContaining('Did "Alert 1" reach chat?'),
     ]);
+    expect(channelOf(fixture, "hook").calls[0]?.text).not.toContain("alerts:");
   });
 
   it("do not tell of a failure that a person looks on at, or that the fallback has taken over", async () => {
