@@ -93,7 +93,9 @@ async function readPayloads(
 ): Promise<{ payloads: Map<number, Json | undefined>; bytes: number }> {
   const payloads = new Map<number, Json | undefined>();
   let bytes = 0;
-  for (let left = page.map(({ seq }) => seq); left.length > 0; ) {
+  // What could not be read when it was routed may take its whole time again, and everybody else's.
+  const readable = page.filter(({ facts }) => facts.format !== "unreadable");
+  for (let left = readable.map(({ seq }) => seq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);
     const readings = await reader.read(requests);
     for (const [index, { body, alerts }] of requests.entries()) {

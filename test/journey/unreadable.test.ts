@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
@@ -120,4 +121,33 @@ it("answers, shows and relays while a body hangs, and sends that one as it came"
   );
   const metrics = await (await relay.api("/metrics")).text();
   expect(metrics).toContain("tocsin_unreadable_alerts_total 1");
+}, 120_000);
+
+it("reads an alert as always though the whole process stood still while it was read", async () => {
+  const { receiver, start } = await createWorld();
+  const relay = await start();
+  const state = () => readFileSync(`/proc/${relay.process.pid}/stat`, "utf8").replace(/.*\) /s, "")[0];
+  // Answered when it goes on.
+  const posting = relay.post("please stand still", { "content-type": "text/plain" });
+  await waitUntil(state, (letter) => letter === "T", { what: "the process standing still" });
+  // Longer than a body may take.
+  const since = performance.now();
+  await waitUntil(
+    () => performance.now() - since,
+    (ms) => ms > 3_000,
+    { what: "a pause" },
+  );
+  relay.process.kill("SIGCONT");
+  const {
+    ids: [id = ""],
+  } = await posting;
+  await waitUntil(
+    () => receiver.received.filter(({ alertIds }) => alertIds.includes(id)),
+    (messages) => messages.length === 1,
+    { what: "the message" },
+  );
+  expect((await relay.getJson<{ data: unknown }>(`/api/alerts/${id}`)).data).toMatchObject({
+    title: "please stand still",
+  });
+  expect(relay.log()).not.toContain("alert.routing_failed");
 }, 120_000);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { createIdSource } from "../../src/core/id.ts";
+import type { BodyReader } from "../../src/core/ports.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { createRouter } from "../../src/routing/router.ts";
@@ -13,7 +14,7 @@ import { addAlert } from "../support/web-fixture.ts";
 
 const hourMs = 3_600_000;
 
-async function start() {
+async function start(reader: BodyReader = createLocalReader()) {
   const clock = createTestClock();
   const newId = createIdSource(clock.now);
   const store = openLocalStore({
@@ -23,7 +24,7 @@ async function start() {
   });
   onTestFinished(() => store.close());
   const router = createRouter({ destinations: [], routes: [], mutes: [] });
-  const deps = { store, compileMatch: router.compileMatch, reader: createLocalReader(), clock };
+  const deps = { store, compileMatch: router.compileMatch, reader, clock };
   const preview = createMutePreview(deps);
   return {
     clock,
@@ -76,6 +77,21 @@ describe("what a mute would have held", () => {
       looked: 3,
     });
     expect(await count("payload.pool", { exists: false })).toMatchObject({ matched: 0 });
+  });
+
+  it("does not read again what could not be read when it came", async () => {
+    const local = createLocalReader();
+    const read: string[] = [];
+    const { add, count } = await start({
+      read(bodies, signal) {
+        read.push(...bodies.map(({ body }) => Buffer.from(body).toString()));
+        return local.read(bodies, signal);
+      },
+    });
+    await add({ pool: "A" });
+    await add({ pool: "A", endless: true }, { format: "unreadable" });
+    expect(await count("payload.pool", { equals: ["A"] })).toMatchObject({ matched: 1, looked: 2 });
+    expect(read).toEqual(['{"pool":"A"}']);
   });
 
   it("says so when there are more than it looks at, and takes the newest", async () => {

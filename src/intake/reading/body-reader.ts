@@ -2,11 +2,14 @@ import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports.ts";
 import { type FromReadingThread, finished, fromWire, packOrder, type WireReading } from "./protocol.ts";
+import { createReadingTime } from "./reading-time.ts";
 
 export interface BodyReaderOptions {
   /** The compiled entry of the thread. Default: beside this file. */
   entry?: URL;
-  /** How long one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a tenth of that. */
+  /**
+   * Processor time that one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a tenth of that.
+   */
   limitMs?: number;
   /** Memory of the thread. Default 256 MB, and 64 more for each MiB above the first that a body may have. */
   maxHeapMb?: number;
@@ -123,19 +126,19 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
 
   /** Looks a few times within the limit whether the thread has got further. */
   function watchProgress(progress: Int32Array, bodies: StoredBody[], onOverdue: (reason: string) => void) {
-    let at = 0;
-    let since = performance.now();
+    const lookEveryMs = limitMs / 4;
+    const look = () => ({ now: performance.now(), cpuMs: usedCpuMs() });
+    const isOver = createReadingTime({
+      lookEveryMs,
+      limitOf: (place) => limitOf(bodies[place - 1]?.body),
+      start: look(),
+    });
     return setInterval(() => {
-      const now = performance.now();
-      const current = Atomics.load(progress, 0);
-      const body = bodies[current - 1]?.body;
-      if (current !== at || current === finished) {
-        at = current;
-        since = now;
-      } else if (now - since >= limitOf(body)) {
-        onOverdue(`reading it took longer than ${Math.round(limitOf(body) / 100) / 10} s`);
-      }
-    }, limitMs / 4);
+      const place = Atomics.load(progress, 0);
+      if (!isOver({ place, ...look() }) || place === finished) return;
+      const seconds = Math.round(limitOf(bodies[place - 1]?.body) / 100) / 10;
+      onOverdue(`reading it took longer than ${seconds} s`);
+    }, lookEveryMs);
   }
 
   function limitOf(body: Uint8Array | undefined): number {
@@ -234,6 +237,11 @@ function orNotRead(
       resolve(complete(readings));
     });
   });
+}
+
+function usedCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 function describeEnd(error: Error, maxHeapMb: number): string {

@@ -56,6 +56,12 @@ it("ends what takes too long, and reads the others of the same call", async () =
   expect(outcomes(await reader.read(bodiesOf("next")))).toEqual(["next"]);
 });
 
+it("ends what sleeps for ever, although it uses no processor", async () => {
+  const reader = startReader({ limitMs: 50 });
+  const readings = await reader.read(bodiesOf("before", "please sleep", "after"));
+  expect(outcomes(readings)).toEqual(["before", "reading it took longer than 0.1 s", "after"]);
+});
+
 it("ends what needs too much memory, and what ends the thread", async () => {
   const reader = startReader({ maxHeapMb: 32, limitMs: 60_000 });
   const readings = await reader.read(bodiesOf("one", "please eat", "two", "please crash", "three"));
