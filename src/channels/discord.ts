@@ -1,6 +1,7 @@
 import type { Outcome } from "../core/delivery.ts";
 import type { Channel } from "../core/ports.ts";
 import type { DiscordDestination } from "../core/rules.ts";
+import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { expectKind } from "./expect-kind.ts";
 import {
   type AnswerContext,
@@ -13,7 +14,6 @@ import {
 import type { Answer } from "./http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "./http/http-client.ts";
 import { secretsOfUrl } from "./http/redact.ts";
-import { parseRetryAfter } from "./http/retry-after.ts";
 
 /** `SUPPRESS_NOTIFICATIONS`: no push and no sound. */
 const silentFlag = 1 << 12;

@@ -2,6 +2,7 @@ import type { Outcome } from "../core/delivery.ts";
 import type { Message } from "../core/message.ts";
 import type { Channel } from "../core/ports.ts";
 import type { NtfyDestination } from "../core/rules.ts";
+import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { expectKind } from "./expect-kind.ts";
 import {
   type AnswerContext,
@@ -20,7 +21,6 @@ import {
   urlBelow,
 } from "./http/http-client.ts";
 import { secretsOfHeader, secretsOfUrl } from "./http/redact.ts";
-import { parseRetryAfter } from "./http/retry-after.ts";
 
 /** From this priority down phones make no sound. */
 const silentPriority = 2;

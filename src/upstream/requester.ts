@@ -4,10 +4,11 @@ import { AppError } from "../core/errors.ts";
 import type { Now, Random } from "../core/ports.ts";
 import type { Secret } from "../core/secret.ts";
 import { secretForms } from "../core/secret-forms.ts";
+import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { readBoundedText } from "./bounded-body.ts";
 import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
-import { defaultRetryPolicy, parseRetryAfter, type RetryPolicy, retryWaitMs } from "./retry-wait.ts";
+import { defaultRetryPolicy, type RetryPolicy, retryWaitMs } from "./retry-wait.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
 export interface UpstreamClientOptions {

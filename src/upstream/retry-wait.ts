@@ -28,12 +28,3 @@ export function retryWaitMs(
   const fullMs = policy.baseMs * 2 ** (attempt - 1) * (rateLimited ? rateLimitFactor : 1);
   return Math.max(retryAfterMs, Math.round(fullMs * (0.5 + random() / 2)));
 }
-
-/** `Retry-After` as milliseconds from now: seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` when it is neither. */
-export function parseRetryAfter(value: string | null, now: number): number | undefined {
-  if (value === null) return undefined;
-  const text = value.trim();
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
-}

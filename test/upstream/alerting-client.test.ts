@@ -219,6 +219,16 @@ describe("repeating a read", () => {
     expect(waits).toEqual([30_000]);
   });
 
+  it("comes back as usual when Retry-After is neither seconds nor a date", async () => {
+    const { client, waits } = await setUp((_request, count) =>
+      count === 1
+        ? { status: 503, text: "", headers: { "retry-after": "not before 2030" } }
+        : { json: { data: [] } },
+    );
+    await client.listUsers();
+    expect(waits).toHaveLength(1);
+  });
+
   it("gives up rather than come back before a long Retry-After, and tells when", async () => {
     const { client, waits, seen } = await setUp(() => ({
       status: 429,

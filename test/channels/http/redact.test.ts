@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRedactor, secretsOfUrl, toOneLine } from "../../../src/channels/http/redact.ts";
-import { parseRetryAfter } from "../../../src/channels/http/retry-after.ts";
 
 describe("redaction", () => {
   const url = new URL(
@@ -45,26 +44,5 @@ describe("one line", () => {
         },
       ),
     );
-  });
-});
-
-describe("Retry-After", () => {
-  const nowMs = Date.parse("2026-11-20T12:00:00Z");
-  it.each([
-    ["0", 0],
-    ["120", 120_000],
-    [" 3 ", 3_000],
-    ["0.25", 250],
-    ["86400", 86_400_000],
-    ["Fri, 20 Nov 2026 12:00:30 GMT", 30_000],
-    ["Friday, 20-Nov-26 12:00:30 GMT", 30_000],
-    ["Fri, 20 Nov 2026 11:00:00 GMT", 0],
-    ["-5", undefined],
-    ["soon", undefined],
-    ["", undefined],
-    ["1e9", undefined],
-    [undefined, undefined],
-  ])("reads %j as %j milliseconds", (value, expected) => {
-    expect(parseRetryAfter(value, nowMs)).toBe(expected);
   });
 });

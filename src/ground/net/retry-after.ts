@@ -2,8 +2,8 @@
  * Milliseconds of a `Retry-After` header from now: seconds (a fraction is taken as it stands) or an HTTP date
  * (RFC 9110, 10.2.3). Undefined when it is absent or neither; a date in the past is 0. Never clamped.
  */
-export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
+export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value === null) return undefined;
   const text = value.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000);
   // Date.parse reads nearly anything ("-5" is a year), an HTTP date begins with a day's name.
