@@ -10,6 +10,9 @@ export function refuseKind(
   example: string,
 ): Refusal {
   if (value === undefined || value === null) {
+    if (key !== undefined && /^\d+$/.test(key)) {
+      return new Refusal("is an empty entry", `remove its '- ', or ${example}`);
+    }
     const name = key === undefined ? "it" : `${key}:`;
     return new Refusal(
       "has nothing below it",

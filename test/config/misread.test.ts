@@ -272,12 +272,17 @@ describe("something else where a map or a list belongs", () => {
       "destinations.desk",
       "indent the lines that belong to desk: by two spaces",
     ],
+    [
+      `${desk}routes:\n  -\n  - to: desk\n`,
+      "routes[0]",
+      "remove its '- ', or write the options of the entry",
+    ],
     [`${desk}routes: { to: ops }`, "routes", "write a list: each route begins with '- '"],
     ["destinations: [a]", "destinations", "write a map: a name, a colon"],
     ["delivery: 5", "delivery", "write { giveUpAfter: 24h }"],
   ])("%s", (yaml, path, instead) => {
     const problem = problemsOf(yaml, { ...botEnv, ...mailEnv }).find((one) => one.path === path);
     expect(problem?.instead).toContain(instead);
-    expect(problem?.message).toMatch(/^(is .* belongs here|has nothing below it)$/);
+    expect(problem?.message).toMatch(/^(is .* belongs here|has nothing below it|is an empty entry)$/);
   });
 });
