@@ -77,6 +77,7 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
       title: "TVL fell",
       previousValue: "7.10",
       id: "e-1",
+      note: "two  spaces ",
       subscription: { condition: { kind: "below" } },
     },
   };
@@ -97,6 +98,7 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
   expect(shown).toContainEqual({ field: "previousValue", value: "7.10" });
   expect(shown).toContainEqual({ field: "externalId", value: "e-1" });
   expect(shown).toContainEqual({ field: "payload.data.subscription.condition.kind", value: "below" });
+  expect(shown).toContainEqual({ field: "payload.data.note", value: "two  spaces " });
   // Each name that is shown can be written, with its value.
   for (const { field, value } of shown.filter(({ field }) => field !== "alertKey")) {
     expect(missed.stdout).toMatch(new RegExp(`^${field.replace(/[.[\]]/g, "\\$&")} +`, "m"));

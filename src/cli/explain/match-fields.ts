@@ -46,10 +46,8 @@ function textOf(value: Json): string | undefined {
 }
 
 function shorten(text: string): string {
-  const line = text
-    .slice(0, 4 * longestValue)
-    .replace(/\s+/g, " ")
-    .trim();
+  // Spaces stay as they are, since a condition would have to have them too.
+  const line = text.slice(0, 4 * longestValue).replace(/[^\S ]+/g, " ");
   return line.length > longestValue || text.length > 4 * longestValue
     ? `${line.slice(0, longestValue)}…`
     : line;
