@@ -109,10 +109,23 @@ function valueRole(
   if (number.isPercent && (amounts.has(lead) || (number.isSigned && isMeasured && last === lead)))
     return "change";
   if (isMeasured) return "value";
-  if (last === ":" && !isMeasured) return undefined;
+  if (last === ":" && !isMeasured) return isValueOf(pieces, at, number) ? "value" : undefined;
   if (isNow.has(last) || isNow.has(lead))
     return pieces[at + 1]?.kind === "word" && isCounted(pieces[at + 1]) ? undefined : "value";
   return undefined;
+}
+
+/** "Price of ETH on eth: $3,912.5": what is measured, of what, a colon and an amount. "TVL of USDC: 3 pools" is none. */
+function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
+  if (number.isBare) return false;
+  // Names of a thing and its chain are no longer.
+  for (let of = at - 3; of > 0 && at - of < 7; of -= 1) {
+    if (pieces[of + 1]?.kind !== "word") return false;
+    const measure = pieces[of - 1]?.lower ?? "";
+    if (pieces[of]?.lower !== "of" && pieces[of]?.lower !== "for") continue;
+    return relative.has(measure) || (amounts.has(measure) && !number.isPercent) || times.has(measure);
+  }
+  return false;
 }
 
 /** "is 3 pools behind": a number of things, and not the measured one. */

@@ -141,8 +141,9 @@ const endings = [
 ];
 /** These alone, after a separator: "USDC total TVL: recovered". "Funds recovered" may be anything. */
 const shortEndings = ["recovered", "resolved"];
-/** "paused until the price is back to normal", "is not resolved": it is not over. */
-const stillOpen = /\b(?:not|never|yet|until|till|once|when|if|unless|before|while|will|must|should)\b|n't\b/i;
+/** "paused until the price is back to normal", "is not resolved": it is not over. "before 26.1" is a former value. */
+const stillOpen =
+  /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 
 /** A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without them. */
 export function withoutEnding(title: string): string | undefined {

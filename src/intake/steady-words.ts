@@ -17,6 +17,12 @@ const durationEnds = words("ago late behind old left overdue");
 /** "outside 0.98 and 1.02": two limits, which are not told from readings. */
 const rangeWords = words("between outside range");
 const feeWords = words("fee fees pool tier");
+/** What a number right behind them names, however it is spelt: "vault 12,001", "tier 1.5". */
+const numbered = words("vault strike tier loan cdp trove proposal validator ticket invoice");
+/** A date beside them is a part of the thing's name: "2026-12-25 expiry". */
+const dated = /^(?:expir|matur|settle)/;
+/** "3.912,20" as it is written on the Continent: no value is read from it, and it differs all the same. */
+const continental = /^[$€£]?\d{1,3}(?:\.\d{3})*,\d{1,8}[$€£%]?$/;
 /** Percentages that name a pool and say nothing about it, right after its pair. */
 const feeTiers = words("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
 
@@ -64,6 +70,7 @@ function differs(pieces: Piece[], at: number, roles: Roles): boolean {
   if (piece.kind === "word") return wordDiffers(piece.lower, before, after);
   const { number } = piece;
   if (number?.timeUnit !== undefined) return durationLeads.has(before) || durationEnds.has(after);
+  if (numbered.has(before) && number?.isPercent !== true && number?.unit === undefined) return false;
   if (number?.isBare === true) return counterLeads.has(before) || counted.has(after);
   const isTier =
     feeWords.has(before) || feeWords.has(after) || (before.includes("/") && feeTiers.has(piece.lower));
@@ -72,7 +79,9 @@ function differs(pieces: Piece[], at: number, roles: Roles): boolean {
 
 function wordDiffers(word: string, before: string, after: string): boolean {
   if (word.length > 40) return false;
+  if (continental.test(word)) return true;
   // A time of day, a date, both; "×3" and "2nd time".
+  if (/^\d{4}-\d\d-\d\d$/.test(word) && (dated.test(before) || dated.test(after))) return false;
   if (
     /^\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?z?$/.test(word) ||
     /^\d{4}-\d\d-\d\d(?:t[\d:.]{5,18}(?:z|[+-]\d\d:?\d\d)?)?$/.test(word)

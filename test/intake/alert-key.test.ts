@@ -119,6 +119,12 @@ describe("the alert key", () => {
 
   it.each([
     [
+      "values as the Continent writes them",
+      "FIRING: ETH fällt auf 3.912,20 € (unter 4.000 €)",
+      "FIRING: ETH fällt auf 3.802,10 € (unter 4.000 €)",
+    ],
+    ["values behind a colon", "TVL of USDC: 24.3M", "TVL of USDC: 23.9M"],
+    [
       "values in a sentence",
       "CRITICAL kite988 on arbitrum: pool TVL 54563.484 USD (above 53470), before 52763.04",
       "WARNING kite988 on arbitrum: pool TVL 1.2e5 USD (above 53470), before 99",
@@ -152,6 +158,13 @@ describe("the alert key", () => {
   it.each([
     ["pools by a number", "Pool 3 TVL is 5M below 6M", "Pool 4 TVL is 5M below 6M"],
     ["pools by their fee", "USDC/WETH 0.05% price 3 above 2", "USDC/WETH 0.3% price 3 above 2"],
+    ["vaults by a long number", "Vault 12,001 ratio 150% below 160%", "Vault 12,002 ratio 150% below 160%"],
+    ["strikes", "FIRING: ETH near strike 4,000", "FIRING: ETH near strike 5,000"],
+    [
+      "expiries",
+      "2026-11-28 expiry: open interest 5M above 4M",
+      "2026-12-25 expiry: open interest 5M above 4M",
+    ],
     ["symbols with digits", "kite988 on eth: price 3 USD (above 2)", "kite989 on eth: price 3 USD (above 2)"],
     ["hosts", "[FIRING] 5.2% errors on rpc-2", "[FIRING] 5.2% errors on rpc-3"],
     ["chains", "TVL of USDC on eth is 3M, threshold 5M", "TVL of USDC on base is 3M, threshold 5M"],

@@ -99,6 +99,11 @@ describe("a sentence that says what is measured", () => {
         unit: "USD",
       },
     ],
+    [
+      "Price of ETH on eth: $3,912.5 (below $4,000)",
+      { token: "ETH", chain: "eth", metric: "Price", value: "$3,912.5", threshold: "$4,000" },
+    ],
+    ["APY for sDAI: 5.2% (was 6.1%)", { metric: "APY", value: "5.2", unit: "%", previousValue: "6.1" }],
     ["🔔 wstETH price is 4,012 USD", { token: "wstETH", metric: "price", value: "4,012", unit: "USD" }],
   ])("%s", (text, facts) => {
     expect(read(text)).toEqual(facts);
@@ -120,6 +125,8 @@ describe("a sentence that says what is measured", () => {
     ["digits in groups by blanks", "wstETH price is 4 012 USD"],
     ["two values", "price is 5 and price is 6"],
     ["addresses and hosts", "10.0.0.9:8545 is down, block 0x1f4"],
+    ["a number of things", "TVL of USDC: 3 pools affected"],
+    ["a report's name", "Volume report for ETH: 24.5 of them"],
     ["an order of events", "Rule 17: position 0xabc at 3 ETH"],
   ])("reads nothing from %s: %s", (_, text) => {
     expect(read(text)).toEqual({});
@@ -178,6 +185,7 @@ describe("the status of a sentence", () => {
     "USDC total TVL: back to normal",
     "ETH RPC has recovered.",
     "Depeg of USDX (resolved)",
+    "USDC on eth: total TVL 26.3 USD (below 25), before 24.1: back to normal",
     "CRITICAL: USDC TVL is back to normal ✅",
   ])("is resolved at the end of %j", (text) => {
     expect(factsOf(text).status).toBe("resolved");
@@ -191,6 +199,7 @@ describe("the status of a sentence", () => {
     "Is it back to normal?",
     "Withdrawals are paused until the price is back to normal",
     "The peg isn't back to normal",
+    "Wait before USDC TVL is back to normal",
     "CRITICAL: the attacker has recovered",
     "Wire transfer: cleared",
   ])("is not resolved by %j", (text) => {
