@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AttemptRecord } from "../../src/core/store.ts";
 import { createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
 const fromSite = (fields: Record<string, unknown>): RequestInit => ({
@@ -18,6 +19,20 @@ async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFix
   await clock.advance(60_000);
   return fixture;
 }
+
+const sentBy = (token: string, seq: number, at: number): AttemptRecord => ({
+  token,
+  deliverySeqs: [seq],
+  at,
+  durationMs: 1,
+  action: "send",
+  part: 1,
+  parts: 1,
+  outcome: "sent",
+  countsAsAttempt: true,
+  progress: { refs: [null] },
+  next: { state: "sent", reason: "" },
+});
 
 const countsOf = async ({ store }: WebFixture, name: string) =>
   (await store.countByDestination()).find(({ destination }) => destination === name)?.counts;
@@ -130,14 +145,39 @@ describe("one alert on its page", () => {
     expect(alertPage).toContain(`href="/alerts/${id}/resend"`);
     expect(alertPage).not.toContain("Resend to all");
     const page = await (await browser.get(`/alerts/${id}/resend`)).text();
-    expect(page).toMatch(/name="destination" value="ops" checked/);
-    expect(page).toMatch(/name="destination" value="treasury"\s*\/>/);
+    expect(page).toMatch(/name="destination" value="ops"/);
+    expect(page).toMatch(/name="destination" value="treasury"/);
     const none = await browser.post(`/alerts/${id}/resend`);
     expect(none.status).toBe(400);
     expect(await none.text()).toContain("Tick at least one destination");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(1);
     const done = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
     expect(done.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
+  });
+
+  test("proposes where it is missing, else where it has been, and never where it is on its way or held", async () => {
+    const fixture = await openWithFailures();
+    const { store, clock, addAlert } = fixture;
+    const browser = await fixture.logIn();
+    const ticked = async (id: string) => {
+      const page = await (await browser.get(`/alerts/${id}/resend`)).text();
+      return [...page.matchAll(/value="(\w+)" checked/g)].map(([, name]) => name);
+    };
+    const failed = (await store.listAlerts({ limit: 1, destination: "treasury" }))[0]?.id ?? "";
+    expect(await ticked(failed)).toEqual(["ops", "treasury"]);
+    await fixture.operations.resend(failed, ["treasury"]);
+    expect(await ticked(failed)).toEqual(["ops"]);
+    const until = clock.now() + 3_600_000;
+    const held = { destination: "treasury", state: "held", dueAt: until } as const;
+    const { id } = await addAlert({ deliveries: [{}, held] });
+    expect(await ticked(id)).toEqual([]);
+    const [due] = await store.listDue("ops", clock.now(), 9);
+    await store.claimDeliveries(
+      { token: "t", deliverySeqs: [due?.seq ?? 0], now: clock.now(), leaseUntil: until },
+      [],
+    );
+    await store.recordAttempt(sentBy("t", due?.seq ?? 0, clock.now()), []);
+    expect(await ticked(id)).toEqual(["ops"]);
   });
 
   test("shows of a delivery that failed that it was resent, and what became of that", async () => {
@@ -185,7 +225,7 @@ describe("trying a destination", () => {
   test("a destination that nothing was sent to yet is not called ok", async () => {
     const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
     const page = await (await (await logIn()).get("/destinations")).text();
-    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*ok<\/span>/s);
+    expect(page).toMatch(/<bdi>ops<\/bdi>.*nothing sent yet.*<bdi>treasury<\/bdi>.*ok<\/span>/s);
   });
 
   test("says so when one that was thought well does not answer", async () => {

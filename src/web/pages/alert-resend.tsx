@@ -1,7 +1,7 @@
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { DestinationView } from "../../core/operations.ts";
-import type { AlertDetail } from "../../core/store.ts";
+import type { AlertDetail, DeliverySummary } from "../../core/store.ts";
 import { titleOf } from "./alert-text.tsx";
 import { StateChip } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
@@ -14,9 +14,10 @@ interface AlertResendProps {
   problem?: AppError;
 }
 
-/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it had are ticked. */
+/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
 export function AlertResendPage({ frame, alert, destinations, problem }: AlertResendProps) {
   const standing = standingDeliveries(alert.deliveries);
+  const proposed = proposeDestinations(standing);
   const statesOf = (name: string) => [
     ...new Set(standing.filter(({ destination }) => destination === name).map(({ state }) => state)),
   ];
@@ -41,7 +42,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
           <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="stack">
             {destinations.map(({ name, channel, recipients }) => (
               <label class="check">
-                <input type="checkbox" name="destination" value={name} checked={statesOf(name).length > 0} />
+                <input type="checkbox" name="destination" value={name} checked={proposed.has(name)} />
                 <span>
                   <b>{name}</b>{" "}
                   {statesOf(name).map((state) => (
@@ -53,7 +54,10 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
                 </span>
               </label>
             ))}
-            <p class="soft">Each gets a message of its own at once, marked as resent.</p>
+            <p class="soft">
+              Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its
+              way still arrives besides.
+            </p>
             <span class="answers-row">
               <button type="submit" class="primary">
                 Resend to those ticked
@@ -65,4 +69,14 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
       </section>
     </Layout>
   );
+}
+
+/** Where it is missing; failing that, where it has been. What is on its way, or was kept back on purpose, would only ring. */
+function proposeDestinations(standing: DeliverySummary[]): Set<string> {
+  const missing = standing.filter(
+    ({ state, dueAt }) =>
+      state === "failed" || state === "expired" || (state === "held" && dueAt === undefined),
+  );
+  const arrived = standing.filter(({ state }) => state === "sent" || state === "digested");
+  return new Set((missing.length > 0 ? missing : arrived).map(({ destination }) => destination));
 }

@@ -139,7 +139,8 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
   const { now } = frame;
   const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
   // Well as far as anybody knows, which is nothing.
-  const isUntried = health === "ok" && destination.lastSentAt === undefined;
+  const sent = (counts.sent ?? 0) + (counts.digested ?? 0);
+  const isUntried = health === "ok" && destination.lastSentAt === undefined && sent === 0;
   const tone = isUntried ? "off" : healthTone(health);
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
@@ -150,7 +151,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         </h2>
         <span class={`chip ${tone}`}>
           <Mark tone={tone} />
-          {isUntried ? "not tried yet" : health}
+          {isUntried ? "nothing sent yet" : health}
         </span>
       </header>
       <p class="soft">
@@ -229,7 +230,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
       )}
       <p class="soft">
         {destination.lastSentAt === undefined ? (
-          "Nothing has been sent since the start of its record."
+          sent === 0 && "Nothing sent yet."
         ) : (
           <>
             Last sent <Instant at={destination.lastSentAt} now={now} show="relative" />.
@@ -237,7 +238,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         )}
         {oldestWaitingAt !== undefined && (
           <>
-            {" The oldest that waits came "}
+            {" The oldest waiting alert was received "}
             <Instant at={oldestWaitingAt} now={now} show="relative" />.
           </>
         )}
@@ -291,9 +292,9 @@ function adviceFor({ health, definedAt }: DestinationView): string {
     case "ok":
       return "";
     case "degraded":
-      return "Not every call went as it should. Alerts arrive, or are tried again by themselves; mend what the reason says if it lasts.";
+      return "Some messages fail at first. Alerts arrive, or are retried without being asked; if it lasts, fix what the reason says.";
     case "down":
-      return "Nothing gets through. Alerts wait and are told when it works again, tried by itself after each pause. If it lasts, look at the network and at the service's status page.";
+      return "Nothing gets through. Alerts wait and are sent when it answers; Tocsin keeps trying. If it lasts, look at the network and at the service's status page.";
     case "dead":
       return `It refuses messages until somebody acts. Put it right there, or change the destination in ${definedAt}. Then press Try now, and resend what failed meanwhile.`;
     case "paused":

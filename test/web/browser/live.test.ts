@@ -182,6 +182,7 @@ describe("in a browser", () => {
     await logIn(page, url);
     await page.click("text=TVL of USDC dropped");
     await page.click("a:has-text('Resend to …')");
+    await page.check("input[value=ops]");
     await page.click("button:has-text('Resend to those ticked')");
     await page.waitForSelector(".notice.done");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(2);
