@@ -1,6 +1,7 @@
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
+import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
 import { isMailAddress } from "../core/mail-address.ts";
 import type { EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
@@ -147,21 +148,17 @@ function readTrustedProxies(env: Env, problems: ProblemList): string[] | undefin
 function readProxyRange(text: string): string | Refusal {
   const instead =
     "write the proxies' addresses or ranges, e.g. TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8, or none";
-  const [address = "", length, ...rest] = text.split("/");
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  const isRange = length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= bits);
-  if (bits < 0 || address.includes("%") || rest.length > 0 || !isRange) {
-    return new Refusal(`${showValue(text)} is neither an address nor a range`, instead);
-  }
-  if (!isEverybody(address, Number(length ?? bits))) return `${address}/${length ?? bits}`;
+  if (!isIpRange(text)) return new Refusal(`${showValue(text)} is neither an address nor a range`, instead);
+  const [address = "", bits = isIP(address) === 6 ? "128" : "32"] = text.split("/");
+  const range = `${address}/${bits}`;
+  if (!isEverybody(range)) return range;
   return new Refusal(`${showValue(text)} is everybody, who could then make up any address`, instead);
 }
 
 /** All of IPv4, also where it is mapped into IPv6 (`::ffff:0:0/96`). */
-function isEverybody(address: string, bits: number): boolean {
-  const range = new BlockList();
-  range.addSubnet(address, bits, isIP(address) === 6 ? "ipv6" : "ipv4");
-  return ["0.0.0.0", "255.255.255.255"].every((end) => range.check(end));
+function isEverybody(range: string): boolean {
+  const ranges = createIpRanges([range]);
+  return ["0.0.0.0", "255.255.255.255"].every((end) => ranges.includes(end));
 }
 
 function isLoopback(host: string): boolean {

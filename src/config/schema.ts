@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
+import { isIpRange } from "../ground/net/ip-ranges.ts";
 import { isMailAddress, parseMailAddress } from "../core/mail-address.ts";
 import type { UpdatePolicy } from "../core/rules.ts";
 import { readChatId } from "./chat-id.ts";
@@ -68,9 +69,8 @@ export function readSender(value: unknown): string | Refusal {
 
 /** A host name or a range of addresses that may be internal. */
 function readInternalHost(value: unknown): string | Refusal {
-  const cidr = /^[0-9a-f.:]+(\/\d{1,3})?$/i;
   const name = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
-  if (typeof value === "string" && (cidr.test(value) || name.test(value))) return value;
+  if (typeof value === "string" && (isIpRange(value) || name.test(value))) return value;
   return new Refusal(
     `${showValue(value)} is neither a host name nor a range`,
     "write e.g. hooks.lan or 10.0.0.0/8",

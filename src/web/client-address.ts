@@ -1,4 +1,5 @@
-import { BlockList, isIP, SocketAddress } from "node:net";
+import { isIP } from "node:net";
+import { createIpRanges, readIpAddress } from "../ground/net/ip-ranges.ts";
 import type { WebContext } from "./web-env.ts";
 
 export interface ProxyTrust {
@@ -26,16 +27,16 @@ const maxHops = 32;
 
 type HeaderOf = (name: string) => string | undefined;
 
-/** @param trust ranges that `net.BlockList` takes; throws what that throws. */
+/** @param trust ranges as `createIpRanges` takes them; throws what that throws. */
 export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): ClientNetworkOf {
-  const trusted = toBlockList(trustedProxies);
-  const fly = toBlockList(behindFly ? flyProxies : []);
+  const trusted = createIpRanges(trustedProxies);
+  const fly = createIpRanges(behindFly ? flyProxies : []);
 
   /** From the nearest hop to the farthest, as long as the one before is trusted: what stands behind is anybody's word. */
   function follow(from: string, hops: readonly string[]): string {
     let client = from;
     for (const hop of hops.toReversed()) {
-      const next = isListed(trusted, client) ? readAddress(hop) : undefined;
+      const next = trusted.includes(client) ? readAddress(hop) : undefined;
       if (next === undefined) break;
       client = next;
     }
@@ -44,7 +45,7 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
 
   function findClient(peer: string, header: HeaderOf): string {
     const forwardedFor = header("x-forwarded-for")?.split(",").slice(-maxHops);
-    const named = isListed(fly, peer) ? readAddress(header("fly-client-ip") ?? "") : undefined;
+    const named = fly.includes(peer) ? readAddress(header("fly-client-ip") ?? "") : undefined;
     if (named !== undefined) {
       // Behind the client Fly lists the address that it was reached at.
       const hops = forwardedFor ?? [];
@@ -64,37 +65,10 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
   };
 }
 
-function toBlockList(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = "", bits] = range.split("/");
-    const isIpv6 = isIP(address) === 6;
-    list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? "ipv6" : "ipv4");
-  }
-  return list;
-}
-
-function isListed(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
-}
-
-/**
- * One address in one spelling, with or without port, brackets and zone; IPv4 also where it is mapped into IPv6. Undefined for
- * all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3) allows.
- */
+/** With or without port and brackets. Undefined for all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3) allows. */
 function readAddress(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
-  const address = (bracketed ?? withPort ?? text.trim()).split("%", 1)[0] ?? "";
-  switch (isIP(address)) {
-    case 4:
-      return address;
-    case 6: {
-      const plain = new SocketAddress({ address, family: "ipv6" }).address;
-      return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
-    }
-    default:
-      return undefined;
-  }
+  return readIpAddress(bracketed ?? withPort ?? text.trim());
 }
 
 /** What `for` says in each element of a `Forwarded` header (RFC 7239); none of them when it cannot be read as a whole. */

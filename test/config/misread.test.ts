@@ -52,6 +52,21 @@ describe("days of quiet hours", () => {
   });
 });
 
+describe("addresses that may be internal", () => {
+  const yaml = (entry: string) =>
+    `destinations:\n  desk:\n    type: webhook\n    url: https://x.example\n    allowInternal: ["${entry}"]\n`;
+
+  test.each(["10.0.0.0/8", "10.1.2.3", "fdaa::/16", "::1", "hooks.lan"])("may be %s", (entry) => {
+    expect(load(yaml(entry)).rules.destinations[0]).toMatchObject({ allowInternal: [entry] });
+  });
+
+  test.each(["10.0.0.0/33", "10.0.0/8", "fd00::/129", "10.0.0.0/8/8", "*.lan"])("may not be %s", (entry) => {
+    expect(problemsOf(yaml(entry))).toMatchObject([
+      { where: expect.stringMatching(/^tocsin\.yaml:5:\d+$/), instead: "write e.g. hooks.lan or 10.0.0.0/8" },
+    ]);
+  });
+});
+
 describe("PUBLIC_URL", () => {
   test.each([
     ["https://x.example/hooks", "holds /hooks", "write https://x.example"],

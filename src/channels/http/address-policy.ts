@@ -1,5 +1,6 @@
+import { isIP } from "node:net";
 import { AppError } from "../../core/errors.ts";
-import { type IpBytes, type IpRange, isInRange, parseIp, parseRange } from "./ip-address.ts";
+import { createIpRanges, isIpRange, readIpAddress } from "../../ground/net/ip-ranges.ts";
 
 /**
  * Which addresses an outgoing request may reach. A destination is a line of configuration, but its host name is
@@ -16,22 +17,24 @@ export interface AddressPolicy {
  * @throws AppError `config_invalid` for an entry that is none of these.
  */
 export function createAddressPolicy(allowInternal: readonly string[]): AddressPolicy {
-  const ranges: IpRange[] = [];
+  const ranges: string[] = [];
   const hosts = new Set<string>();
   for (const entry of allowInternal) {
-    const range = parseRange(bareHost(entry));
-    if (range !== undefined) ranges.push(range);
-    else if (/^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?$/i.test(entry)) hosts.add(bareHost(entry));
+    const bare = bareHost(entry);
+    if (isIpRange(bare)) ranges.push(...allForms(bare));
+    else if (/^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?$/i.test(entry)) hosts.add(bare);
     else throw invalidEntry(entry);
   }
+  // `::/0` is no word about IPv4, though `net.BlockList` counts the mapped addresses to it.
+  const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
+  const allowed6 = createIpRanges(ranges.filter((range) => familyOf(range) === 6));
   return {
     refuse(host, address) {
-      const bytes = parseIp(address);
-      if (bytes === undefined) return "not an address";
-      const reason = internalKindOf(bytes);
+      const plain = readIpAddress(address);
+      if (plain === undefined) return "not an address";
+      const reason = internalKindOf(plain);
       if (reason === undefined || hosts.has(bareHost(host))) return undefined;
-      const forms = [bytes, embeddedIpv4(bytes)].filter((form) => form !== undefined);
-      return ranges.some((range) => forms.some((form) => isInRange(form, range))) ? undefined : reason;
+      return (isIP(plain) === 4 ? allowed4 : allowed6).includes(plain) ? undefined : reason;
     },
   };
 }
@@ -48,21 +51,30 @@ export function bareHost(host: string): string {
  * What kind of not-public address this is, or undefined for a public one. Source: IANA's special-purpose registries
  * (RFC 6890 and its successors). Of IPv6 only 2000::/3 has been given out, so everything else is refused unnamed.
  */
-export function internalKindOf(address: IpBytes): string | undefined {
-  const embedded = embeddedIpv4(address);
-  if (embedded !== undefined) return internalKindOf(embedded);
-  const table = address.length === 4 ? ipv4Kinds : ipv6Kinds;
-  const special = table.find(({ range }) => isInRange(address, range))?.kind;
-  if (special !== undefined || address.length === 4) return special;
-  return isInRange(address, globalUnicast) ? undefined : "reserved";
+function internalKindOf(address: string): string | undefined {
+  const special = internalKinds.find(({ ranges }) => ranges.includes(address))?.kind;
+  return special ?? (publicRanges.includes(address) ? undefined : "reserved");
 }
 
-/** The IPv4 address that a mapped, translated, NAT64 or 6to4 address leads to. */
-function embeddedIpv4(address: IpBytes): IpBytes | undefined {
-  if (address.length !== 16) return undefined;
-  if (trailing4.some((range) => isInRange(address, range))) return address.slice(12);
-  if (isInRange(address, sixToFour)) return address.slice(2, 6);
-  return undefined;
+/** A range of IPv4 (mapped into IPv6 or not), and the translated, NAT64 and 6to4 addresses that lead to it. */
+function allForms(range: string): string[] {
+  const [written = "", length] = range.split("/");
+  const isIpv6 = isIP(written) === 6;
+  const address = readIpAddress(written) ?? "";
+  const bits = isIpv6 ? Number(length ?? 128) - 96 : Number(length ?? 32);
+  if (isIP(address) !== 4 || bits < 0) return [range];
+  const [first, second, third, fourth] = address
+    .split(".")
+    .map((byte) => Number(byte).toString(16).padStart(2, "0"));
+  return [
+    `${address}/${bits}`,
+    ...translations.map((prefix) => `${prefix}${address}/${96 + bits}`),
+    `2002:${first}${second}:${third}${fourth}::/${16 + bits}`,
+  ];
+}
+
+function familyOf(range: string): number {
+  return isIP(range.split("/", 1)[0] ?? "");
 }
 
 function invalidEntry(entry: string): AppError {
@@ -71,17 +83,13 @@ function invalidEntry(entry: string): AppError {
   });
 }
 
-function range(text: string): IpRange {
-  const parsed = parseRange(text);
-  if (parsed === undefined) throw new TypeError(`not a range: ${text}`);
-  return parsed;
-}
+/** The /96 networks whose last four bytes are the IPv4 address that is reached: RFC 2765 and NAT64 (RFC 6052). */
+const translations = ["::ffff:0:", "64:ff9b::"];
 
-const trailing4 = ["::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96"].map(range);
-const sixToFour = range("2002::/16");
-const globalUnicast = range("2000::/3");
+const publicRanges = createIpRanges(["2000::/3", ...allForms("0.0.0.0/0")]);
 
-const ipv4Kinds = [
+/** The first that holds an address names it. */
+const internalKinds = [
   ["0.0.0.0/8", "this network"],
   ["10.0.0.0/8", "private"],
   ["100.64.0.0/10", "carrier-grade NAT"],
@@ -97,9 +105,6 @@ const ipv4Kinds = [
   ["203.0.113.0/24", "documentation"],
   ["224.0.0.0/4", "multicast"],
   ["240.0.0.0/4", "reserved"],
-].map(kindOfRange);
-
-const ipv6Kinds = [
   ["::/128", "unspecified"],
   ["::1/128", "loopback"],
   ["64:ff9b:1::/48", "local NAT64"],
@@ -110,8 +115,4 @@ const ipv6Kinds = [
   ["fc00::/7", "unique local"],
   ["fe80::/10", "link-local"],
   ["ff00::/8", "multicast"],
-].map(kindOfRange);
-
-function kindOfRange([text = "", kind = ""]: string[]): { range: IpRange; kind: string } {
-  return { range: range(text), kind };
-}
+].map(([range = "", kind = ""]) => ({ kind, ranges: createIpRanges(allForms(range)) }));

@@ -101,6 +101,17 @@ describe("the allow-list", () => {
     expect(policy.refuse(host, address)).toBeDefined();
   });
 
+  it("takes a range of mapped addresses as the IPv4 range that it is", () => {
+    const mapped = createAddressPolicy(["::ffff:172.20.0.0/112"]);
+    expect(mapped.refuse("anything.example", "172.20.255.1")).toBeUndefined();
+    expect(mapped.refuse("anything.example", "::ffff:ac14:1")).toBeUndefined();
+    expect(mapped.refuse("anything.example", "172.21.0.0")).toBe("private");
+  });
+
+  it.each(["10.0.0.1", "::ffff:10.0.0.1"])("leaves %s closed when all of IPv6 is open", (address) => {
+    expect(createAddressPolicy(["::/0"]).refuse("anything.example", address)).toBe("private");
+  });
+
   it.each([
     "10.0.0.0/33",
     "10.0.0/8",

@@ -1,0 +1,48 @@
+import { BlockList, isIP, SocketAddress } from "node:net";
+
+/** Networks and single addresses, e.g. those of trusted proxies. */
+export interface IpRanges {
+  /** @param address as `readIpAddress` gives it. */
+  includes(address: string): boolean;
+}
+
+/**
+ * One address in one spelling, without its zone (`%eth0`); IPv4 also where it is mapped into IPv6. Undefined for all else,
+ * brackets and ports among it.
+ */
+export function readIpAddress(text: string): string | undefined {
+  const address = text.split("%", 1)[0] ?? "";
+  switch (isIP(address)) {
+    case 4:
+      return address;
+    case 6: {
+      const plain = new SocketAddress({ address, family: "ipv6" }).address;
+      return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Whether this is `10.0.0.0/8`, `fd00::/8`, or one address. */
+export function isIpRange(text: string): boolean {
+  const [address = "", length, ...rest] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || address.includes("%") || rest.length > 0) return false;
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
+}
+
+/**
+ * A range of mapped addresses (`::ffff:10.0.0.0/104`) is the range of the IPv4 addresses that they stand for.
+ *
+ * @param ranges each as `isIpRange` takes it; throws what `net.BlockList` throws for others.
+ */
+export function createIpRanges(ranges: readonly string[]): IpRanges {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = "", bits] = range.split("/");
+    const isIpv6 = isIP(address) === 6;
+    list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? "ipv6" : "ipv4");
+  }
+  return { includes: (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4") };
+}
