@@ -61,6 +61,20 @@ export function createConnections(clock: Clock): Connections {
     await clock.sleep(limitMs, all.signal);
   }
 
+  /**
+   * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a pipeline, is then met
+   * with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so it ends here with the sender's own
+   * end, or `idleMs` later.
+   */
+  function lingerAtEnd(connection: Connection): void {
+    const { socket } = connection;
+    socket.destroySoon = () => {
+      if (socket.writableEnded) return;
+      socket.end();
+      void untilClosed([connection], idleMs).then(() => socket.destroy());
+    };
+  }
+
   async function closeIdle(connections: Connection[]): Promise<void> {
     const idle = connections.filter((connection) => !isBusy(connection));
     await untilClosed(idle, idleMs);
@@ -71,8 +85,9 @@ export function createConnections(clock: Clock): Connections {
 
   return {
     add(socket) {
-      const connection = { socket, latest: undefined, isHook: false, isEnding: false };
+      const connection: Connection = { socket, latest: undefined, isHook: false, isEnding: false };
       (socket as Known)[key] = connection;
+      if (windingDown) lingerAtEnd(connection);
       open.add(connection);
       socket.on("close", forget);
     },
@@ -81,6 +96,7 @@ export function createConnections(clock: Clock): Connections {
     async windDown() {
       windingDown = true;
       const connections = [...open];
+      connections.forEach(lingerAtEnd);
       const busy = connections.filter(isBusy);
       for (const connection of busy) endAfterAnswer(connection);
       const pages = busy.filter(({ isHook }) => !isHook);

@@ -43,7 +43,10 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     const connection = connections.of(request.socket);
     // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert would
     // be stored without an answer, and then be sent again.
-    if (connection.isEnding) return;
+    if (connection.isEnding) {
+      request.resume();
+      return;
+    }
     connection.latest = response;
     if (connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);

@@ -69,7 +69,7 @@ async function openListener() {
     door,
     server,
     stored,
-    connect: () => openRaw(url),
+    connect: (options?: { allowHalfOpen: boolean }) => openRaw(url, options),
     holdCommits: () => {
       isHolding = true;
     },
@@ -144,6 +144,24 @@ describe("winding down", () => {
     await relay.clock.advance(1);
     expect(await silent.readToEnd()).toHaveLength(1);
     expect(relay.stored).toEqual(["1", "2"]);
+  });
+
+  it("resets no connection whose sender goes on behind the answer, which the reset could overtake", async () => {
+    const relay = await openListener();
+    const sender = await relay.connect({ allowHalfOpen: true });
+    const failures: Error[] = [];
+    sender.socket.on("error", (error) => failures.push(error));
+    relay.holdCommits();
+    await sender.write(post("last"));
+    await relay.untilStored(1);
+    const winding = relay.server.windDown();
+    relay.commitAll();
+    await sender.readAnswers(1);
+    for (let more = 0; more < 20; more += 1) await sender.write(post("x".repeat(100_000)));
+    sender.socket.end();
+    expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    expect([failures, relay.stored]).toEqual([[], ["last"]]);
+    await winding;
   });
 
   it("closes a page that does not end, and goes on accepting alerts over new connections", async () => {

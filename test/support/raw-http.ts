@@ -20,10 +20,13 @@ export interface RawConnection {
   readAnswers(count: number): Promise<RawAnswer[]>;
 }
 
-/** A connection on which a test says what no HTTP client would. It tolerates a reset, as a hostile sender does. */
-export async function openRaw(url: string): Promise<RawConnection> {
+/**
+ * A connection on which a test says what no HTTP client would. It tolerates a reset, as a hostile sender does.
+ * @param allowHalfOpen goes on sending when the other side has ended, until the test ends it. Default false.
+ */
+export async function openRaw(url: string, { allowHalfOpen = false } = {}): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
-  const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true, allowHalfOpen });
   let text = "";
   socket.setEncoding("latin1");
   socket.on("data", (chunk) => {
