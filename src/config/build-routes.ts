@@ -204,6 +204,13 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
     const message = `the default route ${defaultRoute.name} is never used: route ${catchAll.name} takes every alert`;
     problems.warn(defaultRoute.definedAt, message, "remove one of the two, or add match to the other");
   }
+  if (routes.length > 0 && routes.every(({ to }) => to.length === 0)) {
+    problems.warn(
+      routes[0]?.definedAt ?? "routes",
+      "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody",
+      "name a destination under to",
+    );
+  }
   warnOfContinuing(routes, problems);
   const used = new Set(
     routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])),
@@ -221,12 +228,16 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
 function warnOfContinuing(routes: Route[], problems: ProblemList): void {
   const defaultRoute = routes.find((route) => route.isDefault);
   if (defaultRoute === undefined) return;
-  const isEnded = routes.some(
-    ({ isDefault, matchers, continue: goesOn }) => !isDefault && !goesOn && matchers.length === 0,
-  );
-  if (isEnded) return;
-  const adding = routes.filter(
-    (route) => !route.isDefault && route.continue && defaultRoute.to.some((name) => !route.to.includes(name)),
+  const ordinary = routes.filter((route) => !route.isDefault);
+  const isEndedBelow = (route: Route, position: number) =>
+    ordinary.slice(position + 1).some((other) => !other.continue && takesAllOf(other, route));
+  const adding = ordinary.filter(
+    (route, position) =>
+      route.continue &&
+      // Dropping is as new as this rule.
+      route.to.length > 0 &&
+      defaultRoute.to.some((name) => !route.to.includes(name)) &&
+      !isEndedBelow(route, position),
   );
   if (adding.length === 0) return;
   const names = adding.map(({ name }) => name).join(", ");

@@ -168,6 +168,31 @@ describe("what works, and is told", () => {
     ]);
   });
 
+  test.each([
+    [
+      "a route below ends the search for all that the continuing one takes",
+      "[{ match: chain=eth, to: ops, continue: true }, { match: chain=eth, drop: true }, { name: rest, default: true, to: desk }]",
+    ],
+    [
+      "it sends nothing itself",
+      "[{ drop: true, continue: true }, { name: rest, default: true, to: [ops, desk] }]",
+    ],
+  ])("and not where %s", (_what, routes) => {
+    expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
+  });
+
+  test("a default route that gets more than before where the route below ends the search for a part of it alone", () => {
+    const routes =
+      "[{ name: eth, match: chain=eth, to: ops, continue: true }, { match: chain=eth token=USDC, drop: true }, { name: rest, default: true, to: desk }]";
+    expect(warnings(`${two}routes: ${routes}`)).toEqual([expect.stringContaining("have matched (eth)")]);
+  });
+
+  test("routes of which none sends to anybody", () => {
+    expect(warnings(`${two}routes: [{ match: chain=eth, to: [] }, { default: true, drop: true }]`)[0]).toBe(
+      "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody",
+    );
+  });
+
   test("and not where it adds nobody", () => {
     const routes = "[{ to: [ops, desk], continue: true }, { name: rest, default: true, to: desk }]";
     expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
