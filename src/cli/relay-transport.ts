@@ -1,8 +1,8 @@
 import type { z } from "@hono/zod-openapi";
 import { AppError } from "../core/errors.ts";
+import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { readBoundedText } from "../upstream/bounded-body.ts";
 import { describeNetworkFailure } from "../upstream/network-failure.ts";
-import { withTimeLimit } from "../upstream/time-limit.ts";
 import type { FoundSecret } from "./kept-secret.ts";
 import { notARelay, RelayUnreachable, readRefusal } from "./relay-failure.ts";
 

@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { Log } from "../core/log.ts";
+import { createTimeoutError } from "../ground/net/time-limit.ts";
 
 /** How long a channel may take to give up after it has been told to. */
 const graceMs = 5_000;
@@ -33,7 +34,7 @@ export async function callChannel(
   const deadline = clock
     .sleep(options.timeoutMs, AbortSignal.any([settled.signal, giveUp.signal]))
     .then(() => {
-      if (!settled.signal.aborted) giveUp.abort(new DOMException("no answer in time", "TimeoutError"));
+      if (!settled.signal.aborted) giveUp.abort(createTimeoutError());
       return clock.sleep(graceMs, settled.signal);
     })
     .then(

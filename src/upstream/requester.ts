@@ -5,11 +5,11 @@ import type { Now, Random } from "../core/ports.ts";
 import type { Secret } from "../core/secret.ts";
 import { secretForms } from "../core/secret-forms.ts";
 import { parseRetryAfter } from "../ground/net/retry-after.ts";
+import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { readBoundedText } from "./bounded-body.ts";
 import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
 import { defaultRetryPolicy, type RetryPolicy, retryWaitMs } from "./retry-wait.ts";
-import { withTimeLimit } from "./time-limit.ts";
 
 export interface UpstreamClientOptions {
   /** Base address of the interface, with or without a trailing slash. */

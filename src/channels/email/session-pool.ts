@@ -1,3 +1,4 @@
+import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { Breakdown } from "./breakdown.ts";
 import type { Envelope, SmtpSession, Step } from "./session.ts";
 
@@ -133,6 +134,6 @@ function wasStale({ stage, cause }: Breakdown): boolean {
 }
 
 function notStarted(signal: AbortSignal): Step {
-  const timedOut = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
+  const timedOut = isTimeout(signal.reason);
   return { ok: false, breakdown: { stage: "connect", cause: { kind: "aborted", timedOut } } };
 }

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { EmailAccount } from "../../core/rules.ts";
+import { isTimeout } from "../../ground/net/time-limit.ts";
 import { type Breakdown, type Cause, printable, readBreakdown, type Stage } from "./breakdown.ts";
 import { createRedactor } from "./redact.ts";
 import { createTranscript, type LogEntry } from "./transcript.ts";
@@ -202,8 +203,4 @@ function limitOf(stage: Stage, timeouts: SmtpTimeouts): number {
     default:
       return timeouts.commandMs;
   }
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === "TimeoutError";
 }

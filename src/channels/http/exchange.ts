@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { Client, type Dispatcher, errors } from "undici";
-import { isTimeout } from "./open-connection.ts";
+import { isTimeout } from "../../ground/net/time-limit.ts";
 
 export interface OutgoingRequest {
   url: URL;
@@ -45,7 +45,7 @@ export async function exchangeOver(
   };
   const onAbort = (): void => {
     halt(
-      isTimeout(options.signal)
+      isTimeout(options.signal.reason)
         ? { kind: "timeout", detail: "no answer in time" }
         : { kind: "aborted", detail: "stopped while waiting for the answer" },
     );

@@ -1,6 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup as resolveHost } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
+import { isTimeout } from "../../ground/net/time-limit.ts";
 import { type AddressPolicy, bareHost } from "./address-policy.ts";
 
 /** Why there is no connection. In every case nothing of the request has left this machine. */
@@ -84,14 +85,9 @@ export function openConnection(url: URL, options: ConnectOptions): Promise<Conne
 
 /** What an ended call means as long as nothing has been sent. */
 export function faultOfAbort(signal: AbortSignal): ConnectFault {
-  return isTimeout(signal)
+  return isTimeout(signal.reason)
     ? { kind: "timeout", detail: "no connection in time" }
     : { kind: "aborted", detail: "stopped before anything was sent" };
-}
-
-/** The caller ended the call because it took too long, and not because the process stops. */
-export function isTimeout(signal: AbortSignal): boolean {
-  return signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
 }
 
 class ForbiddenAddressError extends Error {}

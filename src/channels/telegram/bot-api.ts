@@ -1,6 +1,7 @@
 import { Api, GrammyError, HttpError } from "grammy";
 import { Agent, DecoratorHandler, type Dispatcher, type RequestInit, fetch as undiciFetch } from "undici";
 import type { TelegramBot } from "../../core/rules.ts";
+import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { Answer } from "./answer.ts";
 import { networkCodeOf } from "./network-code.ts";
 
@@ -112,6 +113,5 @@ function judge(error: unknown, trace: Trace, signal: AbortSignal): Answer {
 }
 
 function causeOf(signal: AbortSignal): { why: "timed_out" | "stopped" } {
-  const timedOut = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
-  return { why: timedOut ? "timed_out" : "stopped" };
+  return { why: isTimeout(signal.reason) ? "timed_out" : "stopped" };
 }

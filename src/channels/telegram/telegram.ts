@@ -2,10 +2,10 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports.ts";
 import type { TelegramDestination } from "../../core/rules.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { Answer } from "./answer.ts";
 import type { BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify } from "./classify.ts";
-import { startDeadline } from "./deadline.ts";
 import { judgeMembership } from "./membership.ts";
 import { formatMessageRef, messageIdIn } from "./message-ref.ts";
 import { createRedactor } from "./redact.ts";
@@ -38,16 +38,10 @@ export function createTelegramChannel(
   }
 
   async function within(signal: AbortSignal, work: (call: Call) => Promise<Outcome>): Promise<Outcome> {
-    const deadline = startDeadline(signal, timeoutMs);
-    try {
+    return withTimeLimit(timeoutMs, signal, async (limit) => {
       const api = await loadApi();
-      return redactOutcome(
-        await work((method, payload) => api.call(method, payload, deadline.signal)),
-        redact,
-      );
-    } finally {
-      deadline.clear();
-    }
+      return redactOutcome(await work((method, payload) => api.call(method, payload, limit.signal)), redact);
+    });
   }
 
   return {

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/errors.ts";
+import { isTimeout, startTimeLimit } from "../../ground/net/time-limit.ts";
 import type { CliContext } from "../context.ts";
 import type { RelayClient } from "../relay-client.ts";
 import { RelayUnreachable } from "../relay-failure.ts";
@@ -32,14 +33,14 @@ export async function followChanges(
   let wasOpen = false;
   let pauseMs = 1_000;
   while (!signal.aborted) {
-    const watch = createSilenceWatch(signal);
+    const silence = startTimeLimit(silenceMs, signal);
     let why = "the relay has ended the connection";
     try {
-      const stream = await client.openStream(lastEventId, watch.signal);
-      watch.rearm();
+      const stream = await client.openStream(lastEventId, silence.signal);
+      silence.restart();
       if (!wasOpen) lastEventId = await onOpen();
       wasOpen = true;
-      for await (const event of readEvents(stream, watch.rearm)) {
+      for await (const event of readEvents(stream, silence.restart)) {
         lastEventId = event.lastEventId ?? lastEventId;
         pauseMs = 1_000;
         if (event.type === "stopping") why = "the relay is being stopped";
@@ -50,7 +51,7 @@ export async function followChanges(
       if (!wasOpen || !isBreak(error)) throw error;
       if (error instanceof AppError) why = error.message;
     } finally {
-      watch.stop();
+      silence.clear();
     }
     if (signal.aborted) return;
     await onBreak(why, pauseMs);
@@ -64,26 +65,8 @@ function isBreak(error: unknown): boolean {
   if (error instanceof RelayUnreachable) return true;
   const code = (error as AppError).code;
   if (code === "store_unavailable" || code === "relay_stopping" || code === "failed") return true;
-  // What the body of a broken connection throws is a TypeError ("terminated") or an abort.
-  return error instanceof TypeError || (error instanceof Error && error.name === "AbortError");
-}
-
-/** A signal that is aborted by `outer`, or when nobody has rearmed it for too long. */
-function createSilenceWatch(outer: AbortSignal) {
-  const controller = new AbortController();
-  const forward = () => controller.abort(outer.reason);
-  outer.addEventListener("abort", forward, { once: true });
-  if (outer.aborted) forward();
-  let timer = setTimeout(() => controller.abort(), silenceMs);
-  return {
-    signal: controller.signal,
-    rearm() {
-      clearTimeout(timer);
-      timer = setTimeout(() => controller.abort(), silenceMs);
-    },
-    stop() {
-      clearTimeout(timer);
-      outer.removeEventListener("abort", forward);
-    },
-  };
+  // What the body of a broken connection throws is a TypeError ("terminated"), that of a silent one our time limit.
+  return (
+    error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError")
+  );
 }

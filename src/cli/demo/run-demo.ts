@@ -40,8 +40,7 @@ export async function runDemo(options: DemoOptions, context: CliContext, output:
 }
 
 /**
- * Aborted by Ctrl-C, or after `--for`. Not with AbortSignal.timeout: inside AbortSignal.any Node 20 lets it be collected,
- * and then it never fires.
+ * Aborted by Ctrl-C, or after `--for` on the clock that the context has.
  */
 function endOf(options: DemoOptions, context: CliContext): AbortSignal {
   if (options.for === undefined) return context.signal;

@@ -3,7 +3,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Channel } from "../../core/ports.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
-import { withTimeLimit } from "../../upstream/time-limit.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { RelayRun } from "../connect-relay.ts";
 import { toFinding } from "./check-relay.ts";
 import type { Finding } from "./finding.ts";

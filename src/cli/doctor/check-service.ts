@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
-import { withTimeLimit } from "../../upstream/time-limit.ts";
 import { describeAge } from "../age.ts";
 import type { RelayRun } from "../connect-relay.ts";
 import { readKeptSecret } from "../kept-secret.ts";

@@ -1,4 +1,4 @@
-import { withTimeLimit } from "../../upstream/time-limit.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
 
 /** What a look at the relay's own hook from here says. Nothing is sent to it: a GET is answered 405 by the right relay. */
 export type HookCheck =

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Secret } from "../../core/secret.ts";
+import { isTimeout, withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { NotificationAttempt, SandboxNotification } from "./state.ts";
 
 export interface PostAnswer {
@@ -26,21 +27,14 @@ const textLimit = 4096;
 /** `timeoutMs` is the wall's: the network does not run on an injected clock. */
 export function createPost(options: { timeoutMs: number; botToken?: Secret; telegramApiRoot: string }): Post {
   return async (notification, target, signal) => {
-    const limit = new AbortController();
-    // Not AbortSignal.timeout: inside AbortSignal.any Node 20 lets it be collected, and then it never fires.
-    const timer = setTimeout(
-      () => limit.abort(new DOMException("no answer in time", "TimeoutError")),
-      options.timeoutMs,
-    );
-    const both = AbortSignal.any([signal, limit.signal]);
     try {
-      return notification.output === "webhook"
-        ? await postWebhook(notification, target, both)
-        : await postMessage(options, notification, target, both);
+      return await withTimeLimit(options.timeoutMs, signal, (limit) =>
+        notification.output === "webhook"
+          ? postWebhook(notification, target, limit.signal)
+          : postMessage(options, notification, target, limit.signal),
+      );
     } catch (error) {
       return { attempt: { outcome: "unanswered", detail: describeFailure(error, options.timeoutMs) } };
-    } finally {
-      clearTimeout(timer);
     }
   };
 }
@@ -96,9 +90,7 @@ async function postMessage(
 
 /** The system's code says what happened; messages of the network are left out, for some hold the address and its secret. */
 function describeFailure(error: unknown, timeoutMs: number): string {
-  if (error instanceof DOMException && error.name === "TimeoutError") {
-    return `no answer within ${timeoutMs} ms`;
-  }
+  if (isTimeout(error)) return `no answer within ${timeoutMs} ms`;
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
   return `no answer (${code})`;

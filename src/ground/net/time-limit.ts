@@ -1,0 +1,65 @@
+/**
+ * A signal that ends with `outer` and for its reason, or after a time with a `TimeoutError`, whichever is first.
+ *
+ * Not `AbortSignal.timeout`: inside `AbortSignal.any` Node 20 lets it be collected, and then it never fires.
+ */
+export interface TimeLimit {
+  signal: AbortSignal;
+  /** Tells the limit from an end that the caller asked for. */
+  timedOut(): boolean;
+  /** The time begins anew. */
+  restart(): void;
+  /** Must be called, or the timer and the listener stay. */
+  clear(): void;
+}
+
+export function startTimeLimit(timeoutMs: number, outer?: AbortSignal): TimeLimit {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let timedOut = false;
+  const end = () => {
+    if (signal.aborted) return;
+    timedOut = true;
+    controller.abort(createTimeoutError());
+  };
+  const forward = () => controller.abort(outer?.reason);
+  let timer = setTimeout(end, timeoutMs);
+  outer?.addEventListener("abort", forward, { once: true });
+  if (outer?.aborted) forward();
+  return {
+    signal,
+    timedOut: () => timedOut,
+    restart() {
+      clearTimeout(timer);
+      timer = setTimeout(end, timeoutMs);
+    },
+    clear() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", forward);
+    },
+  };
+}
+
+/** Runs with a signal that aborts after `timeoutMs` or with `outer`; leaves no timer and no listener behind. */
+export async function withTimeLimit<T>(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+  run: (limit: TimeLimit) => Promise<T>,
+): Promise<T> {
+  const limit = startTimeLimit(timeoutMs, outer);
+  try {
+    return await run(limit);
+  } finally {
+    limit.clear();
+  }
+}
+
+/** What a signal is aborted with because something took too long; `isTimeout` knows it again. */
+export function createTimeoutError(): Error {
+  return new DOMException("no answer in time", "TimeoutError");
+}
+
+/** Whether a signal's reason, or what a call threw, is the end of a time limit and no other. */
+export function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === "TimeoutError";
+}
