@@ -80,11 +80,16 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     entry: options.readingThreadEntry,
     maxBodyBytes: config.intake.maxBodyBytes,
   });
+  /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
+  const undo: (() => unknown)[] = [() => store.close(), () => reader.close()];
   try {
     return await startParts(options, store, reader, clock);
   } catch (error) {
-    await reader.close();
-    await store.close();
+    // Why it did not start is what counts, not what could not be ended because of it.
+    for (const end of undo.reverse())
+      await Promise.resolve()
+        .then(end)
+        .catch(() => {});
     throw error;
   }
 
@@ -102,6 +107,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       { ...config.intake, secret: secrets.webhookSecret },
     );
     const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
+    undo.push(server.close);
     const { port } = server.address() as AddressInfo;
     const localUrl = `http://${localHost(config.server.host)}:${port}`;
     const publicUrl = config.server.publicUrl ?? localUrl;
@@ -134,6 +140,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       log,
       publicUrl,
     });
+    undo.push(() => engine.stop(0));
     const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
       log.error("routing.journal_failed", { error: error.message }),
     );
@@ -163,6 +170,12 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
         ? [followWebhookSecret(config.dataDir, takeSecret, { clock, log, stop: stopping.signal })]
         : []),
     ];
+
+    undo.push(async () => {
+      stopping.abort();
+      await Promise.all(background);
+      journal.close();
+    });
 
     const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
     const healthOf = (name: string) =>

@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
-import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
 import { isMailAddress } from "../core/mail-address.ts";
 import type { EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
+import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
 import { readChatId } from "./chat-id.ts";
 import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
 import { readHttpUrl, readNumber, readOneOf } from "./field.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
-import { isIpRange } from "../ground/net/ip-ranges.ts";
 import { isMailAddress, parseMailAddress } from "../core/mail-address.ts";
 import type { UpdatePolicy } from "../core/rules.ts";
+import { isIpRange } from "../ground/net/ip-ranges.ts";
 import { readChatId } from "./chat-id.ts";
 import { referTo } from "./env-reference.ts";
 import {

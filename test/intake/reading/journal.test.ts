@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openReadingJournal } from "../../../src/intake/reading/journal.ts";
@@ -38,4 +38,29 @@ it("goes on without the note when it cannot be written, and says so once", () =>
   journal.write([1]);
   journal.write([2]);
   expect(faults).toHaveLength(1);
+});
+
+it.each<[string, (path: string) => void]>([
+  ["a folder", (path) => mkdirSync(path)],
+  ["a link to nowhere", (path) => symlinkSync("/nonexistent/reading", path)],
+  ["a device without end", (path) => symlinkSync("/dev/zero", path)],
+])("goes on without it when %s stands in its place", (_what, make) => {
+  const path = join(makeTempFolder(), "reading");
+  make(path);
+  const faults: Error[] = [];
+  const journal = openReadingJournal(path, (error) => faults.push(error));
+  journal.write([1]);
+  expect([journal.interrupted, faults.length]).toEqual([[], 1]);
+  journal.close();
+});
+
+it("reads no more of a huge file than a note can be, and writes its own over it", () => {
+  const path = join(makeTempFolder(), "reading");
+  writeFileSync(path, "1,2,");
+  truncateSync(path, 5 * 1024 ** 3);
+  const journal = open(path);
+  expect(journal.interrupted).toEqual([]);
+  journal.write([7]);
+  journal.close();
+  expect(open(path).interrupted).toEqual([7]);
 });
