@@ -10,7 +10,7 @@ import { parseMatch } from "./config/read-match.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
-import type { Operations } from "./core/operations.ts";
+import type { Operations, Readiness, StatusView } from "./core/operations.ts";
 import { Secret } from "./core/secret.ts";
 import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
@@ -29,10 +29,12 @@ import { resendAlert } from "./operations/resend.ts";
 import { previewResend, resendFailed } from "./operations/resend-failed.ts";
 import { tryDestination } from "./operations/try-destination.ts";
 import { viewDestinations } from "./operations/view-destinations.ts";
+import { viewLog } from "./operations/view-status.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter } from "./routing/router.ts";
 import { createRoutingLoop } from "./routing/routing-loop.ts";
 import { openThreadedStore } from "./store/threaded-store.ts";
+import { readVersion } from "./version.ts";
 import { createWeb } from "./web/web.ts";
 
 export interface RelayOptions {
@@ -190,6 +192,36 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       log,
       nudge: engine.nudge,
     };
+    const readiness = (health: Pick<Store, "health">): Promise<Readiness> =>
+      readinessOf({ store: health, engine, reader, clock, stopping: stopping.signal });
+    const version = readVersion();
+    const startedAt = clock.now();
+    async function status(): Promise<StatusView> {
+      const health = await store.health();
+      const [alerts, views, { ready, reasons }] = await Promise.all([
+        store.countAlerts(),
+        destinations(),
+        // Each look at the store's health commits once, so this one serves both.
+        readiness({ health: async () => health }),
+      ]);
+      return {
+        relay: {
+          version,
+          startedAt,
+          uptimeMs: Math.max(0, clock.now() - startedAt),
+          stopping: stopping.signal.aborted,
+          ready,
+          reasons,
+          unreadableAlerts: loop.givenUp(),
+          uncheckedRequests: door.counters.unchecked,
+        },
+        ...viewLog(health, alerts, views),
+        account: {
+          publicUrl: config.server.publicUrl,
+          serviceConfigured: config.upstream.alerting !== undefined,
+        },
+      };
+    }
     const operations: Operations = {
       listMutes: mutes.listMutes,
       addMute: mutes.addMute,
@@ -206,7 +238,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       resendFailed: (filter) => resendFailed(resending, filter),
       tryDestination: tryNamed,
       releaseHeld: (filter) => releaseHeld(resending, filter),
-      readiness: () => readinessOf({ store, engine, reader, clock, stopping: stopping.signal }),
+      readiness: () => readiness(store),
+      status,
       metricsText: async () =>
         formatMetrics({
           door: { ...door.counters },

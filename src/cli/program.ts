@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
+import { readVersion } from "../version.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
 import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";
@@ -119,12 +119,6 @@ function commandPath(argv: readonly string[], program: Command): string {
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end === -1 ? argv : argv.slice(0, end)).includes("--json");
-}
-
-/** The same relative place from `src/cli` and from `dist/cli`. */
-function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Help that nobody reads to its end is no failure; a real write error shows in the exit of the stream's owner. */

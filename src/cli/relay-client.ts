@@ -1,6 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
 import type { AlertFilters, FailedFilters } from "../web/alert-query.ts";
+import { olderRelay } from "./relay-failure.ts";
 import { createRelayTransport, type RelayTransport, type RelayTransportOptions } from "./relay-transport.ts";
 import type {
   AlertDetailOnWire,
@@ -13,6 +14,7 @@ import type {
   ReleaseOnWire,
   ResendPreviewOnWire,
   ResendResultOnWire,
+  StatusOnWire,
   TryResultOnWire,
 } from "./wire.ts";
 
@@ -34,6 +36,8 @@ export interface RelayClient {
   readonly url: string;
   /** Whether it accepts and delivers alerts now. Needs no token. */
   isReady(): Promise<boolean>;
+  /** What is true now. Throws `failed` for a relay that is too old to say it. */
+  readStatus(): Promise<StatusOnWire>;
   listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
   findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
   /** To every destination that it had, or to the one named. */
@@ -50,8 +54,6 @@ export interface RelayClient {
   /** What a mute with these `field=value` texts would have held of the last 24 hours. */
   previewMute(match: string[]): Promise<MutePreviewOnWire>;
   endMute(id: string): Promise<void>;
-  /** Prometheus text. */
-  readMetrics(): Promise<string>;
   /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
   openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   /** Posts JSON to the relay's own hook. The id of the stored alert. */
@@ -72,6 +74,16 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       throw transport.refusal(answer);
     },
 
+    async readStatus() {
+      const { statusSchema, z } = await loadSchemas();
+      try {
+        return (await transport.read({ path: "/api/status" }, z.object({ data: statusSchema }))).data;
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") throw olderRelay(options.url);
+        throw error;
+      }
+    },
+
     async listDestinations() {
       const { destinationSchema, z } = await loadSchemas();
       const schema = z.object({ data: z.array(destinationSchema) });
@@ -83,12 +95,6 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       const path = `/api/destinations/${encodeURIComponent(name)}/try`;
       const call = { path, method: "POST", timeoutMs: tryTimeoutMs } as const;
       return (await transport.read(call, z.object({ data: tryResultSchema }))).data;
-    },
-
-    async readMetrics() {
-      const answer = await transport.ask({ path: "/metrics" });
-      if (answer.status !== 200) throw transport.refusal(answer);
-      return answer.text;
     },
 
     openStream(lastEventId, ending) {

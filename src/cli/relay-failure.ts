@@ -17,6 +17,13 @@ export function notARelay(url: string, why: string): AppError {
   });
 }
 
+/** It answers, and has no `GET /api/status`. */
+export function olderRelay(url: string): AppError {
+  return new AppError("failed", `the relay at ${url} is older than this command: it has no GET /api/status`, {
+    hint: "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile",
+  });
+}
+
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
 export function readRefusal(url: string, status: number, text: string, tokenFrom?: string): AppError {
   const told = readError(text);

@@ -11,6 +11,7 @@ import type {
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
+  statusSchema,
   tryResultSchema,
 } from "../web/api/schemas.ts";
 
@@ -19,6 +20,7 @@ export type AlertOnWire = z.infer<typeof alertSchema>;
 export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
 export type DeliveryOnWire = z.infer<typeof deliverySchema>;
 export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
+export type StatusOnWire = z.infer<typeof statusSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
 export type ReleaseOnWire = z.infer<typeof releaseSchema>;
 export type MuteOnWire = z.infer<typeof muteSchema>;

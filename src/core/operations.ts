@@ -1,6 +1,7 @@
 import type { ChannelType, FailedState } from "./delivery.ts";
 import type { Matcher, Mute } from "./rules.ts";
 import type {
+  AlertCounts,
   DeliverySummary,
   DestinationCounts,
   DestinationHealth,
@@ -47,6 +48,66 @@ export interface Readiness {
   ready: boolean;
   /** For the log and `doctor`; never on the open route. */
   reasons: string[];
+}
+
+/** What the relay says of itself. */
+export interface RelayView {
+  version: string;
+  startedAt: number;
+  uptimeMs: number;
+  /** It is being stopped. */
+  stopping: boolean;
+  ready: boolean;
+  /** Why it is not ready; empty when it is. */
+  reasons: string[];
+  /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
+  unreadableAlerts: number;
+  /** Requests since the start that could not be compared with earlier ones: a resend among them is doubled. */
+  uncheckedRequests: number;
+}
+
+/** What is on its way, at the destinations that are configured. One that was resent counts as its resend does. */
+export interface QueueView {
+  /** Alerts that were accepted and not decided about yet. */
+  unrouted: number;
+  oldestUnroutedAt?: number;
+  queued: number;
+  waiting: number;
+  sending: number;
+  held: number;
+  failed: number;
+  expired: number;
+  /** When the oldest delivery that waits was made. What quiet hours hold waits. */
+  oldestWaitingAt?: number;
+}
+
+/** What the store knows, whether a relay runs or not. */
+export interface LogView {
+  alerts: AlertCounts;
+  queue: QueueView;
+  /** In the order of the configuration. */
+  destinations: DestinationView[];
+  disk: {
+    databaseBytes: number;
+    /** Absent where the database is another machine's. */
+    freeBytes?: number;
+    /** New alerts are answered 503 until there is room. */
+    full: boolean;
+  };
+}
+
+/** What the relay itself knows of the account. It does not ask the service: `tocsin doctor` does. */
+export interface AccountView {
+  /** Absent: `PUBLIC_URL` is not set, so there is no address that the account could send to. */
+  publicUrl?: string;
+  /** `ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs. */
+  serviceConfigured: boolean;
+}
+
+/** What is true now. Holds no secret. */
+export interface StatusView extends LogView {
+  relay: RelayView;
+  account: AccountView;
 }
 
 /** What of the log is to be resent: the log's own filters. */
@@ -152,6 +213,11 @@ export interface Operations {
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
   endMute(id: string): Promise<void>;
   readiness(): Promise<Readiness>;
+  /**
+   * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.
+   * @throws AppError `store_unavailable` when that does not answer.
+   */
+  status(): Promise<StatusView>;
   /** Prometheus text. Labels hold no user text and no chat ids. */
   metricsText(): Promise<string>;
 }

@@ -49,6 +49,8 @@ export interface StoreHealth {
   unrouted: number;
   oldestUnroutedAt?: number;
   databaseBytes: number;
+  /** Room on the disk of the database. Absent where that is another machine's. */
+  freeBytes?: number;
 }
 
 export interface StoreMaintenance {
@@ -557,9 +559,9 @@ export interface AlertDetail extends AlertSummary {
 }
 
 export interface AlertCounts {
+  /** All that were ever accepted, and the relay's own notices. */
   total: number;
   lastReceivedAt?: number;
-  duplicates: number;
 }
 
 export interface FactsQuery {
@@ -594,7 +596,10 @@ export interface LogStore {
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   latestVersion(): Promise<number>;
+  /** From the newest row, however many there are. */
   countAlerts(): Promise<AlertCounts>;
+  /** Requests that were answered as duplicates of an earlier one. Reads an entry for each alert that was repeated. */
+  countDuplicates(): Promise<number>;
   /** Brings the search index forward by at most `limit` alerts; how many it took. */
   indexAlerts(limit: number): Promise<number>;
 }

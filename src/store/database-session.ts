@@ -57,7 +57,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     commit,
     health() {
       if (ballast.isSpent()) ballast.restore();
-      return { ...readHealth(), diskFull: ballast.isSpent() };
+      return { ...readHealth(), freeBytes: freeBytes(path), diskFull: ballast.isSpent() };
     },
     maintain() {
       try {

@@ -3,7 +3,10 @@ import type { Database } from "better-sqlite3";
 import type { StoreHealth } from "../core/store.ts";
 
 /** Looks at one connection's database: what waits for routing, and whether a change is committed. */
-export function createHealthReading(db: Database, path: string): () => Omit<StoreHealth, "diskFull"> {
+export function createHealthReading(
+  db: Database,
+  path: string,
+): () => Omit<StoreHealth, "diskFull" | "freeBytes"> {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
     .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")

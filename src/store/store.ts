@@ -60,6 +60,7 @@ const onReader = [
   "listFacts",
   "latestVersion",
   "countAlerts",
+  "countDuplicates",
   "countByDestination",
   "findRequests",
   "hasKey",

@@ -37,6 +37,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /api/release": "token or session",
   "GET /api/resend": "token or session",
   "POST /api/resend": "token or session",
+  "GET /api/status": "token or session",
   "GET /api/destinations": "token or session",
   "POST /api/destinations/:name/try": "token or session",
   "GET /api/mutes": "token or session",

@@ -5,6 +5,7 @@ import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { Sqlite } from "../../src/store/sqlite-library.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
 interface Told {
@@ -119,6 +120,28 @@ it("tells that resends cannot be known", async () => {
   expect(of("resends")).toMatchObject([
     { verdict: "warning", detail: expect.stringMatching(/^1 of /), mend: expect.stringContaining("backup") },
   ]);
+});
+
+it("gives the relay's own reasons where it is not ready", async () => {
+  const folder = makeTempFolder();
+  const url = await serveStatus({ relay: { ready: false, reasons: ["the store does not commit"] } });
+  const env = { DATA_DIR: folder, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
+  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  expect(run.status).toBe(1);
+  expect(run.stdout).toMatch(/✗ relay: .* not ready to take or deliver alerts: the store does not commit\n/);
+  expect(run.stdout).toContain("✓ admin token: the relay takes it");
+});
+
+it("says of a relay without a status that it is older", async () => {
+  const folder = makeTempFolder();
+  const env = {
+    DATA_DIR: folder,
+    PORT: new URL(await serveStatus(undefined)).port,
+    ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa",
+  };
+  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  expect(run.stdout).not.toContain("admin token:");
+  expect(run.stdout).toMatch(/✗ relay's status: .* is older than this command: .*\n {4}→ restart it/);
 });
 
 it("notices a clock that is off", async () => {

@@ -1,6 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
 it("tells what is true of a running relay, without its secrets", async () => {
@@ -13,7 +16,12 @@ it("tells what is true of a running relay, without its secrets", async () => {
     running: true,
     ready: true,
     url: world.relay.localUrl,
+    publicUrl: "https://alerts.example.com",
     hook: "https://alerts.example.com/hooks/***",
+    relay: { ready: true, reasons: [], stopping: false, version: expect.stringMatching(/^\d/) },
+    queue: { unrouted: 0, queued: 0, waiting: 0, held: 0, failed: 0 },
+    disk: { full: false, freeBytes: expect.any(Number) },
+    account: { serviceConfigured: false },
     store: { alerts: 1, unrouted: 0, diskFull: false, lastReceivedAt: expect.stringMatching(/Z$/) },
     destinations: [
       { name: "desk", health: "ok", counts: { sent: 1 } },
@@ -39,4 +47,62 @@ it("tells what a stopped relay has left, and fails", async () => {
   expect(run.stdout).toMatch(/alerts +2\n/);
   expect(run.stdout).toMatch(/mail +email +\S+ +0 +2 +0 +0/);
   expect(id).not.toBe("");
+  const { data } = (await world.run(["status", "--json"])).json();
+  expect(data).toMatchObject({ running: false, alerts: { total: 2 }, queue: { waiting: 2 } });
+  expect(Object.keys(data.disk)).toEqual(["databaseBytes", "freeBytes"]);
+  expect(data).not.toHaveProperty("relay");
+});
+
+it("asks the relay, and does not look into a database file", async () => {
+  const world = await createRelayWorld({ env: { PUBLIC_URL: "https://alerts.example.com" } });
+  await world.post({ title: "One", severity: "critical" });
+  const elsewhere = makeTempFolder();
+  writeFileSync(join(elsewhere, "tocsin.db"), "no database");
+  const token = readFileSync(join(world.dataDir, "secrets", "admin-token"), "utf8").trim();
+  const env = { PORT: world.env.PORT ?? "", DATA_DIR: elsewhere, ADMIN_TOKEN: token };
+  for (const argv of [["status"], ["status", "--url", world.relay.localUrl]]) {
+    const run = await runTocsin([...argv, "--json"], { env, cwd: elsewhere });
+    expect(run.status).toBe(0);
+    expect(run.json().data).toMatchObject({
+      publicUrl: "https://alerts.example.com",
+      hook: "https://alerts.example.com/hooks/***",
+      store: { alerts: 1, freeBytes: expect.any(Number), databaseBytes: expect.any(Number) },
+    });
+  }
+});
+
+it("says why nothing is known where neither a relay answers nor its database can be read", async () => {
+  const folder = makeTempFolder();
+  writeFileSync(join(folder, "tocsin.db"), "no database");
+  const run = await runTocsin(["status"], { env: { PORT: "9", DATA_DIR: folder }, cwd: folder });
+  expect(run.status).toBe(1);
+  expect(run.stdout).toMatch(/^relay +not running/);
+  expect(run.stderr).toContain(join(folder, "tocsin.db"));
+});
+
+describe("what the relay says of itself", () => {
+  const ask = async (url: string) => {
+    const folder = makeTempFolder();
+    const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: folder };
+    return runTocsin(["status", "--url", url], { env, cwd: folder });
+  };
+
+  it("is shown with the reasons why it is not ready, and is a failure", async () => {
+    const reasons = ["the disk is full: new alerts are answered 503", "alerts cannot be read: no threads"];
+    const url = await serveStatus({ relay: { ready: false, reasons, unreadableAlerts: 2 } });
+    const run = await ask(url);
+    expect(run.status).toBe(1);
+    expect(run.stdout).toContain(`running at ${url}, NOT READY: ${reasons.join("; ")}`);
+    expect(run.stdout).toMatch(/unreadable +2 since the start/);
+    expect(run.stdout).toMatch(/version +0\.0\.9 \(this command is \d/);
+  });
+
+  it("cannot be had of one that is too old to say it", async () => {
+    const url = await serveStatus(undefined);
+    const run = await ask(url);
+    expect(run.status).toBe(1);
+    expect(run.stdout).toBe("");
+    expect(run.stderr).toContain(`the relay at ${url} is older than this command`);
+    expect(run.stderr).toContain("restart it with this version");
+  });
 });

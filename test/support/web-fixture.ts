@@ -18,6 +18,7 @@ import { resendAlert } from "../../src/operations/resend.ts";
 import { previewResend, resendFailed } from "../../src/operations/resend-failed.ts";
 import { tryDestination } from "../../src/operations/try-destination.ts";
 import { type DestinationState, viewDestinations } from "../../src/operations/view-destinations.ts";
+import { viewLog } from "../../src/operations/view-status.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
@@ -133,6 +134,19 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       clock,
     }),
     readiness: async () => ({ ready: true, reasons: [] }),
+    status: async () => ({
+      relay: {
+        version: "0.0.0",
+        startedAt: clock.now(),
+        uptimeMs: 0,
+        stopping: false,
+        ...(await operations.readiness()),
+        unreadableAlerts: 0,
+        uncheckedRequests: 0,
+      },
+      ...viewLog(await store.health(), await store.countAlerts(), await destinations()),
+      account: { serviceConfigured: false },
+    }),
     metricsText: async () => "tocsin_disk_full 0\n",
   };
   const web = await createWeb({

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { AppError } from "../../src/core/errors.ts";
-import { alertDetailSchema, alertSchema, destinationSchema, muteSchema } from "../../src/web/api/schemas.ts";
+import {
+  alertDetailSchema,
+  alertSchema,
+  destinationSchema,
+  muteSchema,
+  statusSchema,
+} from "../../src/web/api/schemas.ts";
 import { attempt, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
@@ -508,5 +514,70 @@ describe("POST /api/release", () => {
     const { api, dueAts } = await prepare();
     expect((await api("/api/release", init)).status).toBe(status);
     expect(await dueAts()).toEqual([3_600_000, 3_600_000]);
+  });
+});
+
+describe("GET /api/status", () => {
+  const readStatus = async (answer: Response) => {
+    expect(answer.status).toBe(200);
+    return z.strictObject({ data: z.strictObject(statusSchema.shape) }).parse(await answer.json()).data;
+  };
+
+  test("tells relay, alerts, queue, destinations, disk and account, to token and session alike", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert();
+    await fixture.addAlert({ unrouted: true });
+    await attempt(fixture.store, "ops", fixture.clock.now(), {
+      outcome: "rejected",
+      next: { state: "failed", reason: "refused" },
+    });
+    const now = new Date(fixture.clock.now()).toISOString();
+    const status = await readStatus(await fixture.api("/api/status"));
+    expect(status).toMatchObject({
+      relay: { ready: true, reasons: [], stopping: false, startedAt: now },
+      alerts: { total: 2, lastReceivedAt: now },
+      queue: { unrouted: 1, oldestUnroutedAt: now, queued: 0, failed: 1, held: 0 },
+      destinations: [{ name: "ops", health: "ok", counts: { failed: 1 } }, { name: "treasury" }],
+      disk: { full: false },
+      account: { serviceConfigured: false },
+    });
+    expect(status.disk.databaseBytes).toBeGreaterThan(0);
+    expect(status.disk.freeBytes).toBeGreaterThan(0);
+    const browser = await fixture.logIn();
+    expect(await readStatus(await browser.get("/api/status"))).toEqual(status);
+  });
+
+  test("is empty, not absent, before the first alert", async () => {
+    const { api } = await createWebFixture();
+    const { alerts, queue } = await readStatus(await api("/api/status"));
+    expect(alerts).toEqual({ total: 0 });
+    expect(queue).toEqual({
+      unrouted: 0,
+      queued: 0,
+      waiting: 0,
+      sending: 0,
+      held: 0,
+      failed: 0,
+      expired: 0,
+    });
+  });
+
+  test("answers while the relay is not ready, and says why", async () => {
+    const { api, operations } = await createWebFixture();
+    operations.readiness = async () => ({ ready: false, reasons: ["the store does not commit"] });
+    expect((await readStatus(await api("/api/status"))).relay).toMatchObject({
+      ready: false,
+      reasons: ["the store does not commit"],
+    });
+  });
+
+  test("is 503 when the store does not answer", async () => {
+    const { api, operations } = await createWebFixture();
+    operations.status = async () => {
+      throw new AppError("store_unavailable", "The database has stopped.");
+    };
+    const answer = await api("/api/status");
+    expect(answer.status).toBe(503);
+    expect(await readError(answer)).toMatchObject({ code: "store_unavailable" });
   });
 });

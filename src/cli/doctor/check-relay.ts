@@ -4,9 +4,8 @@ import { connectRelay, type RelayRun } from "../connect-relay.ts";
 import { readKeptSecret } from "../kept-secret.ts";
 import type { RelayClient } from "../relay-client.ts";
 import { checkHook } from "../setup/check-hook.ts";
-import { readStoreMetrics } from "../status/read-metrics.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
-import type { DestinationOnWire } from "../wire.ts";
+import type { DestinationOnWire, StatusOnWire } from "../wire.ts";
 import type { Finding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
@@ -18,43 +17,45 @@ export async function checkRelay(run: RelayRun, config: Config): Promise<Finding
 async function checkClient(run: RelayRun): Promise<Finding[]> {
   try {
     const { client } = await connectRelay(run);
-    const running = await checkRunning(client);
-    return running.verdict === "ok" ? [running, ...(await checkAccess(client))] : [running];
+    // Asked without the token first, so that a wrong one is not taken for a relay that is down.
+    const ready = await client.isReady();
+    const [access, status] = await readAccess(client);
+    return [describeRunning(client.url, ready, status), ...access];
   } catch (error) {
     return [toFinding("relay", error)];
   }
 }
 
-async function checkRunning(client: RelayClient): Promise<Finding> {
-  const check = "relay";
-  try {
-    if (await client.isReady()) return { check, verdict: "ok", detail: `running at ${client.url}, ready` };
-    return {
-      check,
-      verdict: "problem",
-      detail: `running at ${client.url}, and not ready to take or deliver alerts`,
-      mend: "its log says why; most often the disk is full or cannot be written",
-    };
-  } catch (error) {
-    return toFinding(check, error);
-  }
-}
-
-/** Whether the admin token found here opens it, and what it says of its destinations. */
-async function checkAccess(client: RelayClient): Promise<Finding[]> {
+/** Whether the admin token found here opens it, and what it says of itself and its destinations. */
+async function readAccess(client: RelayClient): Promise<[Finding[], StatusOnWire?]> {
   const check = "admin token";
   try {
-    const destinations = await client.listDestinations();
-    const unwell = destinations.filter(({ health }) => health !== "ok");
-    const { uncheckedRequests = 0 } = readStoreMetrics(await client.readMetrics());
-    return [
+    const status = await client.readStatus();
+    const unwell = status.destinations.filter(({ health }) => health !== "ok");
+    const { uncheckedRequests } = status.relay;
+    const findings: Finding[] = [
       { check, verdict: "ok", detail: "the relay takes it" },
       ...unwell.map(tellUnwell),
       ...(uncheckedRequests === 0 ? [] : [tellUnchecked(uncheckedRequests)]),
     ];
+    return [findings, status];
   } catch (error) {
-    return [toFinding(check, error)];
+    const isRefused = error instanceof AppError && error.code === "unauthorized";
+    return [[toFinding(isRefused ? check : "relay's status", error)]];
   }
+}
+
+function describeRunning(url: string, wasReady: boolean, status: StatusOnWire | undefined): Finding {
+  const check = "relay";
+  const ready = status?.relay.ready ?? wasReady;
+  if (ready) return { check, verdict: "ok", detail: `running at ${url}, ready` };
+  const reasons = status === undefined ? "" : `: ${status.relay.reasons.join("; ")}`;
+  return {
+    check,
+    verdict: "problem",
+    detail: `running at ${url}, and not ready to take or deliver alerts${reasons}`,
+    mend: "its log says more; most often the disk is full or cannot be written",
+  };
 }
 
 function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {

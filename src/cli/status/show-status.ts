@@ -26,13 +26,16 @@ function formatStatus(
   const { store, destinations } = status;
   const rows: [string, string | undefined][] = [
     ["relay", describeState(status)],
-    ["version", `${version} (of this command)`],
+    ["version", describeVersion(status, version)],
+    ["started", status.relay && withAge(status.relay.startedAt, now)],
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
     ["hook", hook],
     ["data", status.dataDir],
     ["alerts", store.alerts?.toLocaleString("en-US")],
     ["last received", store.lastReceivedAt === undefined ? "none yet" : withAge(store.lastReceivedAt, now)],
     ["not routed yet", describeUnrouted(status, now)],
+    ["unreadable", describeUnreadable(status)],
+    ["resends", describeUnchecked(status)],
     ["database", store.databaseBytes === undefined ? undefined : formatBytes(store.databaseBytes)],
     ["disk", describeDisk(status)],
   ];
@@ -42,9 +45,25 @@ function formatStatus(
   return `${facts}\n${formatDestinations(destinations, output, now, status.running)}`;
 }
 
-function describeState({ running, ready, url }: RelayStatus): string {
+function describeState({ running, ready, url, relay }: RelayStatus): string {
   if (!running) return `not running (nothing answers at ${url})`;
-  return ready ? `running at ${url}, ready` : `running at ${url}, NOT READY; ask: tocsin doctor`;
+  if (ready) return `running at ${url}, ready`;
+  return terminalText(`running at ${url}, NOT READY: ${relay?.reasons.join("; ")}`);
+}
+
+function describeVersion({ relay }: RelayStatus, ofCommand: string): string {
+  if (relay === undefined) return `${ofCommand} (of this command)`;
+  return relay.version === ofCommand ? ofCommand : `${relay.version} (this command is ${ofCommand})`;
+}
+
+function describeUnreadable({ relay }: RelayStatus): string | undefined {
+  if (!relay || relay.unreadableAlerts === 0) return undefined;
+  return `${relay.unreadableAlerts} since the start went out as they came; the page says why`;
+}
+
+function describeUnchecked({ relay }: RelayStatus): string | undefined {
+  if (!relay || relay.uncheckedRequests === 0) return undefined;
+  return `${relay.uncheckedRequests} requests since the start were not looked for among earlier ones; ask: tocsin doctor`;
 }
 
 function describeUnrouted({ store }: RelayStatus, now: number): string | undefined {

@@ -9,7 +9,7 @@ export function registerStatus(program: Command, context: CliContext): void {
   const command = program
     .command("status")
     .description(
-      "what is true now: the relay, its log, each destination; exit status 1 when it does not run or is not ready",
+      "what is true now: the relay, its log, disk, each destination, as GET /api/status has it; exit status 1 when it does not run or is not ready",
     )
     .action(async (flags: RelayFlags, self: Command) => {
       const { showStatus } = await import("./show-status.ts");

@@ -214,7 +214,8 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     countAlerts: (): AlertCounts => ({
       total: total.get() ?? 0,
       lastReceivedAt: last.get() ?? undefined,
-      duplicates: duplicates.get() ?? 0,
     }),
+
+    countDuplicates: (): number => duplicates.get() ?? 0,
   };
 }

@@ -18,6 +18,7 @@ import {
   releaseRoute,
   resendFailedRoute,
   resendRoute,
+  statusRoute,
   streamRoute,
   tryDestinationRoute,
 } from "./routes.ts";
@@ -29,6 +30,7 @@ import {
   mutePreviewToWire,
   muteToWire,
   previewToWire,
+  statusToWire,
   tryResultToWire,
 } from "./to-wire.ts";
 
@@ -101,6 +103,8 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const result = await operations.tryDestination(c.req.valid("param").name);
     return c.json({ data: tryResultToWire(result) }, 200);
   });
+
+  api.openapi(statusRoute, async (c) => c.json({ data: statusToWire(await operations.status()) }, 200));
 
   api.openapi(listDestinationsRoute, async (c) => {
     const destinations = await operations.destinations();

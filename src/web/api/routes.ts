@@ -14,6 +14,7 @@ import {
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
+  statusSchema,
   tryResultSchema,
 } from "./schemas.ts";
 
@@ -201,6 +202,20 @@ export const tryDestinationRoute = createRoute({
     200: { description: "What it said.", content: json(z.object({ data: tryResultSchema })) },
     404: failure("No such destination."),
     ...refused,
+  },
+});
+
+export const statusRoute = createRoute({
+  method: "get",
+  path: "/api/status",
+  summary: "What is true now: relay, queue, destinations, disk",
+  description:
+    "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. " +
+    "It costs as much as `/readyz`, however long the log is. Fields may be added.",
+  responses: {
+    200: { description: "As it is now.", content: json(z.object({ data: statusSchema })) },
+    ...refused,
+    503: failure("The store does not answer."),
   },
 });
 

@@ -168,6 +168,86 @@ export const destinationSchema = z
   })
   .openapi("Destination");
 
+export const relaySchema = z
+  .object({
+    version: z.string(),
+    startedAt: instant,
+    uptimeMs: z.number().int(),
+    stopping: z.boolean().openapi({ description: "It is being stopped." }),
+    ready: z
+      .boolean()
+      .openapi({ description: "Alerts can be stored and deliveries go on, as `/readyz` says it." }),
+    reasons: z.array(z.string()).openapi({ description: "Why it is not ready; empty when it is." }),
+    unreadableAlerts: z.number().int().openapi({
+      description:
+        "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
+    }),
+    uncheckedRequests: z.number().int().openapi({
+      description:
+        "Requests since `startedAt` that could not be compared with earlier ones: a resend among them is doubled.",
+    }),
+  })
+  .openapi("Relay");
+
+export const queueSchema = z
+  .object({
+    unrouted: z.number().int().openapi({ description: "Alerts accepted and not decided about yet." }),
+    oldestUnroutedAt: instant.optional().openapi({ description: "When the oldest of them came." }),
+    queued: z.number().int().openapi({ description: "Deliveries at all `destinations` together, by state." }),
+    waiting: z.number().int(),
+    sending: z.number().int(),
+    held: z.number().int(),
+    failed: z.number().int().openapi({ description: "One that was resent counts as its resend does." }),
+    expired: z.number().int(),
+    oldestWaitingAt: instant.optional().openapi({
+      description: "When the oldest delivery that waits was made. What quiet hours hold waits.",
+    }),
+  })
+  .openapi("Queue");
+
+export const alertCountsSchema = z
+  .object({
+    total: z.number().int().openapi({ description: "Stored alerts, Tocsin's own notices among them." }),
+    lastReceivedAt: instant.optional().openapi({ description: "Absent: none came yet." }),
+  })
+  .openapi("AlertCounts");
+
+export const diskSchema = z
+  .object({
+    databaseBytes: z.number().int(),
+    freeBytes: z
+      .number()
+      .int()
+      .optional()
+      .openapi({ description: "Absent where the database is another machine's." }),
+    full: z.boolean().openapi({ description: "New alerts are answered 503 until there is room." }),
+  })
+  .openapi("Disk");
+
+const accountSchema = z
+  .object({
+    publicUrl: z.string().optional().openapi({
+      description: "Absent: `PUBLIC_URL` is not set, so there is no address that the account could send to.",
+    }),
+    serviceConfigured: z.boolean().openapi({
+      description: "`ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs.",
+    }),
+  })
+  .openapi("Account");
+
+export const statusSchema = z
+  .object({
+    relay: relaySchema.openapi({ description: "The relay that answers." }),
+    alerts: alertCountsSchema,
+    queue: queueSchema,
+    destinations: z.array(destinationSchema).openapi({ description: "In the order of the configuration." }),
+    disk: diskSchema,
+    account: accountSchema.openapi({
+      description: "What the relay itself knows. It does not ask the service: `tocsin doctor` does.",
+    }),
+  })
+  .openapi("Status");
+
 export const releaseSchema = z
   .object({
     destination: z.string(),

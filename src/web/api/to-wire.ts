@@ -1,6 +1,13 @@
 import type { z } from "@hono/zod-openapi";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { DestinationView, MutePreview, ResendPreview, TryResult } from "../../core/operations.ts";
+import type {
+  DestinationView,
+  LogView,
+  MutePreview,
+  ResendPreview,
+  StatusView,
+  TryResult,
+} from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/store.ts";
 import { readBody } from "../body-text.ts";
@@ -16,6 +23,7 @@ import type {
   muteSchema,
   requestSchema,
   resendPreviewSchema,
+  statusSchema,
   tryResultSchema,
 } from "./schemas.ts";
 
@@ -123,6 +131,28 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
       count: heldByQuietHours.count,
       until: toIso(heldByQuietHours.until),
     },
+  };
+}
+
+type StatusOnWire = z.infer<typeof statusSchema>;
+
+export function statusToWire(view: StatusView): StatusOnWire {
+  const { relay, account } = view;
+  return { relay: { ...relay, startedAt: toIso(relay.startedAt) }, ...logToWire(view), account };
+}
+
+/** The part of the status that is known without a relay. */
+export function logToWire(view: LogView): Omit<StatusOnWire, "relay" | "account"> {
+  const { alerts, queue, destinations, disk } = view;
+  return {
+    alerts: { ...alerts, lastReceivedAt: toOptionalIso(alerts.lastReceivedAt) },
+    queue: {
+      ...queue,
+      oldestUnroutedAt: toOptionalIso(queue.oldestUnroutedAt),
+      oldestWaitingAt: toOptionalIso(queue.oldestWaitingAt),
+    },
+    destinations: destinations.map(destinationToWire),
+    disk,
   };
 }
 

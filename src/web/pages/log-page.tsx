@@ -20,9 +20,10 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const cursor = cursorSchema.safeParse(c.req.query("cursor"));
     // Before the list, so that whatever changes while it is read is told by the stream.
     const version = await store.latestVersion();
-    const [page, counts, destinations] = await Promise.all([
+    const [page, counts, duplicates, destinations] = await Promise.all([
       listAlertPage(store, filters.read, { cursor: cursor.success ? cursor.data : undefined }),
       store.countAlerts(),
+      store.countDuplicates(),
       operations.destinations(),
     ]);
     return c.html(
@@ -34,6 +35,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         alerts={page.alerts}
         nextCursor={page.nextCursor}
         counts={counts}
+        duplicates={duplicates}
         destinations={destinations}
       />,
     );
@@ -49,11 +51,12 @@ interface LogPageProps {
   alerts: AlertSummary[];
   nextCursor?: number;
   counts: AlertCounts;
+  duplicates: number;
   destinations: DestinationView[];
 }
 
 function LogPage(props: LogPageProps) {
-  const { frame, filters, alerts, isNewest, nextCursor, counts } = props;
+  const { frame, filters, alerts, isNewest, nextCursor, counts, duplicates } = props;
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
@@ -71,7 +74,7 @@ function LogPage(props: LogPageProps) {
             , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
           </>
         )}
-        {counts.duplicates > 0 && `, ${counts.duplicates} duplicates recognised`}.
+        {duplicates > 0 && `, ${duplicates} duplicates recognised`}.
       </p>
       {(filters.read.state === "failed" || filters.read.state === "expired") && alerts.length > 0 && (
         <p class="count">

@@ -48,7 +48,8 @@ export function describeAccepting(open: OpenStore): void {
       await store.acceptRequest(first);
       const again = await store.acceptRequest(request({ dedupeKey: "evt-1", ids: [newId(), newId()] }));
       expect(again).toEqual({ kind: "duplicate", ids: first.ids });
-      expect(await store.countAlerts()).toMatchObject({ total: 2, duplicates: 1 });
+      expect((await store.countAlerts()).total).toBe(2);
+      expect(await store.countDuplicates()).toBe(1);
       expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
     });
 
@@ -82,13 +83,14 @@ export function describeAccepting(open: OpenStore): void {
         kind: "identical",
         ids: first.ids,
       });
-      expect((await store.countAlerts()).duplicates).toBe(0);
+      expect(await store.countDuplicates()).toBe(0);
       expect(await store.acceptRequest(request({ identical: "duplicate" }))).toEqual({
         kind: "duplicate",
         ids: first.ids,
       });
       expect(await store.acceptRequest(request({ identical: "store" }))).toMatchObject({ kind: "accepted" });
-      expect(await store.countAlerts()).toMatchObject({ total: 2, duplicates: 1 });
+      expect((await store.countAlerts()).total).toBe(2);
+      expect(await store.countDuplicates()).toBe(1);
     });
 
     it("asked about a body that it has not seen, stores it", async () => {

@@ -7,7 +7,7 @@ import { noon, type OpenStore, openScene, request } from "./scene.ts";
 
 export function describeWhole(open: OpenStore): void {
   describe("as a whole", () => {
-    it("tells its health: that it commits, and what waits for routing since when", async () => {
+    it("tells its health: that it commits, its room, and what waits for routing since when", async () => {
       const { store, route } = await openScene(open);
       await route();
       expect(await store.health()).toMatchObject({ writable: true, diskFull: false, unrouted: 0 });
@@ -16,6 +16,7 @@ export function describeWhole(open: OpenStore): void {
       const health = await store.health();
       expect(health).toMatchObject({ unrouted: 2, oldestUnroutedAt: noon + 1 });
       expect(health.databaseBytes).toBeGreaterThan(0);
+      expect(health.freeBytes).toBeGreaterThan(0);
     });
 
     it("copies itself while it is written to: whole, checked, private, and nothing else beside it", async () => {

@@ -1,0 +1,48 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import type { StatusOnWire } from "../../src/cli/wire.ts";
+import { statusSchema } from "../../src/web/api/schemas.ts";
+
+const well: StatusOnWire = {
+  relay: {
+    version: "0.0.9",
+    startedAt: "2026-11-21T12:00:00.000Z",
+    uptimeMs: 60_000,
+    stopping: false,
+    ready: true,
+    reasons: [],
+    unreadableAlerts: 0,
+    uncheckedRequests: 0,
+  },
+  alerts: { total: 0 },
+  queue: { unrouted: 0, queued: 0, waiting: 0, sending: 0, held: 0, failed: 0, expired: 0 },
+  destinations: [],
+  disk: { databaseBytes: 4096, freeBytes: 1e9, full: false },
+  account: { serviceConfigured: false },
+};
+
+/**
+ * A relay in a state that a real one is hard to bring into: it answers what a status is read from, and 404 as a relay does to all
+ * else. Without a status it is one from before `GET /api/status`. Its address.
+ */
+export async function serveStatus(
+  status: { relay: Partial<StatusOnWire["relay"]> } | undefined,
+): Promise<string> {
+  const relay = { ...well.relay, ...status?.relay };
+  const answers: Record<string, [number, unknown]> = {
+    "/readyz": [relay.ready ? 200 : 503, { data: { ready: relay.ready } }],
+    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, relay }) }] }),
+  };
+  const missing = { error: { code: "not_found", message: "There is no such page." } };
+  const server = createServer((request, response) => {
+    const [code, body] = answers[request.url ?? ""] ?? [404, missing];
+    response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
