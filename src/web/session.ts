@@ -49,8 +49,10 @@ const renewAfterMs = 5 * 60 * 1000;
 
 /**
  * Sessions are signed cookies, so that a restart logs nobody out, keyed from the admin token, so that a new token logs
- * everybody out. Those that were ended by a logout are kept in the store until they would have run out, as hashes; a copy in memory
- * answers for each request.
+ * everybody out. Those that were ended by a logout are kept in the store until they would have run out, as hashes; a
+ * copy in memory answers for each request.
+ *
+ * Not Hono's signed cookies: they sign as strongly, but write another form, so that an upgrade would log everybody out.
  */
 export async function openSessions(deps: SessionDeps, options: SessionOptions = {}): Promise<Sessions> {
   const { adminToken, store, now } = deps;
