@@ -1,4 +1,4 @@
-import { accessSync, constants, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 export interface DataDirProblem {
@@ -21,6 +21,9 @@ const advice = "set DATA_DIR to a folder that can be written, e.g. DATA_DIR=/var
 export function findDataDirProblem(dataDir: string): DataDirProblem | undefined {
   const nearest = findNearest(dataDir);
   if (nearest === undefined) return undefined;
+  if (nearest.fault !== undefined) {
+    return { message: `${nearest.path} ${nearest.fault}`, instead: advice, isOfUser: false };
+  }
   const { path, isFolder } = nearest;
   if (!isFolder) {
     const message =
@@ -51,17 +54,34 @@ export function findDataDirProblem(dataDir: string): DataDirProblem | undefined 
   }
 }
 
+interface Nearest {
+  path: string;
+  isFolder: boolean;
+  /** Why it can be none. */
+  fault?: string;
+}
+
 /** The folder itself, or the nearest one above it that is there. */
-function findNearest(path: string): { path: string; isFolder: boolean } | undefined {
+function findNearest(path: string): Nearest | undefined {
   for (let current = path; ; current = dirname(current)) {
     try {
       return { path: current, isFolder: statSync(current).isDirectory() };
     } catch (error) {
       const code = codeOf(error);
+      if (code === "ENAMETOOLONG" || code === "ELOOP") {
+        return { path: current, isFolder: false, fault: `cannot be a folder (${code})` };
+      }
+      if (code === "ENOENT" && isLink(current)) {
+        return { path: current, isFolder: false, fault: "is a link to what is not there" };
+      }
       if (code !== "ENOENT" && code !== "ENOTDIR") return { path: dirname(current), isFolder: true };
       if (dirname(current) === current) return undefined;
     }
   }
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function fileSystemOf(path: string): number {

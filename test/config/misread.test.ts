@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findDataDirProblem } from "../../src/config/check-data-dir.ts";
@@ -249,6 +249,12 @@ describe("DATA_DIR", () => {
     expect(findDataDirProblem(join(file, "data"))?.message).toBe(
       `${file} is a file, so no folder can be made in it`,
     );
+    symlinkSync(join(folder, "gone"), join(folder, "link"));
+    expect(findDataDirProblem(join(folder, "link", "data"))?.message).toBe(
+      `${join(folder, "link")} is a link to what is not there`,
+    );
+    const long = join(folder, "x".repeat(300));
+    expect(findDataDirProblem(long)?.message).toBe(`${long} cannot be a folder (ENAMETOOLONG)`);
     expect(findDataDirProblem("/proc/tocsin")?.message).toBe(
       "/proc/tocsin lies in /proc, which keeps no files",
     );
