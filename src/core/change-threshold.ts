@@ -12,3 +12,8 @@ export function limitsChange({ fields }: Partial<Pick<AlertFacts, "fields">>): b
     ({ name, value }) => conditionNames.test(name) && /change|percent|pct|moved|deviat/i.test(value),
   );
 }
+
+/** Whether a unit multiplies the value before it ("M USD", "bn"): a threshold beside it may stand in single units or not. */
+export function multiplies(unit: string | undefined): boolean {
+  return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
+}

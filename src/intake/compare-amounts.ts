@@ -24,7 +24,8 @@ export function compareAmounts(one: string, other: string): number | undefined {
 }
 
 function amountOf(text: string): number | undefined {
-  if (text.length > 100) return undefined;
+  // "5m" is a length of time at least as often as five millions.
+  if (text.length > 100 || /^[+-]?\d+m$/.test(text.trim())) return undefined;
   const match = /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(e[+-]?\d{1,3})?\s?([a-z]{1,8})?$/i.exec(
     text.trim(),
   );

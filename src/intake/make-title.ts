@@ -1,4 +1,4 @@
-import { limitsChange } from "../core/change-threshold.ts";
+import { limitsChange, multiplies } from "../core/change-threshold.ts";
 import { compareAmounts } from "./compare-amounts.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
@@ -139,7 +139,7 @@ function capitalize(words: string): string {
  * Where the value stands to the threshold, where that is certain: by comparing the two, unless the sender's condition says
  * otherwise; without two plain numbers by the condition of what fires.
  */
-function sideOf({ value, threshold, status }: FoundFacts, leaves: Leaf[]): string {
+function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
   const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
   if (limitsChange({ fields })) return "threshold of the change";
   const said = status === "resolved" ? undefined : sideOfCondition(leaves);
@@ -147,7 +147,9 @@ function sideOf({ value, threshold, status }: FoundFacts, leaves: Leaf[]): strin
   const order = compareAmounts(value, threshold);
   if (order === undefined) return said ?? "threshold";
   const compared = order < 0 ? "below" : order > 0 ? "above" : undefined;
-  return compared === undefined || (said !== undefined && said !== compared) ? "threshold" : compared;
+  if (compared === undefined || (said !== undefined && said !== compared)) return "threshold";
+  // "26.3 M USD" against 25000000: the numbers alone do not tell.
+  return said === undefined && multiplies(unit) ? "threshold" : compared;
 }
 
 const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
@@ -157,12 +159,27 @@ const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
   ">": "above",
   greaterthan: "above",
   greaterthanthreshold: "above",
+  gte: "above",
+  ge: "above",
+  ">=": "above",
+  atleast: "above",
+  exceeds: "above",
+  greaterthanorequalto: "above",
+  greaterthanorequaltothreshold: "above",
+  up: "above",
   below: "below",
   under: "below",
   lt: "below",
   "<": "below",
   lessthan: "below",
   lessthanthreshold: "below",
+  lte: "below",
+  le: "below",
+  "<=": "below",
+  atmost: "below",
+  lessthanorequalto: "below",
+  lessthanorequaltothreshold: "below",
+  down: "below",
 };
 
 function sideOfCondition(leaves: Leaf[]): "above" | "below" | undefined {

@@ -1,5 +1,5 @@
 import type { AlertFacts } from "../core/alert.ts";
-import { limitsChange } from "../core/change-threshold.ts";
+import { limitsChange, multiplies } from "../core/change-threshold.ts";
 import type { Inline } from "../core/document.ts";
 import { cleanLine, isolate } from "./clean.ts";
 import { bold, code, text } from "./inlines.ts";
@@ -27,7 +27,7 @@ export function writeValueLine(facts: Numbers): Inline[] {
   if (facts.threshold !== undefined) {
     const words = limitsChange(facts)
       ? `threshold of the change ${isolate(cleanLine(facts.threshold))}`
-      : writeThreshold(facts.threshold, facts.value);
+      : writeThreshold(facts.threshold, multiplies(facts.unit) ? undefined : facts.value);
     parts.push([text(words)]);
   }
   if (facts.previousValue !== undefined) parts.push([text(writePrevious(facts.previousValue, facts.value))]);

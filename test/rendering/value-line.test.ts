@@ -16,6 +16,7 @@ describe("the line of numbers", () => {
     [{ value: "6", threshold: "5.0" }, "6 · above the threshold 5.0"],
     [{ value: "5", threshold: "5.00" }, "5 · threshold 5.00"],
     [{ threshold: "5" }, "threshold 5"],
+    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "26.3 M USD · threshold 25000000"],
     [{ value: "94", previousValue: "100" }, "94 · was 100 (−6.0 %)"],
     [{ value: "-1", previousValue: "-2" }, "-1 · was -2 (+50.0 %)"],
     [{ value: "3", previousValue: "1" }, "3 · was 1 (+200 %)"],
