@@ -15,7 +15,7 @@ async function read(chunks: Uint8Array[]): Promise<StreamEvent[]> {
 }
 
 const text =
-  'retry: 2000\n\n: ready\n\nevent: alert\nid: 7\ndata: {"title":"é🚨"}\n\ndata:one\r\ndata: two\r\n\r\nid: 9\r\rdata\n\nevent: cut\ndata: off';
+  'retry: 2000\n\n: ready\n\nevent: alert\nid: 7\ndata: {"title":"é🚨"}\n\ndata:one\r\ndata: two\r\n\r\nid: 9\rdata\r\revent: cut\ndata: off';
 const events: StreamEvent[] = [
   { type: "alert", data: '{"title":"é🚨"}', lastEventId: "7" },
   { type: "message", data: "one\ntwo", lastEventId: "7" },

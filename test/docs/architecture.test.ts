@@ -99,6 +99,7 @@ describe("one home for each library", () => {
     ["prom-client", "operations/"],
     ["yaml", "config/"],
     ["commander", "cli/"],
+    ["eventsource-parser", "cli/alerts/"],
   ])("%s is imported in %s alone", (library, home) => {
     const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
     expect(importers.length).toBeGreaterThan(0);
