@@ -1,18 +1,39 @@
 import type { Alert } from "../core/alert.ts";
 import type { ChannelType } from "../core/delivery.ts";
 import type { Document } from "../core/document.ts";
+import type { Json } from "../core/json.ts";
 import type { Log } from "../core/log.ts";
 import type { Message, MessageForm, WebhookData } from "../core/message.ts";
 import type { Destination } from "../core/rules.ts";
 import type { DigestTelling, Rendering, Telling } from "../core/telling.ts";
-import type { ToldDelivery } from "./claim-session.ts";
+import type { ClaimedDelivery } from "../core/store.ts";
 import { isGoodNews } from "./plan-claim.ts";
+
+/** What of a delivery its message is made from. */
+export interface MessageSource
+  extends Pick<
+    ClaimedDelivery,
+    | "id"
+    | "digestId"
+    | "alertId"
+    | "alertSeq"
+    | "origin"
+    | "receivedAt"
+    | "facts"
+    | "status"
+    | "purpose"
+    | "ambiguous"
+    | "form"
+  > {
+  /** Of the sender, for channels that carry it. */
+  payload?: Json;
+}
 
 /** Makes the messages of a claim. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
-  alert(delivery: ToldDelivery, alert: Alert, telling: Telling, destination: Destination): Message[];
+  alert(delivery: MessageSource, alert: Alert, telling: Telling, destination: Destination): Message[];
   digest(
-    deliveries: ToldDelivery[],
+    deliveries: MessageSource[],
     telling: DigestTelling,
     form: MessageForm,
     destination: Destination,
@@ -36,7 +57,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
     }
   }
 
-  function dataOf(type: WebhookData["type"], deliveries: ToldDelivery[], now: number): WebhookData {
+  function dataOf(type: WebhookData["type"], deliveries: MessageSource[], now: number): WebhookData {
     return {
       type,
       deliveryId: deliveries[0]?.digestId ?? deliveries[0]?.id ?? "",
@@ -77,7 +98,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   };
 }
 
-export function alertOf(delivery: ToldDelivery): Alert {
+export function alertOf(delivery: MessageSource): Alert {
   return {
     id: delivery.alertId,
     seq: delivery.alertSeq,

@@ -1,7 +1,10 @@
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { expect, it } from "vitest";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
 import { roughThreadEntry } from "../support/reader.ts";
 import { createRelayWorld, deskChat, mailAddress } from "./relay-world.ts";
 
@@ -37,6 +40,34 @@ it("tells of a stored alert the very text that people have read, and sends nothi
   );
   expect(world.chat.messages(deskChat)).toHaveLength(1);
   expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
+});
+
+it("shows the very body of an outgoing webhook, the sender's payload in it", async () => {
+  const bodies: string[] = [];
+  const server = createServer((request, response) => {
+    text(request).then((body) => {
+      bodies.push(body);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const world = await createRelayWorld({
+    yaml: `destinations: { book: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] } }\n`,
+  });
+  const [id = ""] = await world.post(alert);
+  await world.ended(id);
+  const run = await world.run(["explain", id, "--json"]);
+  const [explained] = run.json().data;
+  // When it is made, and which delivery it is, differ from call to call.
+  const read = (body: string) => {
+    const { timestamp: _at, data } = JSON.parse(body);
+    return { ...data, deliveryId: "" };
+  };
+  expect(bodies).toHaveLength(1);
+  expect(read(explained.deliveries[0].texts[0])).toEqual(read(bodies[0] ?? ""));
+  expect(read(bodies[0] ?? "").alerts[0].payload).toEqual(alert);
 });
 
 it("explains a body that nobody has sent, by another configuration, with no relay running", async () => {

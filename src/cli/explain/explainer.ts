@@ -1,10 +1,8 @@
 import type { Alert, AlertOrigin, Translation } from "../../core/alert.ts";
-import type { DeliveryPurpose } from "../../core/delivery.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { type Message, readableText } from "../../core/message.ts";
 import type { Decision, Destination, Mute, PlannedDelivery, Rules } from "../../core/rules.ts";
-import type { ClaimedDelivery } from "../../core/store.ts";
-import { createComposer } from "../../delivery/compose.ts";
+import { createComposer, type MessageSource } from "../../delivery/compose.ts";
 import { createRendering } from "../../rendering/rendering.ts";
 import { createMissingAdvice } from "../../routing/near-path.ts";
 import { createRouter } from "../../routing/router.ts";
@@ -69,12 +67,16 @@ export function createExplainer({ rules, mutes, publicUrl, at, onFault }: Explai
     for (const planned of deliveries) {
       const known = byDestination.get(planned.destination);
       if (known !== undefined) known.recipients.push(planned.recipient);
-      else byDestination.set(planned.destination, explainDelivery(planned, alert));
+      else byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
     }
     return { decisions, deliveries: [...byDestination.values()] };
   };
 
-  function explainDelivery(planned: PlannedDelivery, alert: Alert): ExplainedDelivery {
+  function explainDelivery(
+    planned: PlannedDelivery,
+    alert: Alert,
+    payload: Translation["payload"],
+  ): ExplainedDelivery {
     const { destination, channel, recipient, route, state, reason, dueAt } = planned;
     return {
       destination,
@@ -84,50 +86,29 @@ export function createExplainer({ rules, mutes, publicUrl, at, onFault }: Explai
       state,
       reason,
       dueAt: state === "held" ? dueAt : undefined,
-      texts: state === "muted" ? [] : compose(planned, alert).map(readableText),
+      texts: state === "muted" ? [] : compose(planned, alert, payload).map(readableText),
     };
   }
 
-  function compose(planned: PlannedDelivery, alert: Alert): Message[] {
+  /** As the first attempt would send it. */
+  function compose(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): Message[] {
     const destination = destinations.get(planned.destination);
     if (destination === undefined) return [];
-    const purpose = alert.origin === "test" ? "test" : "alert";
-    const telling = { now: at, purpose, possibleRepeat: false } as const;
-    return composer.alert(firstAttempt(planned, alert, purpose, at), alert, telling, destination);
+    const { id, facts, origin, receivedAt } = alert;
+    const purpose = origin === "test" ? "test" : "alert";
+    const source: MessageSource = {
+      id,
+      alertId: id,
+      alertSeq: alert.seq,
+      origin,
+      receivedAt,
+      facts,
+      status: facts.status,
+      purpose,
+      ambiguous: 0,
+      form: "rich",
+      payload,
+    };
+    return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);
   }
-}
-
-/** The delivery as the engine would claim it for its first attempt. */
-function firstAttempt(
-  planned: PlannedDelivery,
-  alert: Alert,
-  purpose: DeliveryPurpose,
-  at: number,
-): ClaimedDelivery {
-  const { alertKey, severity, status } = alert.facts;
-  return {
-    seq: 0,
-    id: alert.id,
-    alertSeq: alert.seq,
-    alertId: alert.id,
-    origin: alert.origin,
-    destination: planned.destination,
-    recipient: planned.recipient,
-    purpose,
-    state: "sending",
-    reason: planned.reason,
-    dueAt: planned.dueAt,
-    createdAt: at,
-    receivedAt: alert.receivedAt,
-    alertKey,
-    severity,
-    status,
-    attempts: 0,
-    ambiguous: 0,
-    form: "rich",
-    progress: { refs: [] },
-    updates: planned.updates,
-    freshnessMs: planned.freshnessMs,
-    facts: alert.facts,
-  };
 }
