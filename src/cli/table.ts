@@ -1,4 +1,5 @@
-import { displayWidth, fitText, terminalText } from "./terminal-text.ts";
+import stringWidth from "string-width";
+import { fitText, terminalText } from "./terminal-text.ts";
 
 export interface TableColumn {
   title: string;
@@ -72,7 +73,7 @@ export function layOutTable(
 /** One object told as lines of "title  value", titles aligned. Values are never cut. */
 export function formatFields(fields: [string, string][], options: TableOptions = {}): string {
   const style = options.styleTitle ?? ((text: string) => text);
-  const width = Math.max(0, ...fields.map(([title]) => displayWidth(title)));
+  const width = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
   return fields
     .map(([title, value]) => `${style(pad(title, width, "left"))}${gap}${terminalText(value)}\n`)
     .join("");
@@ -91,10 +92,10 @@ function formatRecords(columns: TableColumn[], rows: string[][], style: (text: s
 }
 
 function naturalWidths(columns: TableColumn[], rows: string[][]): number[] {
-  const widths = columns.map((column) => displayWidth(column.title));
+  const widths = columns.map((column) => stringWidth(column.title));
   for (const row of rows) {
     for (const [index, cell] of row.entries()) {
-      widths[index] = Math.max(widths[index] ?? 0, displayWidth(cell));
+      widths[index] = Math.max(widths[index] ?? 0, stringWidth(cell));
     }
   }
   return widths;
@@ -129,7 +130,7 @@ function indexOfWidestCuttable(columns: TableColumn[], widths: number[]): number
 }
 
 function pad(text: string, width: number, align: "left" | "right"): string {
-  const space = " ".repeat(Math.max(0, width - displayWidth(text)));
+  const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return align === "right" ? space + text : text + space;
 }
 

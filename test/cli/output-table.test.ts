@@ -1,6 +1,7 @@
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { formatFields, formatTable } from "../../src/cli/table.ts";
-import { displayWidth, fitText, terminalText } from "../../src/cli/terminal-text.ts";
+import { fitText, terminalText } from "../../src/cli/terminal-text.ts";
 
 const columns = [
   { title: "KEY", keep: true },
@@ -21,7 +22,7 @@ describe("a table", () => {
   it("cuts what may be cut until it fits, and keys never", () => {
     const key = "eth_token_total_tvl_0xabc";
     const table = formatTable(columns, [[key, "a name that is rather long", "5"]], { width: 46 });
-    for (const line of table.trimEnd().split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(46);
+    for (const line of table.trimEnd().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(46);
     expect(table).toContain(key);
     expect(table).toContain("…");
   });
@@ -41,6 +42,14 @@ describe("a table", () => {
     ).split("\n");
     expect(lines[1]).toBe("日本  x");
     expect(lines[2]).toBe("ab    y");
+  });
+
+  it.each([
+    ["क्षि", "  x"],
+    ["a\u00ad", "   x"],
+  ])("counts %j as a terminal shows it", (cell, rest) => {
+    const table = formatTable([{ title: "AB" }, { title: "C" }], [[cell, "x"]]);
+    expect(table).toBe(`AB  C\n${cell}${rest}\n`);
   });
 
   it("aligns the values of fields", () => {

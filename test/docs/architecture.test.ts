@@ -100,6 +100,7 @@ describe("one home for each library", () => {
     ["yaml", "config/"],
     ["commander", "cli/"],
     ["eventsource-parser", "cli/alerts/"],
+    ["string-width", "cli/"],
   ])("%s is imported in %s alone", (library, home) => {
     const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
     expect(importers.length).toBeGreaterThan(0);
