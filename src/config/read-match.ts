@@ -35,7 +35,8 @@ export function parseMatch(value: unknown): Matcher[] {
     // A text stands in its own message; `equals` is what a bare value means.
     const path = Array.isArray(value) ? issue.path.slice(1) : issue.path;
     const where = path.filter((step) => step !== "equals").join(".");
-    return `${where}${where === "" ? "" : " "}${issue.message}${typeof instead === "string" ? ` (${instead})` : ""}`;
+    const subject = where === "" && issue.message.startsWith("is ") ? "it" : where;
+    return `${subject}${subject === "" ? "" : " "}${issue.message}${typeof instead === "string" ? ` (${instead})` : ""}`;
   });
   throw new AppError("invalid_request", `The matcher cannot be used: ${problems.join("; ")}.`);
 }

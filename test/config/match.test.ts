@@ -96,6 +96,7 @@ describe("the text form", () => {
     ["value>10 value<5", /no number is that large and that small/],
     ["chain=eth|arbitrum", /write chain=eth,arbitrum; if this very text is meant: chain="eth\|arbitrum"/],
     ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
+    ["", /cannot be used: it is empty \(write/],
     ["token=USDC or", /joins conditions by or/],
     ["token=USDC and", /an and without a condition behind it/],
     ["token=USDC, unit exists", /condition behind a comma/],

@@ -10,7 +10,7 @@ import { openLocalStore } from "../../src/store/local-store.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { addAlert } from "../support/web-fixture.ts";
+import { addAlert, fingerprintOf } from "../support/web-fixture.ts";
 
 const hourMs = 3_600_000;
 
@@ -43,6 +43,37 @@ async function start(reader: BodyReader = createLocalReader()) {
       preview([{ field, condition }], options),
     add: (body: unknown, facts: Partial<AlertFacts> = {}) =>
       addAlert(store, clock.now(), newId, { body: JSON.stringify(body), facts }),
+    /** One request with an alert for each element. */
+    async addBatch(items: unknown[]) {
+      const body = Buffer.from(JSON.stringify(items));
+      const ids = items.map(() => newId());
+      await store.acceptRequest({
+        receivedAt: clock.now(),
+        contentType: "application/json",
+        headers: "[]",
+        body,
+        fingerprint: fingerprintOf(body),
+        ids,
+        origin: "hook",
+        identical: "store",
+        dedupeWindowMs: hourMs,
+      });
+      const [{ facts } = { facts: undefined }] = await store.listFacts({ fromAt: 0, limit: 1 });
+      for (const id of ids) {
+        const stored = await store.getAlert(id);
+        if (stored === undefined || facts === undefined) throw new Error("nothing is stored");
+        await store.recordRouting([
+          {
+            alertSeq: stored.seq,
+            facts,
+            decisions: [],
+            deliveries: [],
+            purpose: "alert",
+            routedAt: clock.now(),
+          },
+        ]);
+      }
+    },
   };
 }
 
@@ -79,6 +110,22 @@ describe("what a mute would have held", () => {
     expect(await count("payload.pool", { exists: false })).toMatchObject({ matched: 0 });
   });
 
+  it("looks into each alert of a batch on its own", async () => {
+    const { add, addBatch, count } = await start();
+    await add({ pool: "A" });
+    await addBatch([{ pool: "A" }, { pool: "B" }, { pool: "B" }]);
+    expect(await count("payload.pool", { equals: ["B"] })).toMatchObject({ matched: 2, looked: 4 });
+    expect(await count("payload.pool", { equals: ["A"] })).toMatchObject({ matched: 2, looked: 4 });
+  });
+
+  it("ends with what it has when the bodies are large", async () => {
+    const { add, count } = await start();
+    for (let index = 0; index < 10; index += 1) await add({ pool: "A", pad: "x".repeat(4 * 1024 * 1024) });
+    const preview = await count("payload.pool", { equals: ["A"] });
+    expect(preview).toMatchObject({ complete: false });
+    expect(preview.looked).toBeLessThan(10);
+  });
+
   it("does not read again what could not be read when it came", async () => {
     const local = createLocalReader();
     const read: string[] = [];
@@ -92,6 +139,8 @@ describe("what a mute would have held", () => {
     await add({ pool: "A", endless: true }, { format: "unreadable" });
     expect(await count("payload.pool", { equals: ["A"] })).toMatchObject({ matched: 1, looked: 2 });
     expect(read).toEqual(['{"pool":"A"}']);
+    // Nor does any mute hold it, whatever its facts are.
+    expect(await count("title", { exists: true })).toMatchObject({ matched: 1, looked: 2 });
   });
 
   it("says so when there are more than it looks at, and takes the newest", async () => {

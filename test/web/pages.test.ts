@@ -185,6 +185,18 @@ describe("an alert's page", () => {
     ]);
   });
 
+  test("mutes a title that looks like a condition as it stands", async () => {
+    const { logIn, addAlert, operations } = await createWebFixture();
+    const { id } = await addAlert({ facts: { title: "*TVL*", token: "USDC,DAI" } });
+    const browser = await logIn();
+    for (const like of ["title", "token"]) {
+      await browser.post(`/alerts/${id}/mute`, { like, for: "4h", reason: "known" });
+    }
+    expect((await operations.listMutes()).map(({ matchers }) => matchers[0]?.condition.equals)).toEqual(
+      expect.arrayContaining([["*TVL*"], ["USDC,DAI"]]),
+    );
+  });
+
   test("mutes what is alike in all of several facts", async () => {
     const { logIn, addAlert, operations } = await createWebFixture();
     const { id } = await addAlert({ facts: { token: "USDC" } });
