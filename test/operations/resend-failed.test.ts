@@ -70,6 +70,9 @@ describe("resending all that failed", () => {
 
     const before = channelOf(fixture, "chat").calls.length;
     expect(await resend()).toEqual({ made: 3, resent: 3, left: [] });
+    // At once, not at the lane's next look of its own.
+    await fixture.clock.advance(second);
+    expect(channelOf(fixture, "chat").calls.length).toBeGreaterThan(before);
     await fixture.clock.advance(minute);
     const told = channelOf(fixture, "chat").calls.slice(before);
     expect(told).toHaveLength(3);

@@ -81,6 +81,23 @@ export function describeResends(open: OpenStore): void {
       ]);
     });
 
+    it("of one alert stand also for what is held since nobody knows whether it arrived", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const { id, seq } = await scene.route();
+      const [claimed] = await scene.claim("chat", "t1");
+      const next = { state: "held", reason: "may or may not have arrived" } as const;
+      await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
+      const [resend] = await store.addDeliveries(seq, [planned("chat")], "resend", noon + 200);
+      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
+        state: "held",
+        resentBy: resend?.id,
+      });
+      expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
+      const change = { deliveryIds: [claimed?.id ?? ""], now: noon, dueAt: noon, why: "released" };
+      expect(await store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(0);
+    });
+
     it("leave alone what waits, and what arrived", async () => {
       const { store, route, claim, attempt } = await openScene(open);
       const { id, seq } = await route({ to: ["chat"] });
