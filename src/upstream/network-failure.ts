@@ -1,4 +1,5 @@
 import { AppError } from "../core/errors.ts";
+import { findNetworkError, isTlsCode } from "../ground/net/network-code.ts";
 
 /**
  * No answer came. `sent: "no"` is certain: nothing of the request left this machine, so it may be repeated whatever it
@@ -52,22 +53,14 @@ const unknown: FailureKind = { sent: "maybe", words: "the request failed", hint:
 
 /** What a rejected `fetch` means. The error itself is dropped: what it says may hold headers. */
 export function describeNetworkFailure(error: unknown, where: string): UpstreamUnreachable {
-  const cause = firstCauseWithCode(error);
+  const cause = findNetworkError(error);
   const kind = cause === undefined ? unknown : kindOf(cause.code, cause.message);
   const code = cause === undefined ? "" : ` (${cause.code})`;
   return new UpstreamUnreachable(`${where}: ${kind.words}${code}`, { sent: kind.sent, hint: kind.hint });
 }
 
 function kindOf(code: string, message: string): FailureKind {
-  if (/^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/.test(code)) return tls;
+  if (isTlsCode(code)) return tls;
   if (message.includes("before secure TLS connection was established")) return tls;
   return kinds[code] ?? unknown;
-}
-
-/** `fetch` wraps the reason, and a failed connection to several addresses wraps one reason for each. */
-function firstCauseWithCode(error: unknown, depth = 0): { code: string; message: string } | undefined {
-  if (!(error instanceof Error) || depth > 5) return undefined;
-  if ("code" in error && typeof error.code === "string") return { code: error.code, message: error.message };
-  const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return firstCauseWithCode(inner, depth + 1);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../../src/channels/telegram/answer.ts";
 import { classify } from "../../src/channels/telegram/classify.ts";
-import { networkCodeOf } from "../../src/channels/telegram/network-code.ts";
 
 const refused = (errorCode: number, description: string, more: Record<string, unknown> = {}): Answer => ({
   kind: "refused",
@@ -176,19 +175,5 @@ describe("what an answer of Telegram means", () => {
       kind: "ambiguous",
       reason,
     });
-  });
-});
-
-describe("the code of a network error", () => {
-  it("is found in the chain of causes", () => {
-    const error = new Error("outer", { cause: new Error("x", { cause: { code: "ECONNRESET" } }) });
-    expect(networkCodeOf({ error })).toBe("ECONNRESET");
-  });
-
-  it("is nothing that could be an address or a token", () => {
-    expect(networkCodeOf({ code: "https://api.telegram.org/bot1:A/sendMessage" })).toBeUndefined();
-    const loop: { cause?: unknown } = {};
-    loop.cause = loop;
-    expect(networkCodeOf(loop)).toBeUndefined();
   });
 });

@@ -1,3 +1,5 @@
+import { isTlsCode } from "../../ground/net/network-code.ts";
+
 /** The steps of an SMTP conversation, in order. What each means for the mail is told in `transcript.ts`. */
 export type Stage =
   | "connect"
@@ -74,8 +76,7 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   if (code === "ETIMEDOUT") return { stage, cause: { kind: "timeout", afterMs: 0 } };
   if (code === "EMESSAGE" && command === "MAIL FROM") return { stage, cause: { kind: "too_large" } };
   if (code === "EPROTOCOL") return { stage, cause: { kind: "bad_reply", text: "an answer without an end" } };
-  const isNetwork = originalCode === undefined || /^E(CONN|HOST|NET|PIPE|TIMEDOUT|ADDR)/.test(originalCode);
-  if (code === "ETLS" || !isNetwork) {
+  if (code === "ETLS" || (originalCode !== undefined && isTlsCode(originalCode))) {
     return { stage, cause: { kind: "tls", text: printable(redact(error.message)) } };
   }
   if (stage === "connect")

@@ -1,6 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup as resolveHost } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
+import { isDnsCode, isTlsCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import { type AddressPolicy, bareHost } from "./address-policy.ts";
 
@@ -115,21 +116,8 @@ function guardedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunct
 
 function faultOfError(error: Error): ConnectFault {
   if (error instanceof ForbiddenAddressError) return { kind: "forbidden", detail: error.message };
-  const code = codeOf(error);
-  if (/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EDNS)/.test(code))
-    return { kind: "dns", detail: `name not resolved (${code})` };
-  // Certificate and handshake errors: OpenSSL's codes have no common prefix, those of the network are errno names.
-  if (
-    /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|EPROTO|INVALID_CA)/.test(code)
-  ) {
-    return { kind: "tls", detail: `TLS failed (${code})` };
-  }
+  const code = networkCodeOf(error) ?? "unknown error";
+  if (isDnsCode(code)) return { kind: "dns", detail: `name not resolved (${code})` };
+  if (isTlsCode(code)) return { kind: "tls", detail: `TLS failed (${code})` };
   return { kind: "refused", detail: `no connection (${code})` };
-}
-
-/** With several addresses Node reports one error of errors. */
-function codeOf(error: Error): string {
-  const inner: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const code = inner instanceof Error ? (inner as NodeJS.ErrnoException).code : undefined;
-  return code ?? "unknown error";
 }

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
+import { isDnsCode, isTlsCode } from "../../ground/net/network-code.ts";
 import type { Answer, Refusal } from "./answer.ts";
 import { badRequestRows, destinationRows, type Optional, type Row } from "./refusal-table.ts";
 
@@ -128,14 +129,14 @@ function classifyUnsent(answer: NoAnswer): Verdict {
   if (answer.why === "stopped") {
     return { kind: "retry", reason: "process_stopped", detail: "stopped before anything was sent" };
   }
-  if (/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/.test(code)) {
+  if (isDnsCode(code)) {
     return {
       kind: "retry",
       reason: "dns_failed",
       detail: `the name could not be resolved; nothing was sent${tail}`,
     };
   }
-  if (/CERT|TLS|SSL|SIGNATURE|ISSUER|EPROTO/.test(code)) {
+  if (isTlsCode(code)) {
     return { kind: "retry", reason: "tls_failed", detail: `no secure connection; nothing was sent${tail}` };
   }
   return { kind: "retry", reason: "connect_failed", detail: `could not connect; nothing was sent${tail}` };

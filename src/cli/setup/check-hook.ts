@@ -1,3 +1,4 @@
+import { isTlsCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 
 /** What a look at the relay's own hook from here says. Nothing is sent to it: a GET is answered 405 by the right relay. */
@@ -27,8 +28,8 @@ export async function checkHook(hookUrl: string, signal: AbortSignal): Promise<H
       detail: `something else answers there with ${response.status}`,
     };
   } catch (error) {
-    const code = String((error as { cause?: { code?: unknown } }).cause?.code ?? "");
-    const detail = /CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code)
+    const code = networkCodeOf(error) ?? "";
+    const detail = isTlsCode(code)
       ? `its TLS certificate is not trusted here (${code})`
       : "nothing answers there from this machine";
     return { reached: false, why: "unreachable", detail };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Secret } from "../../core/secret.ts";
+import { networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout, withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { NotificationAttempt, SandboxNotification } from "./state.ts";
 
@@ -91,7 +92,5 @@ async function postMessage(
 /** The system's code says what happened; messages of the network are left out, for some hold the address and its secret. */
 function describeFailure(error: unknown, timeoutMs: number): string {
   if (isTimeout(error)) return `no answer within ${timeoutMs} ms`;
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-  return `no answer (${code})`;
+  return `no answer (${networkCodeOf(error) ?? "no code"})`;
 }
