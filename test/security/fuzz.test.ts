@@ -12,9 +12,8 @@ const atOnce = 8;
 
 const lifted = { chatBurst: 1e6, chatPerSecond: 1e6, groupPerMinute: 1e6, botPerSecond: 1e6 };
 const yaml = `
-defaults: { pace: { perSecond: 1000 } }
 destinations:
-  desk: { type: telegram, chatId: "${deskChat}" }
+  desk: { type: telegram, chatId: "${deskChat}", pace: { perSecond: 1000 } }
   mail: { type: email, to: [risk@desk.example] }
 `;
 

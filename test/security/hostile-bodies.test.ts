@@ -61,9 +61,8 @@ const hostileBodies: [what: string, contentType: string, body: string][] = [
 it("reads, routes and tells every hostile body, and holds up no alert behind one", async () => {
   const world = await createJourneyWorld({
     yaml: `
-defaults: { pace: { perSecond: 1000 } }
 destinations:
-  desk: { type: telegram, chatId: "${deskChat}" }
+  desk: { type: telegram, chatId: "${deskChat}", pace: { perSecond: 1000 } }
   mail: { type: email, to: [risk@desk.example], from: "Tocsin <alerts@tocsin.example>" }
 routes:
   - { name: patterns, match: { title: { matches: "^(a+)+$" }, payload.a.b: { exists: true }, value: { gt: 5 } }, to: [desk] }
@@ -85,18 +84,13 @@ routes:
     );
   }
 
-  // The chat is paced and goes on for a minute; what it has had by then must not have failed.
-  const told = await waitUntil(
+  const sent = await waitUntil(
     () => relay.getJson<{ data: ApiAlert[] }>("/api/alerts?limit=200"),
-    ({ data }) => data.every(({ deliveries }) => stateOf(deliveries, "mail") === "sent"),
-    { what: "every alert told by mail" },
+    ({ data }) => data.every(({ deliveries }) => deliveries.every(hasGoneOut)),
+    { what: "every alert sent to the chat and by mail" },
   );
-  const failed = told.data.filter(({ deliveries }) =>
-    deliveries.some(({ state }) => /^(failed|expired)$/.test(state)),
-  );
-  expect(failed).toEqual([]);
   // A key like any other: it names the alert that it came with, and no other.
-  expect(told.data.filter(({ title }) => title === "polluted")).toHaveLength(1);
+  expect(sent.data.filter(({ title }) => title === "polluted")).toHaveLength(1);
   const mails = world.mailbox.mails();
   expect(new Set(mails.map(({ mailbox, to }) => `${mailbox} ${to}`))).toEqual(
     new Set(["risk@desk.example risk@desk.example"]),
@@ -107,6 +101,6 @@ routes:
   expect(await relay.stop()).toBe(0);
 });
 
-function stateOf(deliveries: ApiDelivery[], name: string): string | undefined {
-  return deliveries.find(({ destination }) => destination === name)?.state;
+function hasGoneOut({ state }: ApiDelivery): boolean {
+  return state === "sent" || state === "digested";
 }
