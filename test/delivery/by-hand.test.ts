@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelOf, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
 import { flood, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 describe("what a person asks for", () => {
@@ -32,7 +32,7 @@ describe("what a person asks for", () => {
   });
 
   it("is tried while the breaker is open", async () => {
-    const fixture = await startFixture([webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("hook")]);
     const hook = channelOf(fixture, "hook");
     hook.script = new Array(5).fill(refused);
     for (let alert = 0; alert < 5; alert += 1) await fixture.accept();

@@ -4,7 +4,7 @@ import type { Claim } from "../../src/delivery/claim-session.ts";
 import { historyOf, leaseEnd } from "../../src/delivery/claim-terms.ts";
 import { decideNext } from "../../src/delivery/policy.ts";
 import { claimedDelivery, now } from "./due-delivery.ts";
-import { telegramTo, webhookTo } from "./engine-fixture.ts";
+import { ntfyTo, telegramTo } from "./engine-fixture.ts";
 
 const hour = 3_600_000;
 const chat = telegramTo("chat");
@@ -47,6 +47,6 @@ describe("alerts that are told together", () => {
 describe("a lease", () => {
   it("outlives the longest call, so that a slow send is not doubled", () => {
     const settings = { ...defaultDeliverySettings(), sendTimeoutMs: 10 * 60_000 };
-    expect(leaseEnd(webhookTo("hook"), settings, now)).toBeGreaterThan(now + settings.sendTimeoutMs + 5_000);
+    expect(leaseEnd(ntfyTo("hook"), settings, now)).toBeGreaterThan(now + settings.sendTimeoutMs + 5_000);
   });
 });

@@ -88,7 +88,8 @@ export function telegramTo(name: string, changes: Partial<Destination> = {}): De
   } as Destination;
 }
 
-export function webhookTo(name: string, changes: Partial<Destination> = {}): Destination {
+/** To a server of its own. Scripted, it edits nothing: every repeat is a message. */
+export function ntfyTo(name: string, changes: Partial<Destination> = {}): Destination {
   return {
     ...destinationBase(name),
     type: "ntfy",

@@ -3,10 +3,10 @@ import {
   channelOf,
   type EngineFixture,
   mailTo,
+  ntfyTo,
   startFixture,
   stopEngine,
   telegramTo,
-  webhookTo,
 } from "./engine-fixture.ts";
 import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
@@ -17,7 +17,7 @@ describe("fallbacks", () => {
   });
 
   it("that are dead as well leave both failed, with reasons, and go round no further", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channelOf(fixture, "chat").always = () => kicked;
     channelOf(fixture, "hook").always = () => kicked;
     const id = await fixture.accept({}, planned(fixture, hour));
@@ -33,7 +33,7 @@ describe("fallbacks", () => {
   });
 
   it("are called at once when the first fails, without waiting for the next look", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(refusedRecipient);
     await fixture.accept({}, planned(fixture, hour));
     await fixture.clock.settle();
@@ -41,7 +41,7 @@ describe("fallbacks", () => {
   });
 
   it("are called once, by time, and not again when the first fails for good afterwards", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const chat = channelOf(fixture, "chat");
     chat.always = () => refused;
     await fixture.accept({}, planned(fixture, minute));
@@ -55,7 +55,7 @@ describe("fallbacks", () => {
   });
 
   it("take over by time from what is held for a person", async () => {
-    const fixture = await startFixture([telegramTo("chat", { onAmbiguous: "hold" }), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat", { onAmbiguous: "hold" }), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(lost);
     const id = await fixture.accept({}, planned(fixture, minute));
     await fixture.clock.advance(2 * minute);
@@ -64,7 +64,7 @@ describe("fallbacks", () => {
   });
 
   it("get an alert once, though all mailboxes of the first destination are refused", async () => {
-    const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"]), webhookTo("hook")]);
+    const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"]), ntfyTo("hook")]);
     channelOf(fixture, "mail").always = () => refusedRecipient;
     await fixture.accept(
       {},
@@ -75,7 +75,7 @@ describe("fallbacks", () => {
   });
 
   it("take what waited for a destination that was renamed, and people are told of it", async () => {
-    const fixture = await startFixture([webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("hook")]);
     await stopEngine(fixture.engine, fixture.clock);
     const at = fixture.clock.now() + hour;
     const id = await fixture.accept({}, { planned: { destination: "old", fallback: { to: "hook", at } } });

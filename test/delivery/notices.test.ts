@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { channelOf, mailTo, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, mailTo, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
 import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
 const refusedMessage = {
@@ -12,7 +12,7 @@ const refusedMessage = {
 
 describe("notices", () => {
   it("come in one pair while a destination flaps", async () => {
-    const fixture = await startFixture([webhookTo("flaky"), webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("flaky"), ntfyTo("hook")]);
     const flaky = channelOf(fixture, "flaky");
     for (let round = 0; round < 3; round += 1) {
       flaky.script = new Array(6).fill(refused);
@@ -27,7 +27,7 @@ describe("notices", () => {
   });
 
   it("wait on the page until there is somebody to tell", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const chat = channelOf(fixture, "chat");
     const hook = channelOf(fixture, "hook");
     chat.always = () => kicked;
@@ -42,7 +42,7 @@ describe("notices", () => {
   });
 
   it("reach somebody within a minute although the destination that seemed well hangs", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hangs"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hangs"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(kicked);
     channelOf(fixture, "hangs").always = () => new Promise<Outcome>(() => {});
     await fixture.accept({}, { to: ["chat"] });
@@ -53,7 +53,7 @@ describe("notices", () => {
   });
 
   it("say in plain words what is wrong and what to do, and lead there", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("down"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("down"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(kicked);
     channelOf(fixture, "down").always = () => ({ ...refused, detail: "connect ECONNREFUSED 10.0.0.9:443" });
     for (let alert = 0; alert < 6; alert += 1) await fixture.accept({}, { to: ["chat", "down"] });
@@ -71,8 +71,8 @@ describe("notices", () => {
     );
   });
 
-  it("do not say that a webhook works again because its address takes connections", async () => {
-    const fixture = await startFixture([webhookTo("gone"), webhookTo("hook")]);
+  it("do not say that a destination works again because its address takes connections", async () => {
+    const fixture = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
     const gone = channelOf(fixture, "gone");
     gone.script.push({ kind: "rejected", scope: "destination", reason: "gone", detail: "answered 410" });
     await fixture.accept({}, { to: ["gone"] });
@@ -164,7 +164,7 @@ describe("notices", () => {
 
   it("tell of an alert that is held since nobody knows whether it arrived", async () => {
     const held = telegramTo("chat", { onAmbiguous: "hold" });
-    const fixture = await startFixture([held, webhookTo("hook")]);
+    const fixture = await startFixture([held, ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(lost);
     await fixture.accept({}, { to: ["chat"] });
     await fixture.clock.advance(5 * second);

@@ -4,11 +4,11 @@ import type { Destination } from "../../src/core/rules.ts";
 import { createFloodWatch } from "../../src/delivery/flood-watch.ts";
 import { createPacer } from "../../src/delivery/pacing.ts";
 import { parkAfter } from "../../src/delivery/park-after.ts";
-import { mailTo, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { mailTo, ntfyTo, telegramTo } from "./engine-fixture.ts";
 import { flood, lost, refused } from "./outcomes.ts";
 
 const chat = telegramTo("chat");
-const hook = webhookTo("hook");
+const hook = ntfyTo("hook");
 const mail = mailTo("mail", ["a@x.io"]);
 const account = "account:email:alerts@mail.example.com:465";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Destination } from "../../src/core/rules.ts";
 import { destinationBase } from "../support/destinations.ts";
-import { startFixture, webhookTo } from "./engine-fixture.ts";
+import { ntfyTo, startFixture } from "./engine-fixture.ts";
 
 const receiver: Destination = {
   ...destinationBase("receiver"),
@@ -64,7 +64,7 @@ describe("an outgoing webhook", () => {
   });
 
   it("does not fetch payloads for channels that carry none", async () => {
-    const fixture = await startFixture([webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("hook")]);
     fixture.failing.add("findRequests");
     await fixture.accept();
     await fixture.clock.settle();

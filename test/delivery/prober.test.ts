@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelOf, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 const sent = { kind: "sent" } as const;
@@ -47,7 +47,7 @@ describe("trying a destination now", () => {
   });
 
   it("tries the next message at once where the breaker was open and it answers", async () => {
-    const fixture = await startFixture([webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("hook")]);
     const hook = channelOf(fixture, "hook");
     hook.script = new Array(8).fill(refused);
     for (let alert = 0; alert < 8; alert += 1) await fixture.accept();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelOf, outcomesOf, startFixture, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, ntfyTo, outcomesOf, startFixture, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, refused, second } from "./outcomes.ts";
 
 describe("a store that refuses in the middle", () => {
@@ -28,7 +28,7 @@ describe("a store that refuses in the middle", () => {
   });
 
   it("records the outcome although the destination's health cannot be saved, and announces it later", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(kicked);
     fixture.failing.add("saveStatus").add("recordNotice");
     const id = await fixture.accept({}, { to: ["chat"] });
@@ -55,7 +55,7 @@ describe("a store that refuses in the middle", () => {
   });
 
   it("goes on indexing and calling fallbacks while another duty fails", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     fixture.failing.add("listAbandoned");
     channelOf(fixture, "chat").always = () => refused;
     const fallback = { to: "hook", at: fixture.clock.now() + 10 * second };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelOf, startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, second } from "./outcomes.ts";
 
 describe("alerts that are told together", () => {
@@ -22,7 +22,7 @@ describe("alerts that are told together", () => {
   });
 
   it("during quiet hours are one digest at their end, and say so; one alone says why it is late", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook")]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const until = fixture.clock.now() + 8 * hour;
     const held = { planned: { state: "held" as const, dueAt: until } };
     const ids = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { channelOf, mailTo, startFixture, stopEngine, telegramTo, webhookTo } from "./engine-fixture.ts";
+import { channelOf, mailTo, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, kicked, minute, refused, second, unauthorized } from "./outcomes.ts";
 
 describe("time", () => {
@@ -32,7 +32,7 @@ describe("time", () => {
   });
 
   it("sends nothing before a Retry-After, also when it looks ahead after an outage", async () => {
-    const fixture = await startFixture([webhookTo("hook")]);
+    const fixture = await startFixture([ntfyTo("hook")]);
     const hook = channelOf(fixture, "hook");
     hook.always = () => ({ kind: "retry", reason: "server_error", detail: "busy", waitMs: 10 * minute });
     for (let alert = 0; alert < 6; alert += 1) await fixture.accept();
@@ -64,8 +64,8 @@ describe("time", () => {
   });
 
   it("lets fifty destinations that hang delay no other by a second", async () => {
-    const hanging = Array.from({ length: 49 }, (_, index) => webhookTo(`hangs-${index}`));
-    const fixture = await startFixture([...hanging, webhookTo("hook")]);
+    const hanging = Array.from({ length: 49 }, (_, index) => ntfyTo(`hangs-${index}`));
+    const fixture = await startFixture([...hanging, ntfyTo("hook")]);
     for (const { name } of hanging) channelOf(fixture, name).always = () => new Promise<Outcome>(() => {});
     await fixture.accept();
     await fixture.clock.advance(10 * second);

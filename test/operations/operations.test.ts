@@ -7,11 +7,11 @@ import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { readinessOf } from "../../src/operations/readiness.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/view-destinations.ts";
-import { startFixture, telegramTo, webhookTo } from "../delivery/engine-fixture.ts";
+import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 describe("resending by hand", () => {
-  const destinations = [telegramTo("chat"), webhookTo("hook")];
+  const destinations = [telegramTo("chat"), ntfyTo("hook")];
   const start = async () => {
     const fixture = await startFixture(destinations);
     const resend = (id: string, name?: string) =>
@@ -202,7 +202,7 @@ describe("what is shown of destinations", () => {
 
   it("counts in metrics by destination and state, with no other labels", async () => {
     const destinations = viewDestinations(
-      [{ destination: webhookTo("hook"), own: status }],
+      [{ destination: ntfyTo("hook"), own: status }],
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({

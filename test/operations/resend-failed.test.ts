@@ -10,14 +10,14 @@ import {
   channelOf,
   type EngineFixture,
   mailTo,
+  ntfyTo,
   startFixture,
   telegramTo,
-  webhookTo,
 } from "../delivery/engine-fixture.ts";
 import { kicked, minute, refusedRecipient, second, unauthorized } from "../delivery/outcomes.ts";
 
 /** Takes the notices of what did not arrive elsewhere. */
-const noticed = webhookTo("noticed");
+const noticed = ntfyTo("noticed");
 
 /** The operations as the relay wires them; `destinations` may differ from those of the time when it failed. */
 function open(fixture: EngineFixture, destinations: Destination[]) {
@@ -132,7 +132,7 @@ describe("resending all that failed", () => {
   });
 
   it("takes up what the filters of the log let through, and nothing else", async () => {
-    const destinations = [telegramTo("chat"), webhookTo("hook"), noticed];
+    const destinations = [telegramTo("chat"), ntfyTo("hook"), noticed];
     const fixture = await startFixture(destinations);
     const { resend, preview } = open(fixture, destinations);
     const start = fixture.clock.now();
@@ -169,7 +169,7 @@ describe("resending all that failed", () => {
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {
-    const destinations = [telegramTo("chat"), webhookTo("hook"), noticed];
+    const destinations = [telegramTo("chat"), ntfyTo("hook"), noticed];
     const fixture = await startFixture(destinations);
     const { resend, countsOf } = open(fixture, destinations);
     for (const name of ["chat", "hook"]) channelOf(fixture, name).always = () => refusedRecipient;
@@ -182,7 +182,7 @@ describe("resending all that failed", () => {
   });
 
   it("says what stays failed because its destination is gone", async () => {
-    const fixture = await startFixture([telegramTo("chat"), webhookTo("hook"), noticed]);
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook"), noticed]);
     const { resend, preview } = open(fixture, [telegramTo("chat"), noticed]);
     await failAlerts(fixture, "chat", 1);
     await failAlerts(fixture, "hook", 2);
