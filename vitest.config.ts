@@ -1,11 +1,76 @@
+import { availableParallelism } from "node:os";
+import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/**
+ * Tests that start processes, threads or browsers, wait for a real clock, or measure or change what the process spends. Each
+ * file has a process of its own. All other files share a few, one after the other: starting a process and reading the same
+ * modules again costs more than most of them.
+ */
+const inTheirOwnProcess = [
+  "test/cli/**/*.test.ts",
+  "test/config/yaml.test.ts",
+  "test/conformance/stores.test.ts",
+  "test/core/abort-signals.test.ts",
+  "test/docs/deployment.test.ts",
+  "test/journey/**/*.test.ts",
+  "test/rendering/clean.test.ts",
+  "test/routing/decimal.test.ts",
+  "test/routing/matcher.test.ts",
+  "test/sandbox/service-command.test.ts",
+  "test/security/**/*.test.ts",
+  "test/store/**/*.test.ts",
+  "test/web/browser/**/*.test.ts",
+];
+
+/** Those that take longest, longest first: one that starts last runs alone while the other processors have nothing to do. */
+const longestFirst = [
+  "test/journey/crash.test.ts",
+  "test/journey/burst.test.ts",
+  "test/security/canaries.test.ts",
+  "test/security/fuzz.test.ts",
+  "test/journey/main-job.test.ts",
+  "test/security/slow-senders.test.ts",
+  "test/web/browser/live.test.ts",
+  "test/conformance/stores.test.ts",
+  "test/web/browser/accessibility.test.ts",
+  "test/web/browser/hostile-text.test.ts",
+  "test/journey/unreadable.test.ts",
+  "test/security/growth.test.ts",
+];
+
+/** The order of a machine that has never run the tests, such as CI: vitest would start the largest files first. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = longestFirst.indexOf(relative(import.meta.dirname, moduleId));
+      return place === -1 ? longestFirst.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.{ts,tsx}"],
     // Only ends what hangs: no verdict hangs on how busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // One more than there are processors: some of the long ones mostly wait.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     coverage: { include: ["src/**/*.{ts,tsx}"] },
+    projects: [
+      { extends: true, test: { name: "process", include: inTheirOwnProcess } },
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.{ts,tsx}"],
+          exclude: inTheirOwnProcess,
+          isolate: false,
+        },
+      },
+    ],
   },
 });
