@@ -14,6 +14,7 @@ const inTheirOwnProcess = [
   "test/conformance/stores.test.ts",
   "test/core/abort-signals.test.ts",
   "test/docs/deployment.test.ts",
+  "test/ground/files/replace-file.test.ts",
   "test/journey/**/*.test.ts",
   "test/rendering/clean.test.ts",
   "test/routing/decimal.test.ts",

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import {
   createFile,
@@ -113,9 +113,25 @@ test("createFile leaves a file that is there, and of several at once one wins", 
   expect(readdirSync(folder)).toEqual(["secret"]);
 });
 
-test.skipIf(process.getuid?.() === 0)("writes into a folder that may be entered but not read", async () => {
+test("writes into a folder that may be entered but not read", async () => {
   const folder = join(makeTempFolder(), "drop");
   await mkdir(folder, { mode: 0o300 });
-  await replaceFile(join(folder, "state"), "new");
-  expect(readFileSync(join(folder, "state"), "utf8")).toBe("new");
+  await withoutRoot([dirname(folder), folder], async () => {
+    expect(() => readdirSync(folder)).toThrow("EACCES");
+    await replaceFile(join(folder, "state"), "new");
+    expect(readFileSync(join(folder, "state"), "utf8")).toBe("new");
+  });
 });
+
+/** Root may read every folder: until `act` ends this process is somebody else, who owns `folders`. */
+async function withoutRoot(folders: string[], act: () => Promise<void>): Promise<void> {
+  if (process.getuid?.() !== 0) return act();
+  const nobody = 65534;
+  for (const folder of folders) chownSync(folder, nobody, nobody);
+  process.seteuid?.(nobody);
+  try {
+    await act();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
