@@ -247,6 +247,24 @@ it("waits, and blames no alert, while nothing can be read at all", async () => {
   expect((await get(id)).deliveries).toMatchObject([{ destination: "desk" }]);
 });
 
+it("asks once a second whether it can be read again, however many wait", async () => {
+  let asked = 0;
+  const { accept, loop, clock } = await start({
+    reader: {
+      async read(bodies) {
+        asked += 1;
+        // Ends a test that has failed: without a pause it would go on for ever.
+        if (asked > 50) throw new Error("asked without a pause");
+        return bodies.map(() => ({ kind: "not_read", reason: "no threads left" }));
+      },
+    },
+  });
+  await accept("many", 250);
+  loop.nudge();
+  await clock.advance(10_000);
+  expect(asked).toBeLessThan(15);
+});
+
 it.each(["please hang", "please crash", "please throw"])(
   "keeps others from waiting behind %j in a real thread, and sends it as it came",
   async (body) => {
