@@ -9,7 +9,8 @@ export interface SelfSignedCertificate {
 
 /**
  * Makes a certificate for this machine's loopback names, valid from an hour before `now` for a year. Written out in DER
- * (X.690, RFC 5280), since node:crypto can read certificates and not make them.
+ * (X.690, RFC 5280), since node:crypto can read certificates and not make them. Not `selfsigned`: it brings 23 packages
+ * and 9 MB to every installation.
  *
  * @param now epoch milliseconds.
  */
