@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { attempt, createWebFixture, fingerprintOf } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
@@ -433,5 +434,35 @@ describe("what quiet hours hold", () => {
     const { browser, dueAts } = await prepare();
     expect((await browser.post("/destinations/ops/release", { form_token: "x" })).status).toBe(403);
     expect(await dueAts()).toEqual([3_600_000, 3_600_000]);
+  });
+});
+
+describe("the setup page", () => {
+  const read = async ({ logIn }: Awaited<ReturnType<typeof createWebFixture>>) =>
+    (await (await (await logIn()).get("/setup")).text()).replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+
+  test("says how the relay is", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert({ unrouted: true });
+    const page = await read(fixture);
+    expect(page).toMatch(/Started just now .* Not routed yet 1, the oldest just now .* Disk [\d.]+ \w+ free/);
+    expect(page).toContain("not set (PUBLIC_URL)");
+    expect(page).not.toContain("Not ready");
+  });
+
+  test("says why the relay is not ready", async () => {
+    const fixture = await createWebFixture();
+    fixture.operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
+    expect(await read(fixture)).toContain("Not ready: the disk is full; it hangs.");
+  });
+
+  test("shows the hook also while the store does not answer, and says that it does not", async () => {
+    const fixture = await createWebFixture();
+    fixture.operations.status = async () => {
+      throw new AppError("store_unavailable", "The database has stopped.");
+    };
+    const page = await read(fixture);
+    expect(page).toContain("http://tocsin.test/hooks/…");
+    expect(page).toContain("The database has stopped.");
   });
 });

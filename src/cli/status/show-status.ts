@@ -1,6 +1,6 @@
 import { describeAge, withAge } from "../age.ts";
 import type { RelayRun } from "../connect-relay.ts";
-import { formatBytes } from "../format-bytes.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { Output } from "../output.ts";
 import { terminalText } from "../terminal-text.ts";
 import type { DestinationOnWire } from "../wire.ts";

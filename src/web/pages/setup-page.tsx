@@ -1,18 +1,24 @@
 import type { Context, Hono } from "hono";
+import { AppError } from "../../core/errors.ts";
+import type { StatusView } from "../../core/operations.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { WebEnv } from "../web-env.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Form, Layout } from "./layout.tsx";
+import { Instant } from "./instants.tsx";
+import { Form, Layout, Notice } from "./layout.tsx";
 
 /**
- * `GET /setup`: where senders post to, and how to try it. The address holds the hook's secret, so it is masked; `POST /setup`, the
+ * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so it is masked; `POST /setup`, the
  * press of a button, answers the same page with it. No address ever shows it.
  */
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
-  const render = (c: Context<WebEnv>, isRevealed: boolean) => {
+  const render = async (c: Context<WebEnv>, isRevealed: boolean) => {
+    const status = await deps.operations.status().catch(toRefusal);
     const hookUrl = deps.hookUrl().reveal();
     const shown = isRevealed ? hookUrl : hookUrl.replace(/(?<![^/])[^/]+$/, "…");
-    return c.html(<SetupPage frame={frameOf(c, deps)} hookUrl={shown} isRevealed={isRevealed} />);
+    const frame = frameOf(c, deps);
+    return c.html(<SetupPage frame={frame} hookUrl={shown} isRevealed={isRevealed} status={status} />);
   };
   app.get("/setup", (c) => render(c, false));
   app.post("/setup", (c) => {
@@ -21,7 +27,21 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-function SetupPage({ frame, hookUrl, isRevealed }: { frame: Frame; hookUrl: string; isRevealed: boolean }) {
+/** The page is wanted most when the store does not answer. */
+function toRefusal(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+interface SetupPageProps {
+  frame: Frame;
+  hookUrl: string;
+  isRevealed: boolean;
+  /** Or why it cannot be had. */
+  status: StatusView | AppError;
+}
+
+function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
   return (
     <Layout frame={frame} title="Setup" section="/setup">
       <h1>Setup</h1>
@@ -72,6 +92,61 @@ function SetupPage({ frame, hookUrl, isRevealed }: { frame: Frame; hookUrl: stri
           taken; what can be read from it is shown on the alert's page beside the body as it came.
         </p>
       </section>
+      <section aria-labelledby="relay-title">
+        <h2 id="relay-title">The relay</h2>
+        {status instanceof AppError ? (
+          <Notice kind="failed">{status.message}</Notice>
+        ) : (
+          <RelayFacts status={status} now={frame.now} />
+        )}
+      </section>
     </Layout>
+  );
+}
+
+function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: StatusView; now: number }) {
+  return (
+    <>
+      {!relay.ready && <Notice kind="failed">Not ready: {relay.reasons.join("; ")}.</Notice>}
+      <dl class="facts">
+        <dt>Version</dt>
+        <dd>{relay.version}</dd>
+        <dt>Started</dt>
+        <dd>
+          <Instant at={relay.startedAt} now={now} />
+        </dd>
+        <dt>Public address</dt>
+        <dd>
+          {account.publicUrl ?? "not set (PUBLIC_URL): nobody outside can be given an address to send to"}
+        </dd>
+        <dt>Not routed yet</dt>
+        <dd>
+          {queue.unrouted}
+          {queue.oldestUnroutedAt !== undefined && (
+            <>
+              , the oldest <Instant at={queue.oldestUnroutedAt} now={now} show="relative" />
+            </>
+          )}
+        </dd>
+        {relay.unreadableAlerts > 0 && (
+          <>
+            <dt>Unreadable</dt>
+            <dd>{relay.unreadableAlerts} since the start, sent as they came</dd>
+          </>
+        )}
+        <dt>Database</dt>
+        <dd>{formatBytes(disk.databaseBytes)}</dd>
+        {disk.freeBytes !== undefined && (
+          <>
+            <dt>Disk</dt>
+            <dd>{formatBytes(disk.freeBytes)} free</dd>
+          </>
+        )}
+      </dl>
+      <p class="soft">
+        <code>tocsin status</code> and <code>GET /api/status</code> say the same; <code>tocsin doctor</code>{" "}
+        also asks the alerting service and each destination.
+      </p>
+    </>
   );
 }
