@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { createConnections, nextTurn } from "./connections.ts";
+import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
@@ -74,7 +74,7 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
   server.on("checkExpectation", take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     const connection = connections.of(socket);
-    if (!connection.isEnding) endBrokenConnection(error, connection);
+    if (!connection.isEnding || isUnanswered(connection)) endBrokenConnection(error, connection);
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     connection.isEnding = true;
   });
@@ -95,6 +95,11 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
       connections.destroy();
     },
   };
+}
+
+/** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */
+function isUnanswered({ latest }: Connection): boolean {
+  return latest !== undefined && !latest.req.complete && !latest.headersSent;
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {

@@ -212,6 +212,21 @@ describe("closing", () => {
     expect([relay.stored, relay.door.counters.notStored]).toEqual([[], 1]);
   });
 
+  it("takes an alert whose body came whole and whose trailers break, as at any other time", async () => {
+    const relay = await openListener();
+    const sender = await relay.connect();
+    await sender.write(
+      `POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n`,
+    );
+    await expect.poll(relay.door.inFlight).toBe(1);
+    const closing = relay.server.windDown().then(relay.server.close);
+    await sender.write(`Content-Length: 5\r\n\r\n${post("behind")}`);
+    expect((await sender.readToEnd()).map(({ status }) => status)).toEqual([202]);
+    await relay.clock.advance(1_000);
+    await closing;
+    expect(relay.stored).toEqual(["body"]);
+  });
+
   it("waits for the commit of each alert that came whole, and answers it", async () => {
     const relay = await openListener();
     relay.holdCommits();
