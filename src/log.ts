@@ -1,6 +1,6 @@
 import { type DestinationStream, destination, pino } from "pino";
 import type { Log } from "./core/log.ts";
-import { secretForms } from "./core/secret-forms.ts";
+import { createRedactor, type Redact } from "./ground/text/redact.ts";
 
 export interface LogOptions {
   /** pino's levels, and `silent`. */
@@ -16,11 +16,9 @@ export interface LogOptions {
  * field stays within its line; U+2028 and U+2029 are escaped as well.
  */
 export function createLog({ level, secrets, stream = destination({ fd: 2, sync: true }) }: LogOptions): Log {
-  const hidden = secrets
-    .filter((secret) => secret.length >= 6)
-    .flatMap(secretForms)
-    .toSorted((a, b) => b.length - a.length);
-  const guarded: DestinationStream = { write: (line) => stream.write(hide(line, hidden)) };
+  // A shorter one may be the value of a harmless header, and is found in every other line.
+  const redact = createRedactor(secrets, { leastLength: 6 });
+  const guarded: DestinationStream = { write: (line) => stream.write(hide(line, redact)) };
   const logger = pino(
     {
       level,
@@ -40,8 +38,6 @@ export function createLog({ level, secrets, stream = destination({ fd: 2, sync: 
 }
 
 /** The last line of defence: no caller logs a secret, and if one did it would not get out. */
-function hide(line: string, secrets: string[]): string {
-  let safe = line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
-  for (const secret of secrets) safe = safe.replaceAll(secret, "***");
-  return safe;
+function hide(line: string, redact: Redact): string {
+  return redact(line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029"));
 }

@@ -1,4 +1,4 @@
-import { secretForms } from "../core/secret-forms.ts";
+import { secretForms } from "../ground/text/redact.ts";
 import type { ConfigProblem } from "./config-error.ts";
 
 const secretVariables = [

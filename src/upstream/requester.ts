@@ -3,9 +3,9 @@ import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import type { Now, Random } from "../core/ports.ts";
 import type { Secret } from "../core/secret.ts";
-import { secretForms } from "../core/secret-forms.ts";
 import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { createRedactor } from "../ground/text/redact.ts";
 import { readBoundedText } from "./bounded-body.ts";
 import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
@@ -122,10 +122,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   }
 
   /** A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it either. */
-  function hideKey(text: string): string {
-    const key = apiKey.reveal();
-    return key === "" ? text : secretForms(key).reduce((safe, form) => safe.replaceAll(form, "***"), text);
-  }
+  const hideKey = createRedactor([apiKey.reveal()], { leastLength: 1 });
 
   function headersOf(request: UpstreamRequest): Record<string, string> {
     return {

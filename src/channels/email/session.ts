@@ -3,7 +3,7 @@ import SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { EmailAccount } from "../../core/rules.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import { type Breakdown, type Cause, printable, readBreakdown, type Stage } from "./breakdown.ts";
-import { createRedactor } from "./redact.ts";
+import { createAccountRedactor } from "./redact.ts";
 import { createTranscript, type LogEntry } from "./transcript.ts";
 
 /** How long each kind of step may take, in milliseconds. */
@@ -55,7 +55,7 @@ const quitMs = 1_000;
 
 export function createSmtpSession(settings: SessionSettings): SmtpSession {
   const { account, timeouts } = settings;
-  const redact = createRedactor(account);
+  const redact = createAccountRedactor(account);
   let state: "new" | "open" | "closed" = "new";
   let timer: NodeJS.Timeout | undefined;
   /** Ends the call under way; set while there is one. */

@@ -1,8 +1,9 @@
 import type { Outcome } from "../../core/delivery.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import type { Redact } from "../../ground/text/redact.ts";
 import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
-import { type Redact, toOneLine } from "./redact.ts";
+import { toOneLine } from "./redact.ts";
 
 /**
  * What answers mean, beside what each vendor says in its own words:

@@ -2,11 +2,12 @@ import type { Socket } from "node:net";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Now } from "../../core/ports.ts";
+import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
 import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
 import { faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
-import { createRedactor, decodePart, toOneLine } from "./redact.ts";
+import { decodePart, toOneLine } from "./redact.ts";
 
 /** What every HTTP channel is given. */
 export interface HttpChannelOptions {

@@ -1,21 +1,5 @@
-/** Replaces every known secret in a text, in the forms in which another side may echo it, by `***`. */
-export type Redact = (text: string) => string;
-
 /** Shorter ones would blank out common words, and are no secrets. */
 const minSecretLength = 4;
-
-export function createRedactor(secrets: readonly string[]): Redact {
-  const forms = new Set<string>();
-  for (const secret of secrets) {
-    if (secret.length < minSecretLength) continue;
-    const inJson = JSON.stringify(secret).slice(1, -1);
-    for (const form of [secret, encodeURIComponent(secret), inJson, inJson.replaceAll("/", "\\/")])
-      forms.add(form);
-  }
-  // The longest first: else a part is replaced and the rest of the whole remains.
-  const ordered = [...forms].sort((a, b) => b.length - a.length);
-  return (text) => ordered.reduce((clean, form) => clean.replaceAll(form, "***"), text);
-}
 
 /**
  * The parts of an address that let their holder in: user and password, the query's values, and path segments that are

@@ -1,10 +1,10 @@
-/** Replaces every form in which the token may come back (an address, a quoted description), and cuts to what a page shows. */
-export function createRedactor(token: string): (detail: string) => string {
-  const secretPart = token.slice(token.indexOf(":") + 1);
-  const forms = [token, encodeURIComponent(token), secretPart].filter((form) => form.length > 3);
+import { createRedactor } from "../../ground/text/redact.ts";
+
+/** Hides the token, and its part without the bot's number, in what came back, and cuts to what a page shows. */
+export function createDetailRedactor(token: string): (detail: string) => string {
+  const redact = createRedactor([token, token.slice(token.indexOf(":") + 1)]);
   return (detail) => {
-    let clean = detail;
-    for (const form of forms) clean = clean.replaceAll(form, "***");
+    const clean = redact(detail);
     return clean.length <= 300 ? clean : `${clean.slice(0, 299).replace(/[\uD800-\uDBFF]$/, "")}…`;
   };
 }

@@ -8,7 +8,7 @@ import type { BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify } from "./classify.ts";
 import { judgeMembership } from "./membership.ts";
 import { formatMessageRef, messageIdIn } from "./message-ref.ts";
-import { createRedactor } from "./redact.ts";
+import { createDetailRedactor } from "./redact.ts";
 import type { Optional } from "./refusal-table.ts";
 
 type TelegramMessage = Extract<Message, { kind: "telegram" }>;
@@ -26,7 +26,7 @@ export function createTelegramChannel(
   options: { timeoutSeconds?: number } = {},
 ): Channel {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
-  const redact = createRedactor(destination.bot.token.reveal());
+  const redact = createDetailRedactor(destination.bot.token.reveal());
   let loading: Promise<BotApi> | undefined;
   let closed = false;
 

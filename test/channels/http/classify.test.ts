@@ -4,10 +4,10 @@ import { classifyDiscord, classifyDiscordEdit } from "../../../src/channels/disc
 import type { AnswerContext } from "../../../src/channels/http/classify.ts";
 import type { Answer } from "../../../src/channels/http/exchange.ts";
 import type { Classify } from "../../../src/channels/http/http-client.ts";
-import { createRedactor } from "../../../src/channels/http/redact.ts";
 import { classifyNtfy } from "../../../src/channels/ntfy.ts";
 import { classifySlack } from "../../../src/channels/slack.ts";
 import { classifyWebhook } from "../../../src/channels/webhook.ts";
+import { createRedactor } from "../../../src/ground/text/redact.ts";
 
 const nowMs = Date.parse("2026-11-20T12:00:00Z");
 const context: AnswerContext = { host: "vendor.example", nowMs, redact: createRedactor(["canary-secret"]) };

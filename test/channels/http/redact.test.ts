@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRedactor, secretsOfUrl, toOneLine } from "../../../src/channels/http/redact.ts";
+import { secretsOfUrl, toOneLine } from "../../../src/channels/http/redact.ts";
+import { createRedactor } from "../../../src/ground/text/redact.ts";
 
 describe("redaction", () => {
   const url = new URL(

@@ -1,0 +1,25 @@
+/** Replaces every known secret in a text, in the forms in which another side may echo it, by `***`. */
+export type Redact = (text: string) => string;
+
+/**
+ * @param options.leastLength what is shorter is left, since it would blot out ordinary words. Default 4.
+ */
+export function createRedactor(secrets: readonly string[], { leastLength = 4 } = {}): Redact {
+  const known = secrets.filter((secret) => secret !== "" && secret.length >= leastLength);
+  // The longest first: else a part is replaced and the rest of the whole remains.
+  const forms = [...new Set(known.flatMap(secretForms))].toSorted((a, b) => b.length - a.length);
+  return (text) => forms.reduce((clean, form) => clean.replaceAll(form, "***"), text);
+}
+
+/**
+ * The looks under which others may repeat a secret: as it is, in JSON (also with escaped slashes), in an address, and in
+ * base64 as SMTP and `Authorization: Basic` carry it (without the `=` at its end, which some leave out).
+ */
+export function secretForms(secret: string): string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const inBase64 = Buffer.from(secret, "utf8")
+    .toString("base64")
+    .replace(/={1,2}$/, "");
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  return [...new Set([secret, inJson, inJson.replaceAll("/", "\\/"), inAddress, inBase64])];
+}
