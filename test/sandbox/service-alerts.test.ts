@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import type { ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
@@ -7,7 +7,16 @@ import { type SandboxFixture, startReceiver, startSandbox } from "./service-fixt
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
+  expect(warnings.splice(0)).toEqual([]);
 });
+
+/** What Node would print on a user's terminal about a signal that has more listeners than usual. */
+const warnings: Error[] = [];
+const keepWarning = (warning: Error) => {
+  if (warning.name === "MaxListenersExceededWarning") warnings.push(warning);
+};
+process.on("warning", keepWarning);
+afterAll(() => void process.off("warning", keepWarning));
 
 async function start(options: Partial<ServiceSandboxOptions> = {}): Promise<SandboxFixture> {
   const fixture = await startSandbox(options);

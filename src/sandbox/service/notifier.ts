@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Now, Random } from "../../core/ports.ts";
 import type { Accounts } from "./accounts.ts";
 import type { AlertEvent } from "./notification.ts";
@@ -47,6 +48,8 @@ export function createNotifier(
   const lanes = new Map<string, Lane>();
   const underWay = new Set<Promise<void>>();
   const closing = new AbortController();
+  // Every notification under way listens, so that many listeners are no sign of a leak.
+  setMaxListeners(0, closing.signal);
   for (const notification of state.notifications) {
     if (notification.state === "pending") laneOf(notification).pending.add(notification);
   }
