@@ -14,6 +14,7 @@ import type { Operations, Readiness, StatusView } from "./core/operations.ts";
 import { Secret } from "./core/secret.ts";
 import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
+import { localHost } from "./ground/net/local-host.ts";
 import { createDoor } from "./intake/door.ts";
 import { createFloodGauge } from "./intake/flood-gauge.ts";
 import { createBodyReader, type ReadingThread } from "./intake/reading/body-reader.ts";
@@ -299,9 +300,4 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       },
     };
   }
-}
-
-function localHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../config/config.ts";
 import { AppError } from "../core/errors.ts";
+import { isLoopback, localHost } from "../ground/net/local-host.ts";
 import type { CliContext } from "./context.ts";
 import { type FoundSecret, readKeptSecret, toFoundSecret } from "./kept-secret.ts";
 import type { Output } from "./output.ts";
@@ -76,11 +77,6 @@ export function localUrlOf({ server }: Config): string {
   return `http://${localHost(server.host)}:${server.port}`;
 }
 
-function localHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
 async function findGivenToken(
   context: CliContext,
   { tokenFile }: RelayFlags,
@@ -117,8 +113,4 @@ function parseUrl(text: string): string {
 function isInTheClear(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !isLoopback(hostname);
-}
-
-function isLoopback(hostname: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -5,6 +5,7 @@ import { isMailAddress } from "../core/mail-address.ts";
 import type { EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
+import { isLoopback } from "../ground/net/local-host.ts";
 import { readChatId } from "./chat-id.ts";
 import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
 import { readHttpUrl, readNumber, readOneOf } from "./field.ts";
@@ -159,10 +160,6 @@ function readProxyRange(text: string): string | Refusal {
 function isEverybody(range: string): boolean {
   const ranges = createIpRanges([range]);
   return ["0.0.0.0", "255.255.255.255"].every((end) => ranges.includes(end));
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 
 /** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */

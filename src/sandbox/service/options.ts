@@ -102,8 +102,3 @@ function refuseUnsendable(key: string | undefined): void {
     hint: "Give letters, digits and hyphens, or leave --key out to have one made up",
   });
 }
-
-/** Whether the name or address, with or without an IPv6 address's brackets, is this machine's own. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|\[?::1\]?|127(\.\d{1,3}){3})$/.test(host);
-}

@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { isLoopback } from "../../ground/net/local-host.ts";
 import { createAlertingApi } from "./alerting-api.ts";
 import type { SandboxEnv } from "./answers.ts";
 import { refuse } from "./answers.ts";
@@ -7,7 +8,7 @@ import { createControlApi } from "./control-api.ts";
 import type { Controls } from "./controls.ts";
 import { createGate } from "./gate.ts";
 import { IndexPage, indexStyle } from "./index-page.tsx";
-import { isLoopback, type Settings } from "./options.ts";
+import type { Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
 import type { SandboxNotification } from "./state.ts";
 import type { World } from "./world.ts";

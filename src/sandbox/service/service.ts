@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { AppError } from "../../core/errors.ts";
+import { isLoopback } from "../../ground/net/local-host.ts";
 import type { NewSubscription } from "./accounts.ts";
 import type { FireInput } from "./alarm.ts";
 import type { Controls } from "./controls.ts";
@@ -8,7 +9,7 @@ import { createControls } from "./controls.ts";
 import type { Fault } from "./faults.ts";
 import type { AlertEvent } from "./notification.ts";
 import type { NotificationShape, ServiceSandboxOptions } from "./options.ts";
-import { isLoopback, settleOptions } from "./options.ts";
+import { settleOptions } from "./options.ts";
 import { createSandboxApp } from "./sandbox-app.tsx";
 import type { SandboxNotification, WatchSubscription } from "./state.ts";
 import { openWorld } from "./world.ts";
