@@ -544,7 +544,8 @@ describe("GET /api/status", () => {
     expect(status.disk.databaseBytes).toBeGreaterThan(0);
     expect(status.disk.freeBytes).toBeGreaterThan(0);
     const browser = await fixture.logIn();
-    expect(await readStatus(await browser.get("/api/status"))).toEqual(status);
+    const disk = { ...status.disk, freeBytes: expect.any(Number) };
+    expect(await readStatus(await browser.get("/api/status"))).toEqual({ ...status, disk });
   });
 
   test("is empty, not absent, before the first alert", async () => {
