@@ -16,7 +16,7 @@ const inTheirOwnProcess = [
   "test/docs/deployment.test.ts",
   "test/ground/files/replace-file.test.ts",
   "test/journey/**/*.test.ts",
-  "test/rendering/clean.test.ts",
+  "test/ground/text/clean.test.ts",
   "test/routing/decimal.test.ts",
   "test/routing/matcher.test.ts",
   "test/sandbox/service-command.test.ts",

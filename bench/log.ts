@@ -6,11 +6,13 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AlertFacts, Severity } from "../src/core/alert.ts";
+import type { DueDelivery } from "../src/core/delivery-job.ts";
 import { createIdSource } from "../src/core/id.ts";
-import type { AlertQuery, DueDelivery, UnroutedRequest } from "../src/core/store.ts";
-import { type DatabaseSession, openSession } from "../src/store/database-session.ts";
-import type { Call } from "../src/store/group-commit.ts";
-import { openLocalStore } from "../src/store/local-store.ts";
+import type { AlertQuery } from "../src/core/ports/alert-log.ts";
+import type { UnroutedRequest } from "../src/core/ports/routing-desk.ts";
+import { type DatabaseSession, openSession } from "../src/store/sqlite/database-session.ts";
+import type { Call } from "../src/store/sqlite/group-commit.ts";
+import { openLocalStore } from "../src/store/sqlite/local-store.ts";
 
 const count = Number(process.argv[2] ?? 200_000);
 const folder = mkdtempSync(join(tmpdir(), "tocsin-bench-"));

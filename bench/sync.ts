@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createIdSource } from "../src/core/id.ts";
-import { openLocalStore } from "../src/store/local-store.ts";
+import { openLocalStore } from "../src/store/sqlite/local-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tocsin-sync-"));
 const store = openLocalStore({ path: join(folder, "tocsin.db"), ballastBytes: 0 });

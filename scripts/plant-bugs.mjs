@@ -8,13 +8,13 @@ import { join, resolve } from "node:path";
 const bugs = [
   {
     name: "answers before the commit",
-    file: "dist/intake/door.js",
+    file: "dist/intake/door/door.js",
     from: "let acceptance = await store.acceptRequest(incoming);",
     to: 'store.acceptRequest(incoming).catch(() => {}); let acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
   },
   {
     name: "repeats without the mark",
-    file: "dist/delivery/compose.js",
+    file: "dist/delivery/lane/compose.js",
     from: "repeat: deliveries.some((delivery) => delivery.ambiguous > 0)",
     to: "repeat: false",
   },

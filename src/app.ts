@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createChannel } from "./channels/index.ts";
 import type { Config } from "./config/config.ts";
 import { parseDuration } from "./config/duration.ts";
 import { followWebhookSecret } from "./config/follow-webhook-secret.ts";
@@ -11,15 +10,15 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
 import type { Operations, Readiness, StatusView } from "./core/operations.ts";
+import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
-import type { Store } from "./core/store.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
 import { localHost } from "./ground/net/local-host.ts";
-import { createDoor } from "./intake/door.ts";
-import { createFloodGauge } from "./intake/flood-gauge.ts";
-import { createBodyReader, type ReadingThread } from "./intake/reading/body-reader.ts";
-import { openReadingJournal } from "./intake/reading/journal.ts";
-import { describeContained, describeUnreadable } from "./intake/unreadable.ts";
+import { createDoor } from "./intake/door/door.ts";
+import { createFloodGauge } from "./intake/door/flood-gauge.ts";
+import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
+import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
+import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
@@ -34,7 +33,9 @@ import { viewLog } from "./operations/view-status.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter } from "./routing/router.ts";
 import { createRoutingLoop } from "./routing/routing-loop.ts";
-import { openThreadedStore } from "./store/threaded-store.ts";
+import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
+import { createChannel } from "./vendors/index.ts";
+import { createDocumentRenderer } from "./vendors/render-document.ts";
 import { readVersion } from "./version.ts";
 import { createWeb } from "./web/web.ts";
 
@@ -133,7 +134,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const engine: Engine = await startEngine({
       store,
       outlets,
-      rendering: createRendering({ publicUrl }),
+      rendering: createRendering({ publicUrl, renderDocument: createDocumentRenderer() }),
       reader,
       findHold: router.findHold,
       settings: delivery,

@@ -5,7 +5,7 @@ import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
-import type { Door } from "./intake/door.ts";
+import type { Door } from "./intake/door/door.ts";
 
 export interface ListenOptions {
   door: Door;

@@ -1,6 +1,6 @@
-import { reportFailure } from "./cli/failure.ts";
-import { createProcessContext, loadDotEnv } from "./cli/process-context.ts";
 import { runCli } from "./cli/program.ts";
+import { reportFailure } from "./cli/shell/failure.ts";
+import { createProcessContext, loadDotEnv } from "./cli/shell/process-context.ts";
 
 const context = createProcessContext();
 const argv = process.argv.slice(2);

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createIdSource } from "../src/core/id.ts";
 import { silentLog } from "../src/core/log.ts";
+import type { Acceptance, IncomingRequest } from "../src/core/ports/inbox.ts";
 import { Secret } from "../src/core/secret.ts";
-import type { Acceptance, IncomingRequest } from "../src/core/store.ts";
-import { createDoor } from "../src/intake/door.ts";
+import { createDoor } from "../src/intake/door/door.ts";
 import { listen } from "../src/listen.ts";
 import { openRaw, type RawConnection } from "./support/raw-http.ts";
 import { createTestClock } from "./support/test-clock.ts";

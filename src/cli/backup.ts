@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { CliContext } from "./context.ts";
-import { addExamples } from "./examples.ts";
-import { type Output, openOutput } from "./output.ts";
+import type { CliContext } from "./shell/context.ts";
+import { addExamples } from "./shell/examples.ts";
+import { type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
 export function registerBackup(program: Command, context: CliContext): void {
@@ -20,8 +20,8 @@ export function registerBackup(program: Command, context: CliContext): void {
 /** Reads in this process, so that a large copy takes no time from the relay. */
 async function backup(file: string, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { openDatabaseFile } = await import("./open-database-file.ts");
-  const { databaseFileName } = await import("../store/threaded-store.ts");
+  const { openDatabaseFile } = await import("./relay/open-database-file.ts");
+  const { databaseFileName } = await import("../store/sqlite/threaded-store.ts");
   const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
   const store = await openDatabaseFile(dataDir);
   try {

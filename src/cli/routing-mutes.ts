@@ -1,5 +1,5 @@
 import type { Mute } from "../core/rules.ts";
-import type { MuteOnWire } from "./wire.ts";
+import type { MuteOnWire } from "./relay/wire.ts";
 
 /** The mutes made at run time, as routing wants them; those of the configuration come with the configuration. */
 export function toRuntimeMutes(mutes: MuteOnWire[]): Mute[] {

@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { Secret } from "../core/secret.ts";
 import type { NotificationShape } from "../sandbox/service/options.ts";
 import type { ServiceSandbox } from "../sandbox/service/service.ts";
-import type { CliContext } from "./context.ts";
-import { addExamples } from "./examples.ts";
-import { type Output, openOutput } from "./output.ts";
+import type { CliContext } from "./shell/context.ts";
+import { addExamples } from "./shell/examples.ts";
+import { type Output, openOutput } from "./shell/output.ts";
 
 interface SandboxFlags {
   port: number;

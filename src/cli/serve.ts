@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import type { CliContext } from "./context.ts";
-import { addExamples } from "./examples.ts";
-import { type Output, openOutput } from "./output.ts";
+import type { CliContext } from "./shell/context.ts";
+import { addExamples } from "./shell/examples.ts";
+import { type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
 export function registerServe(program: Command, context: CliContext): void {
@@ -21,7 +21,7 @@ async function serve(context: CliContext, output: Output): Promise<void> {
   const { secretTextsOf } = await import("../config/secret-texts.ts");
   const { createLog } = await import("../log.ts");
   const { startRelay } = await import("../app.ts");
-  const { loginLink } = await import("../web/login-link.ts");
+  const { loginLink } = await import("../web/access/login-link.ts");
 
   const config = loadConfig({
     env: context.env,

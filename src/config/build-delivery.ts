@@ -6,9 +6,9 @@ import {
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
 import { formatDuration } from "./duration.ts";
-import type { ProblemList } from "./problem-list.ts";
-import { readShape } from "./read-shape.ts";
 import { deliverySchema } from "./schema.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
+import { readShape } from "./shape/read-shape.ts";
 
 /** The section `delivery:` over the defaults. */
 export function buildDelivery(value: unknown, problems: ProblemList): DeliverySettings {

@@ -1,8 +1,8 @@
 import type { Mute } from "../core/rules.ts";
-import { refuseKind } from "./advise-on-kind.ts";
-import type { ProblemList } from "./problem-list.ts";
-import { readShape } from "./read-shape.ts";
 import { muteSchema } from "./schema.ts";
+import { refuseKind } from "./shape/advise-on-kind.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
+import { readShape } from "./shape/read-shape.ts";
 
 /** The list `mutes:`. Ids are made of the position, so that the page can name the entry: `configuration:1` is the first. */
 export function buildMutes(values: unknown, problems: ProblemList): Mute[] {

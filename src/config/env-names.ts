@@ -1,6 +1,6 @@
-import { suggest } from "../core/suggest.ts";
-import type { ProblemList } from "./problem-list.ts";
+import { suggest } from "../ground/text/suggest.ts";
 import { type Env, envText } from "./read-env.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
 
 /** Every variable that Tocsin reads. README has the same list; a test compares them. */
 export const knownVariables = [

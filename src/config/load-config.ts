@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Destination, Route, Rules } from "../core/rules.ts";
-import { refuseKind } from "./advise-on-kind.ts";
 import { buildDelivery } from "./build-delivery.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildMutes } from "./build-mutes.ts";
@@ -14,13 +13,14 @@ import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { addressesOf } from "./destination-address.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt } from "./env-names.ts";
 import { maskSecrets } from "./mask-secrets.ts";
-import { createProblemList, type ProblemList } from "./problem-list.ts";
 import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
-import { readShape } from "./read-shape.ts";
 import { defaultsSchema, fileSchema, intakeSchema } from "./schema.ts";
-import { showValue } from "./show-value.ts";
+import { refuseKind } from "./shape/advise-on-kind.ts";
+import { createProblemList, type ProblemList } from "./shape/problem-list.ts";
+import { readShape } from "./shape/read-shape.ts";
+import { showValue } from "./shape/show-value.ts";
+import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
 import { warnOfHalves } from "./warn-of-halves.ts";
-import { readYamlFile, type YamlFile } from "./yaml-file.ts";
 
 export interface LoadOptions {
   env: Env;

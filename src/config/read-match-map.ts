@@ -1,6 +1,6 @@
 import { factFields, parseFieldPath } from "../core/field-path.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
-import { suggest, suggestOrList } from "../core/suggest.ts";
+import { suggest, suggestOrList } from "../ground/text/suggest.ts";
 import { splitMatchText } from "./match-text.ts";
 import {
   addCondition,
@@ -9,8 +9,8 @@ import {
   refuseContradiction,
   writeAsMap,
 } from "./read-condition.ts";
-import { Refusal } from "./refusal.ts";
-import { looksSecret } from "./show-value.ts";
+import { Refusal } from "./shape/refusal.ts";
+import { looksSecret } from "./shape/show-value.ts";
 
 const conditionKeys = [
   "equals",

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
-import { isMailAddress, parseMailAddress } from "../core/mail-address.ts";
 import type { UpdatePolicy } from "../core/rules.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
+import { isMailAddress, parseMailAddress } from "../ground/text/mail-address.ts";
 import { readChatId } from "./chat-id.ts";
-import { referTo } from "./env-reference.ts";
+import { readDays } from "./read-days.ts";
+import { matchSchema } from "./read-match.ts";
+import { referTo } from "./shape/env-reference.ts";
 import {
   field,
   listOf,
@@ -17,11 +19,9 @@ import {
   readText,
   readTimeOfDay,
   readTimeZone,
-} from "./field.ts";
-import { readDays } from "./read-days.ts";
-import { matchSchema } from "./read-match.ts";
-import { Refusal } from "./refusal.ts";
-import { showValue } from "./show-value.ts";
+} from "./shape/field.ts";
+import { Refusal } from "./shape/refusal.ts";
+import { showValue } from "./shape/show-value.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused everywhere; what refers to other parts is checked where it is built. */
 

@@ -1,5 +1,5 @@
-import type { ProblemList } from "./problem-list.ts";
 import { type Env, envText } from "./read-env.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
 
 /**
  * Pairs of variables of which one alone does nothing. Somebody who sets a mail server and forgets the addresses believes

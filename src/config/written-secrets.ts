@@ -1,5 +1,5 @@
 import type { ChannelType } from "../core/delivery.ts";
-import type { ConfigPath, ProblemList } from "./problem-list.ts";
+import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 
 /** Options that are secret as a whole, so that a plain text there is one that was written into the file. */
 const secretOptions: Readonly<Record<ChannelType, readonly string[]>> = {

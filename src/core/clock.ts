@@ -1,3 +1,9 @@
+/** Epoch milliseconds now. Injected everywhere, so that tests move time by hand. */
+export type Now = () => number;
+
+/** Uniform in [0, 1). Injected; used for jitter only. */
+export type Random = () => number;
+
 /** Time as the long-running parts see it; tests move it by hand. */
 export interface Clock {
   /** Epoch milliseconds. */

@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import type { Now } from "./ports.ts";
+import type { Now } from "./clock.ts";
 
 /**
  * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source unless the clock is set back by more

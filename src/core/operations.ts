@@ -1,13 +1,8 @@
 import type { ChannelType, FailedState } from "./delivery.ts";
+import type { DestinationHealth } from "./destination-status.ts";
+import type { AlertCounts, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
+import type { DestinationCounts } from "./ports/dispatch.ts";
 import type { Matcher, Mute } from "./rules.ts";
-import type {
-  AlertCounts,
-  DeliverySummary,
-  DestinationCounts,
-  DestinationHealth,
-  FailedCount,
-  FailedQuery,
-} from "./store.ts";
 
 /** One destination as the page and the API show it. Holds no secret. */
 export interface DestinationView {

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { deriveAlertKey } from "./alert-key.ts";
-import { findFacts } from "./find-facts.ts";
-import { inheritEnvelope, limitEnvelope } from "./inherit-envelope.ts";
-import { type Leaf, listLeaves } from "./leaves.ts";
-import { listFields, namesQuantity } from "./list-fields.ts";
-import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./make-title.ts";
-import { cleanText, contains, cut, formatBytes } from "./plain-text.ts";
-import type { Reading } from "./read-body.ts";
-import { addMeasurement, readMeasurement } from "./read-measurement.ts";
-import { readRequest } from "./split-batch.ts";
-import { translateText } from "./translate-text.ts";
-import { unwrapPayload } from "./unwrap-payload.ts";
+import { findFacts } from "./find/find-facts.ts";
+import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
+import { type Leaf, listLeaves } from "./find/leaves.ts";
+import { listFields, namesQuantity } from "./find/list-fields.ts";
+import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
+import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
+import { translateText } from "./find/translate-text.ts";
+import { deriveAlertKey } from "./key/alert-key.ts";
+import { cleanText, contains, cut, formatBytes } from "./read/plain-text.ts";
+import type { Reading } from "./read/read-body.ts";
+import { readRequest } from "./read/split-batch.ts";
+import { unwrapPayload } from "./read/unwrap-payload.ts";
 
 /**
  * Reads what a request says: one translation for each of its alerts, `countAlerts` of them and at least one. Pure, and

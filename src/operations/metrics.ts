@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import type { DestinationView } from "../core/operations.ts";
-import type { StoreHealth } from "../core/store.ts";
+import type { StoreHealth } from "../core/ports/store.ts";
 
 export interface MetricsInput {
   /** Counters of the door since the start, by name. */

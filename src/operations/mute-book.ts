@@ -2,8 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Operations } from "../core/operations.ts";
+import type { MuteStore } from "../core/ports/shared.ts";
 import type { Matcher, Mute } from "../core/rules.ts";
-import type { MuteStore } from "../core/store.ts";
 
 export interface MuteBookDeps {
   store: MuteStore;

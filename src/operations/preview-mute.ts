@@ -4,9 +4,10 @@ import type { Clock } from "../core/clock.ts";
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Json } from "../core/json.ts";
 import type { MutePreview } from "../core/operations.ts";
-import type { BodyReader } from "../core/ports.ts";
+import type { StoredFacts } from "../core/ports/alert-log.ts";
+import type { BodyReader } from "../core/ports/body-reader.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { Matcher } from "../core/rules.ts";
-import type { Store, StoredFacts } from "../core/store.ts";
 import { refuseEmpty } from "./mute-book.ts";
 
 export interface MutePreviewDeps {

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Readiness } from "../core/operations.ts";
-import type { Store } from "../core/store.ts";
+import type { Store } from "../core/ports/store.ts";
 
 export interface ReadinessDeps {
   store: Pick<Store, "health">;

@@ -1,8 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { HeldFilter, Release } from "../core/operations.ts";
+import type { AlertDetail } from "../core/ports/alert-log.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { Destination } from "../core/rules.ts";
-import type { AlertDetail, Store } from "../core/store.ts";
 
 export interface ReleaseDeps {
   store: Pick<Store, "getAlert" | "listHeld" | "rescheduleHeld">;

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { type FailedState, failedStates } from "../core/delivery.ts";
+import type { DestinationHealth } from "../core/destination-status.ts";
 import type { Log } from "../core/log.ts";
 import type {
   FailedAtDestination,
@@ -8,16 +9,11 @@ import type {
   ResendResult,
   TryResult,
 } from "../core/operations.ts";
+import type { FailedCount, FailedDelivery, FailedQuery } from "../core/ports/alert-log.ts";
+import type { ResentCount } from "../core/ports/dispatch.ts";
+import type { Store } from "../core/ports/store.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
-import type {
-  DestinationHealth,
-  FailedCount,
-  FailedDelivery,
-  FailedQuery,
-  ResentCount,
-  Store,
-} from "../core/store.ts";
 
 export interface ResendFailedDeps {
   store: Pick<Store, "countFailed" | "listFailed" | "resendFailed">;

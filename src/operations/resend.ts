@@ -1,8 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import type { DeliverySummary } from "../core/ports/alert-log.ts";
+import type { Store } from "../core/ports/store.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
-import type { DeliverySummary, Store } from "../core/store.ts";
 
 export interface ResendDeps {
   store: Pick<Store, "getAlert" | "addDeliveries">;

@@ -1,7 +1,8 @@
+import type { DestinationHealth, DestinationStatus } from "../core/destination-status.ts";
 import type { DestinationView } from "../core/operations.ts";
+import type { DestinationCounts } from "../core/ports/dispatch.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination } from "../core/rules.ts";
-import type { DestinationCounts, DestinationHealth, DestinationStatus } from "../core/store.ts";
 
 export interface DestinationState {
   destination: Destination;

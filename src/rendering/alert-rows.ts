@@ -1,9 +1,9 @@
 import type { Alert, AlertFacts } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
-import { cleanLine } from "./clean.ts";
-import { clipWithEllipsis } from "./graphemes.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { isLinkable } from "../ground/text/linkable.ts";
 import { code, link, markLongWords, text, time } from "./inlines.ts";
-import { isLinkable } from "./layout.ts";
 
 export interface Row {
   label: string;

@@ -1,13 +1,13 @@
 import type { Alert, AlertFacts, AlertStatus } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
+import { cleanLine, cleanText } from "../ground/text/clean.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
-import { cleanLine, cleanText } from "./clean.ts";
 import { composeResolution, isBriefResolution, lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, text, time } from "./inlines.ts";
 import { pageOfAlert } from "./page-links.ts";
-import { formatDuration } from "./time.ts";
 import { writeValueLine } from "./value-line.ts";
 
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */

@@ -1,14 +1,14 @@
 import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestReason, DigestTelling } from "../core/telling.ts";
-import { cleanLine, isolate } from "./clean.ts";
+import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { type DigestItem, gatherDigestItems, isResolved, severityRank } from "./digest-items.ts";
-import { clipWithEllipsis } from "./graphemes.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
 import { bold, link, text, time } from "./inlines.ts";
 import { pageOfAlert, pageOfLog } from "./page-links.ts";
-import { formatDuration } from "./time.ts";
 
 const maxItems = 15;
 const maxTitleUnits = 100;

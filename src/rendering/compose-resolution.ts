@@ -1,12 +1,12 @@
 import type { Alert } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
+import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
+import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
-import { cleanLine, cleanText, isolate } from "./clean.ts";
-import { clipWithEllipsis } from "./graphemes.ts";
 import { shortTitle, titleWithoutState, writeSubject } from "./headline.ts";
 import { bold, markLongWords, text, time } from "./inlines.ts";
-import { formatDuration } from "./time.ts";
 import { writeValueLine } from "./value-line.ts";
 
 const maxTitleUnits = 120;

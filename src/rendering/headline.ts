@@ -1,8 +1,8 @@
 import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import type { Telling } from "../core/telling.ts";
-import { cleanLine, isolate } from "./clean.ts";
-import { clipWithEllipsis } from "./graphemes.ts";
+import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { clipWithEllipsis } from "../ground/text/graphemes.ts";
 import { bold, markLongWords } from "./inlines.ts";
 
 const maxSubjectUnits = 200;

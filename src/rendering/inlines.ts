@@ -1,5 +1,5 @@
 import type { Inline } from "../core/document.ts";
-import { isolate } from "./clean.ts";
+import { isolate } from "../ground/text/clean.ts";
 
 /** Within this distance of the message the hour alone says which day is meant. */
 const clockIsEnoughMs = 12 * 60 * 60 * 1000;

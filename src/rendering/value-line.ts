@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { limitsChange, multiplies } from "../core/change-threshold.ts";
 import type { Inline } from "../core/document.ts";
-import { cleanLine, isolate } from "./clean.ts";
+import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { bold, code, text } from "./inlines.ts";
 
 type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> &

@@ -1,7 +1,7 @@
 import { type PathStep, parseFieldPath, writeFieldPath } from "../core/field-path.ts";
 import type { Json } from "../core/json.ts";
 import { listPayloadNodes, type PayloadNode } from "../core/payload-paths.ts";
-import { suggest } from "../core/suggest.ts";
+import { suggest } from "../ground/text/suggest.ts";
 import type { MatchInput } from "./field-values.ts";
 
 /** What a field that an alert does not have was probably meant to be, in words that go after "is missing". */

@@ -1,5 +1,5 @@
 import type { QuietHours } from "../core/rules.ts";
-import { createZonedClock } from "../core/zoned-time.ts";
+import { createZonedClock } from "../ground/time/zoned-time.ts";
 
 export interface QuietWindow {
   /** Epoch milliseconds; the first instant after the window. */

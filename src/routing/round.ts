@@ -4,9 +4,10 @@ import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports.ts";
+import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
+import type { RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { Mute } from "../core/rules.ts";
-import type { RoutingRecord, Store, UnroutedRequest } from "../core/store.ts";
 import type { Router, RoutingResult } from "./router.ts";
 
 export interface RoundDeps {

@@ -1,4 +1,5 @@
-import type { Store, UnroutedRequest } from "../core/store.ts";
+import type { UnroutedRequest } from "../core/ports/routing-desk.ts";
+import type { Store } from "../core/ports/store.ts";
 import { createRound, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {

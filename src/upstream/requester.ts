@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import type { Now, Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { Now, Random } from "../core/ports.ts";
 import type { Secret } from "../core/secret.ts";
 import { parseRetryAfter } from "../ground/net/retry-after.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../core/ports.ts";
+import type { Random } from "../core/clock.ts";
 
 export interface RetryPolicy {
   /** Tries in all. Default 4. */

@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { severities } from "../core/alert.ts";
 import { deliveryStates, failedStates } from "../core/delivery.ts";
 import type { FailedFilter } from "../core/operations.ts";
-import type { AlertQuery, AlertSummary, LogStore } from "../core/store.ts";
+import type { AlertLog, AlertQuery, AlertSummary } from "../core/ports/alert-log.ts";
 
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
@@ -59,7 +59,7 @@ export interface AlertPage {
 
 /** One keyset page, newest first. Asks for one more than it returns, to know whether more follow. */
 export async function listAlertPage(
-  store: Pick<LogStore, "listAlerts">,
+  store: Pick<AlertLog, "listAlerts">,
   filters: AlertFilters,
   page: { limit?: number; cursor?: number },
 ): Promise<AlertPage> {

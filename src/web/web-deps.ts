@@ -2,14 +2,16 @@ import type { Clock } from "../core/clock.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { ExpiringKeyStore } from "../core/ports/shared.ts";
+import type { Store } from "../core/ports/store.ts";
 import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
-import type { ExpiringKeyStore, LogStore, Store } from "../core/store.ts";
-import type { ProxyTrust } from "./client-address.ts";
+import type { ProxyTrust } from "./access/client-address.ts";
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
-  store: LogStore & ExpiringKeyStore & Pick<Store, "onChange">;
+  store: AlertLog & ExpiringKeyStore & Pick<Store, "onChange">;
   operations: Operations;
   adminToken: Secret;
   /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */

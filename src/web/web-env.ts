@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context } from "hono";
-import type { Session } from "./session.ts";
+import type { Session } from "./access/session.ts";
 
 /** Who asks: a script with the admin token, or a browser that has logged in with it. */
 export type Identity = { kind: "token" } | { kind: "session"; session: Session };

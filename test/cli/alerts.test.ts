@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { CliContext } from "../../src/cli/context.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat } from "./relay-world.ts";

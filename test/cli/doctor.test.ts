@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { formatFields, formatTable } from "../../src/cli/table.ts";
-import { fitText, terminalText } from "../../src/cli/terminal-text.ts";
+import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
+import { fitText, terminalText } from "../../src/cli/shell/terminal-text.ts";
 
 const columns = [
   { title: "KEY", keep: true },

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type Relay, startRelay } from "../../src/app.ts";
-import type { CliContext } from "../../src/cli/context.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { AlertDetail, Store } from "../../src/core/store.ts";
+import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
+import type { Store } from "../../src/core/ports/store.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
@@ -15,7 +16,7 @@ import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
-const storeThreadEntry = new URL("../../dist/store/thread.js", import.meta.url);
+const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
 
 export const botToken = "7700:canary-bot-token-0123456789abcdefghij";
 export const deskChat = "-1001700000001";

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { CliContext } from "../../src/cli/context.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
 /** A person at both ends who types this. */

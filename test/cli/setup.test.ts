@@ -302,7 +302,7 @@ describe("tocsin setup", () => {
 
     const config = loadConfig({ env: { PORT: "0", DATA_DIR: dataDir }, cwd: dataDir });
     const secrets = await loadOrCreateSecrets(dataDir, config);
-    const storeThreadEntry = new URL("../../dist/store/thread.js", import.meta.url);
+    const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
     const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
     onTestFinished(() => relay.stop());
     const answer = await fetch(`${relay.localUrl}/hooks/${registered}`, { method: "POST", body: "TVL fell" });

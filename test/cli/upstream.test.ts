@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { CliContext } from "../../src/cli/context.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
 import {
   type FakeAnswer,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatDuration, parseDuration } from "../../src/config/duration.ts";
-import { suggest } from "../../src/core/suggest.ts";
+import { suggest } from "../../src/ground/text/suggest.ts";
 
 describe("durations", () => {
   test.each([

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { referTo } from "../../src/config/env-reference.ts";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { referTo } from "../../src/config/shape/env-reference.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";

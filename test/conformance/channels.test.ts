@@ -1,6 +1,6 @@
-import { createChannel } from "../../src/channels/index.ts";
 import type { Destination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";

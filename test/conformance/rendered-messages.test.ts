@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createChannel } from "../../src/channels/index.ts";
 import type { Alert } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import type { MessageForm } from "../../src/core/message.ts";
 import type { Destination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
+import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";

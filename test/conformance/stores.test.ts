@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { openLocalStore } from "../../src/store/local-store.ts";
-import { openThreadedStore } from "../../src/store/threaded-store.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { describeStore } from "./store-suite.ts";
 

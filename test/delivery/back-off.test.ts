@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
-import { waitAfter } from "../../src/delivery/back-off.ts";
+import { waitAfter } from "../../src/delivery/plan/back-off.ts";
 
 const { schedule, webhookSchedule } = defaultDeliverySettings();
 const middle = () => 0.5;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { callChannel } from "../../src/delivery/call-channel.ts";
+import { callChannel } from "../../src/delivery/lane/call-channel.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const sent: Outcome = { kind: "sent", ref: "1" };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
-import type { Claim } from "../../src/delivery/claim-session.ts";
-import { historyOf, leaseEnd } from "../../src/delivery/claim-terms.ts";
-import { decideNext } from "../../src/delivery/policy.ts";
+import type { Claim } from "../../src/delivery/lane/claim-session.ts";
+import { historyOf, leaseEnd } from "../../src/delivery/plan/claim-terms.ts";
+import { decideNext } from "../../src/delivery/plan/policy.ts";
 import { claimedDelivery, now } from "./due-delivery.ts";
 import { ntfyTo, telegramTo } from "./engine-fixture.ts";
 

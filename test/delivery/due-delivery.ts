@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, DueDelivery, Thread } from "../../src/core/store.ts";
+import type { ClaimedDelivery, DueDelivery, Thread } from "../../src/core/delivery-job.ts";
 
 export const now = Date.UTC(2026, 10, 21, 12);
 

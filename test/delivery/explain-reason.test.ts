@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { channelTypes, reasonCodes } from "../../src/core/delivery.ts";
-import { explainFallback, explainOutcome, explainReason } from "../../src/delivery/explain-reason.ts";
+import { explainFallback, explainOutcome, explainReason } from "../../src/delivery/plan/explain-reason.ts";
 import { mailTo, telegramTo } from "./engine-fixture.ts";
 import { lost, refused } from "./outcomes.ts";
 

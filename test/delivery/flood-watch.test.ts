@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFloodWatch } from "../../src/delivery/flood-watch.ts";
+import { createFloodWatch } from "../../src/delivery/memory/flood-watch.ts";
 
 describe("floods", () => {
   it("are the chat's own matter while one chat asks us to wait", () => {

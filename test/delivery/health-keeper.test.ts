@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
+import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { DestinationStatus } from "../../src/core/store.ts";
-import { createHealthKeeper } from "../../src/delivery/health-keeper.ts";
+import { createHealthKeeper } from "../../src/delivery/memory/health-keeper.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { telegramTo } from "./engine-fixture.ts";
 import { refused, unauthorized } from "./outcomes.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
-import type { DestinationHealth, DestinationStatus } from "../../src/core/store.ts";
-import { judgeOutcome, judgeProbe, newStatus } from "../../src/delivery/health.ts";
+import type { DestinationHealth, DestinationStatus } from "../../src/core/destination-status.ts";
+import { judgeOutcome, judgeProbe, newStatus } from "../../src/delivery/plan/health.ts";
 import { now } from "./due-delivery.ts";
 
 const settings = defaultDeliverySettings();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { DueDelivery } from "../../src/core/delivery-job.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { DueDelivery } from "../../src/core/store.ts";
-import { createLaneQueue } from "../../src/delivery/lane-queue.ts";
+import { createLaneQueue } from "../../src/delivery/lane/lane-queue.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 import { telegramTo } from "./engine-fixture.ts";
 import { hour, minute } from "./outcomes.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { DueDelivery } from "../../src/core/store.ts";
-import { newStatus } from "../../src/delivery/health.ts";
-import { explainLateness, type LatenessContext } from "../../src/delivery/lateness.ts";
+import type { DueDelivery } from "../../src/core/delivery-job.ts";
+import { newStatus } from "../../src/delivery/plan/health.ts";
+import { explainLateness, type LatenessContext } from "../../src/delivery/plan/lateness.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 
 const minute = 60_000;

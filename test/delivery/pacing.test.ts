@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Pace } from "../../src/core/rules.ts";
-import { createPacer } from "../../src/delivery/pacing.ts";
+import { createPacer } from "../../src/delivery/memory/pacing.ts";
 
 const pace: Pace = { perSecond: 1, perMinute: 18 };
 const chat = [{ key: "chat", pace }];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { Destination } from "../../src/core/rules.ts";
-import { createFloodWatch } from "../../src/delivery/flood-watch.ts";
-import { createPacer } from "../../src/delivery/pacing.ts";
-import { parkAfter } from "../../src/delivery/park-after.ts";
+import { createFloodWatch } from "../../src/delivery/memory/flood-watch.ts";
+import { createPacer } from "../../src/delivery/memory/pacing.ts";
+import { parkAfter } from "../../src/delivery/memory/park-after.ts";
 import { mailTo, ntfyTo, telegramTo } from "./engine-fixture.ts";
 import { flood, lost, refused } from "./outcomes.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DueDelivery } from "../../src/core/store.ts";
-import { type ClaimLimits, planClaim } from "../../src/delivery/plan-claim.ts";
+import type { DueDelivery } from "../../src/core/delivery-job.ts";
+import { type ClaimLimits, planClaim } from "../../src/delivery/plan/plan-claim.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 
 const chat: ClaimLimits = { digestOver: 10, canEdit: true, afterOutage: false };

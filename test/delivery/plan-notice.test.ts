@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { DestinationHealth, DestinationStatus } from "../../src/core/store.ts";
-import { newStatus } from "../../src/delivery/health.ts";
-import { planNotice } from "../../src/delivery/plan-notice.ts";
+import type { DestinationHealth, DestinationStatus } from "../../src/core/destination-status.ts";
+import { newStatus } from "../../src/delivery/plan/health.ts";
+import { planNotice } from "../../src/delivery/plan/plan-notice.ts";
 import { now } from "./due-delivery.ts";
 
 const minute = 60_000;

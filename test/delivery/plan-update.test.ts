@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Thread } from "../../src/core/delivery-job.ts";
 import type { UpdatePolicy } from "../../src/core/rules.ts";
-import type { Thread } from "../../src/core/store.ts";
-import { planUpdate, type UpdateInput } from "../../src/delivery/plan-update.ts";
+import { planUpdate, type UpdateInput } from "../../src/delivery/plan/plan-update.ts";
 import { now, threadOf } from "./due-delivery.ts";
 
 const second = 1_000;

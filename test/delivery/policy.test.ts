@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
+import type { NextStep } from "../../src/core/delivery-job.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
-import type { NextStep } from "../../src/core/store.ts";
-import { type DeliveryHistory, decideNext } from "../../src/delivery/policy.ts";
+import { type DeliveryHistory, decideNext } from "../../src/delivery/plan/policy.ts";
 import { now } from "./due-delivery.ts";
 
 const settings = { ...defaultDeliverySettings(), jitter: 0 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { threadAfter } from "../../src/delivery/thread-after.ts";
+import { threadAfter } from "../../src/delivery/plan/thread-after.ts";
 import { claimedDelivery, now, threadOf } from "./due-delivery.ts";
 
 const told = [

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { readText, root } from "./documents.ts";
 
 interface Import {
-  /** `store/lock.ts` */
+  /** `store/sqlite/lock.ts` */
   file: string;
   /** `store`, or `app.ts` for a file of `src/` itself. */
   room: string;
@@ -91,10 +91,10 @@ describe("the direction of imports", () => {
 
 describe("one home for each library", () => {
   test.each([
-    ["better-sqlite3", "store/"],
-    ["grammy", "channels/telegram/"],
-    ["nodemailer", "channels/email/"],
-    ["undici", "channels/"],
+    ["better-sqlite3", "store/sqlite/"],
+    ["grammy", "vendors/telegram/"],
+    ["nodemailer", "vendors/email/"],
+    ["undici", "vendors/"],
     ["pino", "log.ts"],
     ["prom-client", "operations/"],
     ["yaml", "config/"],
@@ -116,7 +116,7 @@ describe("one home for each library", () => {
 test("the process's environment is read in one place", () => {
   const withoutComments = (source: string) => source.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
   const readers = files.filter((file) => /process\.env\b/.test(withoutComments(readText(`src/${file}`))));
-  expect(readers).toEqual(["cli/process-context.ts"]);
+  expect(readers).toEqual(["cli/shell/process-context.ts"]);
 });
 
 test("docs/architecture.md names every room, and only files that exist", () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { explicitKey, namesItself } from "../../src/intake/dedupe.ts";
+import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/payloads/${name}`, import.meta.url));

@@ -3,14 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Now } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, idPattern } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
-import type { Now } from "../../src/core/ports.ts";
+import type { Inbox } from "../../src/core/ports/inbox.ts";
+import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { IntakeStore, Store } from "../../src/core/store.ts";
-import { createDoor, type Door, type DoorOptions } from "../../src/intake/door.ts";
-import { openLocalStore } from "../../src/store/local-store.ts";
+import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const secret = "door-secret-kS93jdLwm2PzQe81";
@@ -34,7 +35,7 @@ interface Setting {
 
 async function openDoor(
   options: Partial<DoorOptions> & {
-    intake?: (store: Store) => IntakeStore;
+    intake?: (store: Store) => Inbox;
     log?: Log;
     now?: Now;
     /** Sees each request right after the door. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { createKnownSecrets } from "../../src/intake/known-secrets.ts";
+import { createKnownSecrets } from "../../src/intake/door/known-secrets.ts";
 
 const long = `${"l".repeat(400)}-end`;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Json, JsonNumber } from "../../src/core/json.ts";
-import { parseJson } from "../../src/intake/parse-json.ts";
+import { parseJson } from "../../src/intake/read/parse-json.ts";
 
 function toPlain(value: Json): unknown {
   if (value instanceof JsonNumber) return Number(value.text);

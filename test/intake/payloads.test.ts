@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { countAlerts } from "../../src/intake/split-batch.ts";
+import { countAlerts } from "../../src/intake/read/split-batch.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { describeFacts } from "./describe-facts.ts";
 

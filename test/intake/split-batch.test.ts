@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countAlerts } from "../../src/intake/split-batch.ts";
+import { countAlerts } from "../../src/intake/read/split-batch.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeUnreadable } from "../../src/intake/unreadable.ts";
+import { describeUnreadable } from "../../src/intake/read/unreadable.ts";
 
 const id = "019aa5a0-7c3e-7d2a-9b1c-0242ac120002";
 const describeBody = (body: Uint8Array, alerts?: number) =>

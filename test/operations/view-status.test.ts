@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { DestinationView } from "../../src/core/operations.ts";
-import type { StoreHealth } from "../../src/core/store.ts";
+import type { StoreHealth } from "../../src/core/ports/store.ts";
 import { viewLog } from "../../src/operations/view-status.ts";
 
 const health: StoreHealth = {

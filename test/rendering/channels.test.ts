@@ -4,7 +4,7 @@ import type { ChannelType } from "../../src/core/delivery.ts";
 import type { Document } from "../../src/core/document.ts";
 import { JsonNumber } from "../../src/core/json.ts";
 import { type Message, readableText, type WebhookData } from "../../src/core/message.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRendering } from "../support/rendering.ts";
 import { anyDocument } from "./arbitrary-document.ts";
 import { fullFacts, makeAlert, makeTelling, publicUrl, receivedAt } from "./sample.ts";
 

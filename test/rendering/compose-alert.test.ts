@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Alert } from "../../src/core/alert.ts";
 import { readableText } from "../../src/core/message.ts";
 import type { Telling } from "../../src/core/telling.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRendering } from "../support/rendering.ts";
 import { fullFacts, makeAlert, makeTelling, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 
 function textOf(alert: Alert, telling: Partial<Telling> = {}, url: string | undefined = publicUrl): string {

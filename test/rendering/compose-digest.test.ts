@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Alert, severities } from "../../src/core/alert.ts";
 import { readableText } from "../../src/core/message.ts";
 import type { DigestTelling } from "../../src/core/telling.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRendering } from "../support/rendering.ts";
 import { makeAlert, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });

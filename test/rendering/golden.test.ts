@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import type { Message, TelegramEntity } from "../../src/core/message.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRendering } from "../support/rendering.ts";
 import {
   createRandom,
   fullFacts,

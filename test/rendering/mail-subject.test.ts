@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Telling } from "../../src/core/telling.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
+import { createRendering } from "../support/rendering.ts";
 import { makeAlert, makeTelling } from "./sample.ts";
 
 const rendering = createRendering();

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Document, Inline } from "../../src/core/document.ts";
 import type { Message, TelegramEntity } from "../../src/core/message.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
-import { cutText, splitTelegramText } from "../../src/rendering/telegram-split.ts";
-import type { FormattedText } from "../../src/rendering/telegram-text.ts";
+import { cutText, splitTelegramText } from "../../src/vendors/telegram/split.ts";
+import type { FormattedText } from "../../src/vendors/telegram/text.ts";
+import { createRendering } from "../support/rendering.ts";
 import { anyDocument, anyText } from "./arbitrary-document.ts";
 import { makeAlert, makeTelling } from "./sample.ts";
 

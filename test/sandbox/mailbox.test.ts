@@ -1,8 +1,7 @@
 import net from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createEmailChannel, type EmailChannelOptions } from "../../src/channels/email/email.ts";
 import type { Message } from "../../src/core/message.ts";
-import type { Channel, SendContext } from "../../src/core/ports.ts";
+import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
 import type { EmailAccount } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import {
@@ -10,6 +9,7 @@ import {
   type MailboxStandIn,
   type MailboxStandInOptions,
 } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { createEmailChannel, type EmailChannelOptions } from "../../src/vendors/email/send.ts";
 
 const now = () => Date.UTC(2026, 10, 20, 12, 0, 30);
 const message: Message = {

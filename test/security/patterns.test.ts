@@ -1,12 +1,14 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { pairPattern } from "../../src/intake/salvage-json.ts";
+import { pairPattern } from "../../src/intake/read/salvage-json.ts";
 import { readText, root } from "../docs/documents.ts";
 import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
 import { findPatterns } from "../support/patterns/find-patterns.ts";
 
 /** Rooms that see what senders, vendors or the service have written. */
-const rooms = "channels core delivery intake operations rendering routing store upstream web".split(" ");
+const rooms = "core delivery ground intake operations rendering routing store upstream vendors web".split(
+  " ",
+);
 const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
   (name) => /\.tsx?$/.test(name) && rooms.includes(name.split("/", 1)[0] ?? ""),
 );
@@ -21,7 +23,7 @@ const patterns = files.flatMap((file) =>
 describe("no pattern over others' text can take more than linear time", () => {
   it("in any room that sees such text", () => {
     const { source, flags } = pairPattern();
-    const all = [...patterns, { file: "intake/salvage-json.ts", line: 0, source, flags }];
+    const all = [...patterns, { file: "intake/read/salvage-json.ts", line: 0, source, flags }];
     expect(all.length).toBeGreaterThan(250);
     const slow = all.flatMap((pattern) => {
       const why = findAmbiguity(pattern.source, pattern.flags);
@@ -32,7 +34,7 @@ describe("no pattern over others' text can take more than linear time", () => {
 
   it("as patterns that are put together while the program runs are in one place alone", () => {
     const makers = files.filter((file) => /new RegExp\b/.test(readText(`src/${file}`)));
-    expect(makers).toEqual(["intake/salvage-json.ts"]);
+    expect(makers).toEqual(["intake/read/salvage-json.ts"]);
   });
 });
 

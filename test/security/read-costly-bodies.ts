@@ -1,4 +1,4 @@
-import { countAlerts } from "../../src/intake/split-batch.ts";
+import { countAlerts } from "../../src/intake/read/split-batch.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { costlyBodies } from "./costly-bodies.ts";
 

@@ -2,16 +2,16 @@ import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { readableText } from "../../src/core/message.ts";
 import type { Condition } from "../../src/core/rules.ts";
-import { explicitKey, namesItself } from "../../src/intake/dedupe.ts";
-import { countAlerts } from "../../src/intake/split-batch.ts";
+import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
+import { countAlerts } from "../../src/intake/read/split-batch.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { createRendering } from "../../src/rendering/rendering.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { searchableText, splitSearch } from "../../src/store/search-words.ts";
+import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { FactList } from "../../src/web/pages/alert-facts.tsx";
 import { makeAlert, makeTelling, publicUrl, receivedAt } from "../rendering/sample.ts";
 import { chat, route, rules } from "../routing/sample.ts";
+import { createRendering } from "../support/rendering.ts";
 
 /** Everything that a body goes through, each step by itself. */
 

@@ -1,7 +1,7 @@
 /** Accepts from many callers at once, and says each id when it is on disk, until it is killed. */
 import { writeSync } from "node:fs";
 import { createIdSource } from "../../src/core/id.ts";
-import { openThreadedStore } from "../../src/store/threaded-store.ts";
+import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 
 const [dataDir = ""] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
-import { openSession } from "../../src/store/database-session.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import { openSession } from "../../src/store/sqlite/database-session.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { newId, noon, request } from "../conformance/store/scene-samples.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
-import { type DatabaseSession, openSession } from "../../src/store/database-session.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { newId, noon, request } from "../conformance/store/scene-samples.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

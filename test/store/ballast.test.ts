@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { createBallast } from "../../src/store/ballast.ts";
+import { createBallast } from "../../src/store/sqlite/ballast.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const bytes = 2.5 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { copyDatabase } from "../../src/store/copy-database.ts";
-import { openDatabase } from "../../src/store/open-database.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import { copyDatabase } from "../../src/store/sqlite/copy-database.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

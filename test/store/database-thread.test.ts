@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
-import { startDatabaseThread } from "../../src/store/database-thread.ts";
-import type { Call } from "../../src/store/group-commit.ts";
-import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/thread-protocol.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
+import type { Call } from "../../src/store/sqlite/group-commit.ts";
+import {
+  fromWireResult,
+  packCalls,
+  toWireResult,
+  unpackCalls,
+} from "../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

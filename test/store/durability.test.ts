@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openDatabase } from "../../src/store/open-database.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
-import { openThreadedStore } from "../../src/store/threaded-store.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startProcess } from "./store-process.ts";

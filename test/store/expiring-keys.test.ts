@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openLocalStore } from "../../src/store/local-store.ts";
-import { migrate, readMigrations } from "../../src/store/migrate.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const entry = { key: "k1", expiresAt: 2_000 };

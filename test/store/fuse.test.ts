@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { RunAgain } from "../../src/store/transactions/context.ts";
-import { createFuse } from "../../src/store/transactions/fuse.ts";
+import { RunAgain } from "../../src/store/sqlite/transactions/context.ts";
+import { createFuse } from "../../src/store/sqlite/transactions/fuse.ts";
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 21, 12);

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createGroupCommit } from "../../src/store/group-commit.ts";
-import { openDatabase } from "../../src/store/open-database.ts";
-import { isDiskFull, toStoreError } from "../../src/store/store-error.ts";
-import { RunAgain } from "../../src/store/transactions/context.ts";
-import { createTransactions, type Transactions } from "../../src/store/transactions/index.ts";
+import { createGroupCommit } from "../../src/store/sqlite/group-commit.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { isDiskFull, toStoreError } from "../../src/store/sqlite/store-error.ts";
+import { RunAgain } from "../../src/store/sqlite/transactions/context.ts";
+import { createTransactions, type Transactions } from "../../src/store/sqlite/transactions/index.ts";
 import { newId, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

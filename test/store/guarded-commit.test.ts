@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Ballast } from "../../src/store/ballast.ts";
-import type { Call, CallResult } from "../../src/store/group-commit.ts";
-import { createGuardedCommit } from "../../src/store/guarded-commit.ts";
-import { toStoreError } from "../../src/store/store-error.ts";
+import type { Ballast } from "../../src/store/sqlite/ballast.ts";
+import type { Call, CallResult } from "../../src/store/sqlite/group-commit.ts";
+import { createGuardedCommit } from "../../src/store/sqlite/guarded-commit.ts";
+import { toStoreError } from "../../src/store/sqlite/store-error.ts";
 
 /** A disk with room for so many calls; emptying the log and spending the ballast give some back. */
 function setUp(options: { room: number; ballast?: number; inLog?: number }) {

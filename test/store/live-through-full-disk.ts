@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
-import { openThreadedStore } from "../../src/store/threaded-store.ts";
+import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { factsOf, planned } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 

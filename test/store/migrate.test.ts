@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Migration, migrate, readMigrations } from "../../src/store/migrate.ts";
-import { openDatabase } from "../../src/store/open-database.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 function migration(number: number, sql: string): Migration {

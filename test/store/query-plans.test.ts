@@ -1,16 +1,19 @@
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AlertQuery, FailedQuery } from "../../src/core/store.ts";
-import { openDatabase } from "../../src/store/open-database.ts";
-import { createHealthReading } from "../../src/store/read-health.ts";
-import { toFailedCountStatement, toFailedStatement } from "../../src/store/transactions/failed-statement.ts";
-import { createTransactions } from "../../src/store/transactions/index.ts";
+import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createHealthReading } from "../../src/store/sqlite/read-health.ts";
+import {
+  toFailedCountStatement,
+  toFailedStatement,
+} from "../../src/store/sqlite/transactions/failed-statement.ts";
+import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import {
   type Driver,
   toCountStatements,
   toListStatement,
-} from "../../src/store/transactions/list-statement.ts";
+} from "../../src/store/sqlite/transactions/list-statement.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

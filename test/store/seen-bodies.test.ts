@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/store.ts";
-import { type DatabaseSession, openSession } from "../../src/store/database-session.ts";
-import { migrate, readMigrations } from "../../src/store/migrate.ts";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
+import { migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { hour, newId, noon, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
-import type { CliContext } from "../../src/cli/context.ts";
 import { runCli } from "../../src/cli/program.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { readingThreadEntry } from "./reader.ts";
 
 export interface CliRun {

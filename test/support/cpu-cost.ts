@@ -1,4 +1,4 @@
-import { parseJson } from "../../src/intake/parse-json.ts";
+import { parseJson } from "../../src/intake/read/parse-json.ts";
 
 /**
  * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a yardstick

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { Sqlite } from "../../src/store/sqlite-library.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 
 /** As a failing disk does: the first page of a table or index of a closed database holds something else. */
 export function damageTable(path: string, name: string): void {

@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { serveReading } from "../../dist/intake/reading/serve-reading.js";
+import { serveReading } from "../../dist/intake/thread/serve-reading.js";
 import { translateRequest } from "../../dist/intake/translate.js";
 
 let hasStood = false;

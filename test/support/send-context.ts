@@ -1,4 +1,4 @@
-import type { SendContext } from "../../src/core/ports.ts";
+import type { SendContext } from "../../src/core/ports/channel.ts";
 
 /** What a channel is told about one delivery; `change` is what a test is about. */
 export function sendContext(change: Partial<SendContext> = {}): SendContext {

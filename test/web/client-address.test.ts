@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { createClientNetwork, type ProxyTrust } from "../../src/web/client-address.ts";
+import { createClientNetwork, type ProxyTrust } from "../../src/web/access/client-address.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 
 const loopback = ["127.0.0.0/8", "::1/128"];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DeliverySummary } from "../../src/core/store.ts";
+import type { DeliverySummary } from "../../src/core/ports/alert-log.ts";
 import { summariseDeliveries } from "../../src/web/pages/delivery-chips.tsx";
 
 function delivery(over: Partial<DeliverySummary>): DeliverySummary {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { loginLink } from "../../src/web/login-link.ts";
-import { createTokenCheck } from "../../src/web/token-check.ts";
+import { loginLink } from "../../src/web/access/login-link.ts";
+import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;

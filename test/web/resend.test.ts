@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AttemptRecord } from "../../src/core/store.ts";
+import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import { createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
 const fromSite = (fields: Record<string, unknown>): RequestInit => ({

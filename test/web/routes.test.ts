@@ -2,12 +2,12 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { createGuard } from "../../src/web/access/guard.ts";
+import { routeTable } from "../../src/web/access/route-table.ts";
+import { openSessions } from "../../src/web/access/session.ts";
+import { createSessionCookie } from "../../src/web/access/session-cookie.ts";
+import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { toAppError } from "../../src/web/error-answer.ts";
-import { createGuard } from "../../src/web/guard.ts";
-import { routeTable } from "../../src/web/route-table.ts";
-import { openSessions } from "../../src/web/session.ts";
-import { createSessionCookie } from "../../src/web/session-cookie.ts";
-import { createTokenCheck } from "../../src/web/token-check.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 

@@ -1,4 +1,4 @@
-import type { AlertOnWire } from "../wire.ts";
+import type { AlertOnWire } from "../relay/wire.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";
 
 type Column = [title: string, read: (alert: AlertOnWire) => string | null | undefined];

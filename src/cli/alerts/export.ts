@@ -2,10 +2,10 @@ import { resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
-import { type AlertLog, openAlertLog } from "../alert-log.ts";
-import type { RelayRun } from "../connect-relay.ts";
+import { type AlertLog, openAlertLog } from "../relay/alert-log.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import type { AlertOnWire } from "../relay/wire.ts";
 import { countOf } from "../upstream/lists.ts";
-import type { AlertOnWire } from "../wire.ts";
 import { csvHead, toCsvLine } from "./csv.ts";
 
 export interface ExportOptions {

@@ -1,8 +1,8 @@
 import { AppError } from "../../core/errors.ts";
 import { isTimeout, startTimeLimit } from "../../ground/net/time-limit.ts";
-import type { CliContext } from "../context.ts";
-import type { RelayClient } from "../relay-client.ts";
-import { RelayUnreachable } from "../relay-failure.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import { RelayUnreachable } from "../relay/relay-failure.ts";
+import type { CliContext } from "../shell/context.ts";
 import { readEvents, type StreamEvent } from "./read-events.ts";
 
 /** The relay says something at least every 15 seconds; a connection that is silent for longer is dead. */

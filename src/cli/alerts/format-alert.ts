@@ -1,7 +1,7 @@
-import { describeAge, describeSpan, toSeconds, withAge } from "../age.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
-import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../wire.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/wire.ts";
+import { describeAge, describeSpan, toSeconds, withAge } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */

@@ -1,10 +1,10 @@
 import type { AlertFilters } from "../../web/alert-query.ts";
-import { describeAge, toSeconds } from "../age.ts";
-import { openAlertLog } from "../alert-log.ts";
-import type { RelayRun } from "../connect-relay.ts";
-import type { Output } from "../output.ts";
-import { fitText, terminalText } from "../terminal-text.ts";
-import type { AlertOnWire } from "../wire.ts";
+import { openAlertLog } from "../relay/alert-log.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import type { AlertOnWire } from "../relay/wire.ts";
+import { describeAge, toSeconds } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { fitText, terminalText } from "../shell/terminal-text.ts";
 import { isFiltered } from "./filters.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";
 

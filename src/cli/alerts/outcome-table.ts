@@ -1,6 +1,6 @@
-import { describeAge, describeSpan } from "../age.ts";
-import type { Output } from "../output.ts";
-import type { DeliveryDetailOnWire } from "../wire.ts";
+import type { DeliveryDetailOnWire } from "../relay/wire.ts";
+import { describeAge, describeSpan } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
 
 /** Where each delivery stands, why, and how long it took from `startedAt` on. */
 export function formatOutcomes(

@@ -1,9 +1,9 @@
 import { AppError } from "../../core/errors.ts";
-import { askFirst, canAsk } from "../confirm.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import type { RelayClient } from "../relay-client.ts";
-import { terminalText } from "../terminal-text.ts";
-import type { ReleaseOnWire } from "../wire.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import type { ReleaseOnWire } from "../relay/wire.ts";
+import { askFirst, canAsk } from "../shell/confirm.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 export interface ReleaseOptions {
   destination?: string;

@@ -1,11 +1,11 @@
 import { AppError } from "../../core/errors.ts";
 import type { FailedFilters } from "../../web/alert-query.ts";
-import { describeAge } from "../age.ts";
-import { askFirst, canAsk } from "../confirm.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
-import type { ResendPreviewOnWire, ResendResultOnWire } from "../wire.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import type { ResendPreviewOnWire, ResendResultOnWire } from "../relay/wire.ts";
+import { describeAge } from "../shell/age.ts";
+import { askFirst, canAsk } from "../shell/confirm.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 export interface ResendFailedOptions {
   yes?: boolean;

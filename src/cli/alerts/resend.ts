@@ -1,7 +1,7 @@
 import { standingDeliveries } from "../../core/delivery.ts";
-import { askFirst, canAsk } from "../confirm.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import type { RelayClient } from "../relay-client.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import { askFirst, canAsk } from "../shell/confirm.ts";
 import { formatOutcomes } from "./outcome-table.ts";
 import { hasReached, waitUntilSettled } from "./settle.ts";
 

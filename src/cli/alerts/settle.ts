@@ -1,7 +1,7 @@
 import type { DeliveryState } from "../../core/delivery.ts";
-import type { RelayRun } from "../connect-relay.ts";
-import type { RelayClient } from "../relay-client.ts";
-import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../wire.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/wire.ts";
 
 const pollMs = 250;
 

@@ -1,5 +1,5 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
-import type { AlertOnWire } from "../wire.ts";
+import type { AlertOnWire } from "../relay/wire.ts";
 
 /**
  * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed yet`. What

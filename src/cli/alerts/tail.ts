@@ -1,11 +1,11 @@
 import type { Severity } from "../../core/alert.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import { toSeconds } from "../age.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import type { Output } from "../output.ts";
-import { fitText, terminalText } from "../terminal-text.ts";
-import type { AlertOnWire } from "../wire.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import type { AlertOnWire } from "../relay/wire.ts";
+import { toSeconds } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { fitText, terminalText } from "../shell/terminal-text.ts";
 import { followChanges } from "./follow-changes.ts";
 import { leastTableWidth } from "./list.ts";
 import { summarizeDeliveries } from "./summarize-deliveries.ts";

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext } from "../context.ts";
-import { addExamples } from "../examples.ts";
-import { openOutput } from "../output.ts";
+import type { CliContext } from "../shell/context.ts";
+import { addExamples } from "../shell/examples.ts";
+import { openOutput } from "../shell/output.ts";
 import { parseDuration } from "../upstream/arguments.ts";
 import type { BacktestOptions } from "./run-backtest.ts";
 

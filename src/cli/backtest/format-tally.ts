@@ -1,6 +1,6 @@
-import { toSeconds } from "../age.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
+import { toSeconds } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 import { countOf } from "../upstream/lists.ts";
 import type { Example, Tally } from "./tally.ts";
 

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
-import type { BodyReader, BodyReading } from "../../core/ports.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import type { BodyReader, BodyReading } from "../../core/ports/body-reader.ts";
+import type { Store } from "../../core/ports/store.ts";
 import type { Mute } from "../../core/rules.ts";
-import type { AlertDetail, Store } from "../../core/store.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
-import type { CliContext } from "../context.ts";
-import { openDatabaseFile } from "../open-database-file.ts";
-import type { Output } from "../output.ts";
+import { openDatabaseFile } from "../relay/open-database-file.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
 import { formatTally } from "./format-tally.ts";
 import { createTallyBook, type Example } from "./tally.ts";
 
@@ -30,7 +31,7 @@ export async function runBacktest(
 ): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { createRouter } = await import("../../routing/router.ts");
-  const { createBodyReader } = await import("../../intake/reading/body-reader.ts");
+  const { createBodyReader } = await import("../../intake/thread/body-reader.ts");
   const config = loadConfig({ env: { ...context.env, TOCSIN_CONFIG: file }, cwd: context.cwd });
   const { createMissingAdvice } = await import("../../routing/near-path.ts");
   const router = createRouter(config.rules, { adviseOnMissing: createMissingAdvice() });

@@ -1,5 +1,5 @@
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Decision, PlannedDelivery, Route } from "../../core/rules.ts";
-import type { AlertDetail } from "../../core/store.ts";
 
 /** Kept of each kind, newest first. */
 const mostExamples = 5;

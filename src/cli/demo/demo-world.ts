@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Now, Random } from "../../core/ports.ts";
+import type { Now, Random } from "../../core/clock.ts";
 import { type ChatStandIn, createChatStandIn } from "../../sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../sandbox/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox, type ServiceSandbox } from "../../sandbox/service/service.ts";

@@ -1,6 +1,7 @@
-import type { AlertSummary, Store } from "../../core/store.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
+import type { AlertSummary } from "../../core/ports/alert-log.ts";
+import type { Store } from "../../core/ports/store.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 const settled = new Set(["sent", "failed", "digested", "muted", "expired", "held"]);
 

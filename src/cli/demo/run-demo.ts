@@ -3,10 +3,10 @@ import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
-import { loginLink } from "../../web/login-link.ts";
-import type { CliContext } from "../context.ts";
-import type { Output } from "../output.ts";
+import { loginLink } from "../../web/access/login-link.ts";
 import { runSetup } from "../setup/run-setup.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
 import type { DemoOptions } from "./demo.ts";
 import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
 import { narrate } from "./narrate.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { addRelayOptions, type RelayFlags } from "../connect-relay.ts";
-import type { CliContext } from "../context.ts";
-import { addExamples } from "../examples.ts";
-import { openOutput } from "../output.ts";
+import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
+import type { CliContext } from "../shell/context.ts";
+import { addExamples } from "../shell/examples.ts";
+import { openOutput } from "../shell/output.ts";
 
 /** `tocsin destinations …`: what a person can do about a destination of the running relay. */
 export function registerDestinations(program: Command, context: CliContext): void {

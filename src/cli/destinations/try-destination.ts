@@ -1,7 +1,7 @@
-import { withAge } from "../age.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import { terminalText } from "../terminal-text.ts";
-import type { TryResultOnWire } from "../wire.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import type { TryResultOnWire } from "../relay/wire.ts";
+import { withAge } from "../shell/age.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 /** `tocsin destinations try`: what the destination says now. */
 export async function tryDestination(run: RelayRun, name: string): Promise<void> {

@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { access, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
-import type { RelayRun } from "../connect-relay.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
 import type { Finding } from "./finding.ts";
 
 /** Below the first the relay may stop taking alerts soon; below the second somebody should plan. */

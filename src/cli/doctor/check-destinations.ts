@@ -1,10 +1,10 @@
 import type { Config } from "../../config/config.ts";
 import type { Outcome } from "../../core/delivery.ts";
-import type { Channel } from "../../core/ports.ts";
+import type { Channel } from "../../core/ports/channel.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
-import type { RelayRun } from "../connect-relay.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
 import { toFinding } from "./check-relay.ts";
 import type { Finding } from "./finding.ts";
 import { mendReason } from "./mend-reason.ts";
@@ -21,7 +21,7 @@ export async function checkDestinations(run: RelayRun, { rules }: Config): Promi
 
 async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
   const check = `destination ${destination.name}`;
-  const { createChannel } = await import("../../channels/index.ts");
+  const { createChannel } = await import("../../vendors/index.ts");
   let channel: Channel | undefined;
   try {
     channel = await createChannel(destination, { now: context.now });

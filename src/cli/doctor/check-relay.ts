@@ -1,11 +1,11 @@
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import { readKeptSecret } from "../kept-secret.ts";
-import type { RelayClient } from "../relay-client.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import { readKeptSecret } from "../relay/kept-secret.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import type { DestinationOnWire, StatusOnWire } from "../relay/wire.ts";
 import { checkHook } from "../setup/check-hook.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
-import type { DestinationOnWire, StatusOnWire } from "../wire.ts";
 import type { Finding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */

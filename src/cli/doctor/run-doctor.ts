@@ -1,9 +1,9 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { AppError } from "../../core/errors.ts";
-import type { RelayRun } from "../connect-relay.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 import { checkDataFolder } from "./check-data-folder.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import { checkNode } from "./check-node.ts";
@@ -47,7 +47,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
 /** Silent where all is well: it is a fault of an installation or of a change of Node. */
 async function checkLibrary(): Promise<Finding[]> {
   try {
-    const { requireDatabaseLibrary } = await import("../../store/open-database.ts");
+    const { requireDatabaseLibrary } = await import("../../store/sqlite/open-database.ts");
     requireDatabaseLibrary();
     return [];
   } catch (error) {

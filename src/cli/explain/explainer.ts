@@ -2,10 +2,11 @@ import type { Alert, AlertOrigin, Translation } from "../../core/alert.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { type Message, readableText } from "../../core/message.ts";
 import type { Decision, Destination, Mute, PlannedDelivery, Rules } from "../../core/rules.ts";
-import { createComposer, type MessageSource } from "../../delivery/compose.ts";
+import { createComposer, type MessageSource } from "../../delivery/lane/compose.ts";
 import { createRendering } from "../../rendering/rendering.ts";
 import { createMissingAdvice } from "../../routing/near-path.ts";
 import { createRouter } from "../../routing/router.ts";
+import { createDocumentRenderer } from "../../vendors/render-document.ts";
 
 export interface ExplainerOptions {
   rules: Rules;
@@ -54,7 +55,11 @@ export type Explain = (
 export function createExplainer({ rules, mutes, publicUrl, at, onFault }: ExplainerOptions): Explain {
   const router = createRouter(rules, { adviseOnMissing: createMissingAdvice() });
   const log: Log = { ...silentLog, error: (_event, fields) => onFault(String(fields?.error)) };
-  const composer = createComposer({ rendering: createRendering({ publicUrl }), log, publicUrl });
+  const composer = createComposer({
+    rendering: createRendering({ publicUrl, renderDocument: createDocumentRenderer() }),
+    log,
+    publicUrl,
+  });
   const destinations = new Map(rules.destinations.map((destination) => [destination.name, destination]));
 
   return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {

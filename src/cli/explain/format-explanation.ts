@@ -1,9 +1,9 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Decision } from "../../core/rules.ts";
-import { toSeconds, withAge } from "../age.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
+import { toSeconds, withAge } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 import { countOf } from "../upstream/lists.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";

@@ -4,7 +4,7 @@ import type { AlertOrigin } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { createIdSource, idPattern } from "../../core/id.ts";
 import { bodyOf, findAlert } from "../alerts/show.ts";
-import type { RelayRun } from "../connect-relay.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
 
 /** The body to explain, and what is known of how it came. */
 export interface Subject {

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import type { Mute } from "../../core/rules.ts";
-import { openAlertLog } from "../alert-log.ts";
-import { localUrlOf, type RelayRun } from "../connect-relay.ts";
+import { openAlertLog } from "../relay/alert-log.ts";
+import { localUrlOf, type RelayRun } from "../relay/connect-relay.ts";
 import { toRuntimeMutes } from "../routing-mutes.ts";
 import { countOf } from "../upstream/lists.ts";
 import type { ExplainedReading } from "./explainer.ts";
@@ -80,8 +80,8 @@ async function readItems(
   { id, body, contentType, item: wanted }: Subject,
   maxBodyBytes: number,
 ): Promise<Item[]> {
-  const { createBodyReader } = await import("../../intake/reading/body-reader.ts");
-  const { describeUnreadable } = await import("../../intake/unreadable.ts");
+  const { createBodyReader } = await import("../../intake/thread/body-reader.ts");
+  const { describeUnreadable } = await import("../../intake/read/unreadable.ts");
   const reader = createBodyReader({
     entry: context.readingThreadEntry,
     maxBodyBytes: Math.max(maxBodyBytes, body.length),

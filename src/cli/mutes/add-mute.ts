@@ -2,8 +2,8 @@ import { describeMatchers } from "../../core/describe-matcher.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Matcher } from "../../core/rules.ts";
 import { describePreview, matchesNothing } from "../../web/mute-state.ts";
-import { withAge } from "../age.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import { withAge } from "../shell/age.ts";
 
 export interface AddOptions {
   match: string[];

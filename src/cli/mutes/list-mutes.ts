@@ -1,7 +1,7 @@
 import { describeMatchers } from "../../core/describe-matcher.ts";
-import { toSeconds, withAge } from "../age.ts";
-import { openAlertLog } from "../alert-log.ts";
-import type { RelayRun } from "../connect-relay.ts";
+import { openAlertLog } from "../relay/alert-log.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import { toSeconds, withAge } from "../shell/age.ts";
 
 /** `tocsin mutes list`. */
 export async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { addRelayOptions, type RelayFlags, type RelayRun } from "../connect-relay.ts";
-import type { CliContext } from "../context.ts";
-import { addExamples } from "../examples.ts";
-import { openOutput } from "../output.ts";
+import { addRelayOptions, type RelayFlags, type RelayRun } from "../relay/connect-relay.ts";
+import type { CliContext } from "../shell/context.ts";
+import { addExamples } from "../shell/examples.ts";
+import { openOutput } from "../shell/output.ts";
 import { parseDuration, parseInstant } from "../upstream/arguments.ts";
 import type { AddOptions } from "./add-mute.ts";
 

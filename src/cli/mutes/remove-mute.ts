@@ -1,4 +1,4 @@
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 
 /** `tocsin mutes remove`: from now on what it silenced is sent again; what it kept back is not sent later. */
 export async function removeMute(run: RelayRun, id: string): Promise<void> {

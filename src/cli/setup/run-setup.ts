@@ -6,8 +6,8 @@ import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
-import type { CliContext } from "../context.ts";
-import type { Output } from "../output.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { checkHook } from "./check-hook.ts";
 import {

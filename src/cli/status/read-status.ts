@@ -1,11 +1,11 @@
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { DestinationView } from "../../core/operations.ts";
-import type { Store } from "../../core/store.ts";
-import { connectRelay, type RelayRun } from "../connect-relay.ts";
-import { DatabaseMissing, openDatabaseFile } from "../open-database-file.ts";
-import { RelayUnreachable } from "../relay-failure.ts";
-import type { DestinationOnWire, StatusOnWire } from "../wire.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import { DatabaseMissing, openDatabaseFile } from "../relay/open-database-file.ts";
+import { RelayUnreachable } from "../relay/relay-failure.ts";
+import type { DestinationOnWire, StatusOnWire } from "../relay/wire.ts";
 
 /** What is known without a relay. */
 type LogOnWire = Omit<StatusOnWire, "relay" | "account">;
@@ -97,8 +97,8 @@ async function readLeft({ output }: RelayRun, config: Config): Promise<LogOnWire
 /** The destinations as the relay left them. */
 async function viewLeft({ rules }: Config, store: Store): Promise<DestinationView[]> {
   const { viewDestinations } = await import("../../operations/view-destinations.ts");
-  const { accountOf } = await import("../../delivery/accounts.ts");
-  const { newStatus } = await import("../../delivery/health.ts");
+  const { accountOf } = await import("../../delivery/plan/accounts.ts");
+  const { newStatus } = await import("../../delivery/plan/health.ts");
   const kept = new Map((await store.loadStatuses()).map((status) => [status.name, status]));
   const states = rules.destinations.map((destination) => ({
     destination,

@@ -1,9 +1,9 @@
-import { describeAge, withAge } from "../age.ts";
-import type { RelayRun } from "../connect-relay.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
-import type { Output } from "../output.ts";
-import { terminalText } from "../terminal-text.ts";
-import type { DestinationOnWire } from "../wire.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import type { DestinationOnWire } from "../relay/wire.ts";
+import { describeAge, withAge } from "../shell/age.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
 
 /** Prints the status; exit status 1 unless the relay runs and is ready. */

@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { formatOutcomes } from "../alerts/outcome-table.ts";
 import { hasReached, type Settling, waitUntilSettled } from "../alerts/settle.ts";
-import { connectRelay, type RelayConnection, type RelayRun } from "../connect-relay.ts";
+import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 
 export interface TestOptions {
   /** Destinations to wait for; absent: all that it goes to. */

@@ -1,9 +1,9 @@
 import { type Command, Option } from "commander";
 import { severities } from "../../core/alert.ts";
-import { addRelayOptions, type RelayFlags } from "../connect-relay.ts";
-import type { CliContext } from "../context.ts";
-import { addExamples } from "../examples.ts";
-import { openOutput } from "../output.ts";
+import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
+import type { CliContext } from "../shell/context.ts";
+import { addExamples } from "../shell/examples.ts";
+import { openOutput } from "../shell/output.ts";
 import { parseDuration, parseList } from "../upstream/arguments.ts";
 import type { TestOptions } from "./send-test.ts";
 

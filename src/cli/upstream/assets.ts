@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { UpstreamUnreachable } from "../../upstream/network-failure.ts";
 import type { AssetRegistration, PricingClient, RegistrationAnswer } from "../../upstream/pricing-client.ts";
-import type { CliContext } from "../context.ts";
+import type { CliContext } from "../shell/context.ts";
 import { type AskedEvidence, describeEvidence, type Evidence, findEvidence } from "./asset-evidence.ts";
 import { waitUntilQueryable } from "./asset-wait.ts";
 import { connectPricing, type UpstreamRun } from "./connect.ts";

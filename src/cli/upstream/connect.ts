@@ -3,8 +3,8 @@ import { readUpstreamEnv, requireAlerting, requirePricing } from "../../config/u
 import type { AppError } from "../../core/errors.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
-import type { CliContext } from "../context.ts";
-import type { Output } from "../output.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
 
 /** What a command of `tocsin upstream` works with. */
 export interface UpstreamRun {

@@ -1,4 +1,4 @@
-import type { TableColumn } from "../table.ts";
+import type { TableColumn } from "../shell/table.ts";
 
 /** A table of objects whose fields nobody documents: the columns are those that are there. */
 export interface LooseTable {

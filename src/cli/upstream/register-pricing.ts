@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addExamples } from "../examples.ts";
+import { addExamples } from "../shell/examples.ts";
 import { parseDuration, parseList, parsePair } from "./arguments.ts";
 import type { BeginRun } from "./connect.ts";
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import type { CliContext } from "../context.ts";
-import { addExamples } from "../examples.ts";
-import { openOutput } from "../output.ts";
+import type { CliContext } from "../shell/context.ts";
+import { addExamples } from "../shell/examples.ts";
+import { openOutput } from "../shell/output.ts";
 import { parseInstant, parseList, parsePage } from "./arguments.ts";
 import type { BeginRun } from "./connect.ts";
 import type { HistoryOptions } from "./history.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import { type Bot, runMethod } from "./bot-methods.ts";
 import type { Fault, FaultQueue } from "./faults.ts";
 import type { FloodControl } from "./flood.ts";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import { answerBotRequest, type StandInCall } from "./bot-endpoint.ts";
 import { type Bot, chatOf, describeMembership, userOf } from "./bot-methods.ts";
 import { createFaultQueue, type Faults } from "./faults.ts";

@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 
 /** `Infinity` lifts a limit. */
 export interface FloodLimits {

@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { Entity, FormattedText } from "./entity.ts";
 
 export type ChatKind = "group" | "supergroup" | "channel";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import { createMailFaultQueue, type MailFaults } from "./faults.ts";
 import { createInbox } from "./inbox.ts";
 import { createMailboxPage } from "./page.tsx";

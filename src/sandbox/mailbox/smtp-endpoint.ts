@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { MailFault, MailFaultQueue, MailStage } from "./faults.ts";
 import type { Inbox } from "./inbox.ts";
 import { findRefusal, isGoodHelo } from "./mail-policy.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Now, Random } from "../../core/ports.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Market } from "./market.ts";
 import type { SandboxAccount, SandboxState, WatchCondition, WatchSubscription } from "./state.ts";

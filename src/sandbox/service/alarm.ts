@@ -1,5 +1,5 @@
+import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Now, Random } from "../../core/ports.ts";
 import type { Accounts } from "./accounts.ts";
 import type { Catalogue, Metric } from "./catalogue.ts";
 import type { Market } from "./market.ts";

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { Accounts, Caller } from "./accounts.ts";
 import type { SandboxContext, SandboxEnv } from "./answers.ts";
 import { listParameter, readBody, readQuery, refuse, requiredParameter } from "./answers.ts";

@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { Catalogue, Token } from "./catalogue.ts";
 import { buildPool } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";

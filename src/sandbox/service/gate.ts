@@ -1,6 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { MiddlewareHandler } from "hono";
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { Accounts } from "./accounts.ts";
 import type { SandboxContext, SandboxEnv } from "./answers.ts";
 import { refuse } from "./answers.ts";

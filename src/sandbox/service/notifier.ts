@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Now, Random } from "../../core/ports.ts";
+import type { Now, Random } from "../../core/clock.ts";
 import type { Accounts } from "./accounts.ts";
 import type { AlertEvent } from "./notification.ts";
 import { composeNotifications, describeEvent } from "./notification.ts";

@@ -1,5 +1,5 @@
+import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Now, Random } from "../../core/ports.ts";
 import type { Secret } from "../../core/secret.ts";
 
 /** Forms a notification can take; the interface documents none. */

@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 
 /** Section 7: "rate limit exceeded for this route and API key"; quota and window are not shown, so a minute and an option. */
 export interface RateLimit {

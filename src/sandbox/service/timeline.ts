@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 
 /**
  * Waiting by the injected clock: whoever waits is woken by `runDue`, which the service calls on every tick. Tests move

@@ -1,4 +1,4 @@
-import type { Now } from "../../core/ports.ts";
+import type { Now } from "../../core/clock.ts";
 import type { Accounts } from "./accounts.ts";
 import { createAccounts, keyLifeMs, planSubscriptions, randomDigits } from "./accounts.ts";
 import type { Alarm } from "./alarm.ts";

@@ -1,8 +1,8 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
+import type { Sessions } from "../access/session.ts";
 import { listAlertPage, toFailedFilter } from "../alert-query.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { Sessions } from "../session.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
 import type { EventStreams } from "./event-stream.ts";

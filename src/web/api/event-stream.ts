@@ -1,10 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { LogStore, Store } from "../../core/store.ts";
+import type { AlertLog } from "../../core/ports/alert-log.ts";
+import type { Store } from "../../core/ports/store.ts";
 import { alertToWire } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
-  store: Pick<LogStore, "listChanges" | "latestVersion"> & Pick<Store, "onChange">;
+  store: Pick<AlertLog, "listChanges" | "latestVersion"> & Pick<Store, "onChange">;
   publicUrl: string;
   clock: Clock;
 }

@@ -8,8 +8,8 @@ import type {
   StatusView,
   TryResult,
 } from "../../core/operations.ts";
+import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/ports/alert-log.ts";
 import type { Mute } from "../../core/rules.ts";
-import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/store.ts";
 import { readBody } from "../body-text.ts";
 import { muteStateOf } from "../mute-state.ts";
 import type {

@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
-import type { AlertDetail, AttemptEntry } from "../../core/store.ts";
+import type { AlertDetail, AttemptEntry } from "../../core/ports/alert-log.ts";
 import { Mark, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { limitsChange } from "../../core/change-threshold.ts";
-import type { AlertDetail } from "../../core/store.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 import { MatchConditions } from "./match-conditions.tsx";

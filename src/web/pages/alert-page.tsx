@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
+import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
-import type { AlertDetail, AlertSummary } from "../../core/store.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";

@@ -1,4 +1,4 @@
-import type { AlertDetail } from "../../core/store.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Instant } from "./instants.tsx";

@@ -1,7 +1,7 @@
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { DestinationView } from "../../core/operations.ts";
-import type { AlertDetail, DeliverySummary } from "../../core/store.ts";
+import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { titleOf } from "./alert-text.tsx";
 import { StateChip } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";

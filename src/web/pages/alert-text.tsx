@@ -1,5 +1,5 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
-import type { AlertSummary } from "../../core/store.ts";
+import type { AlertSummary } from "../../core/ports/alert-log.ts";
 
 /** What stands for the title until the alert has been read. */
 export function titleOf(alert: AlertSummary): string {

@@ -1,5 +1,5 @@
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
-import type { AlertSummary, DeliverySummary } from "../../core/store.ts";
+import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 
 /** Worst first: what a reader must see of several. */
 const byUrgency = [

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import { deliveryStates } from "../../core/delivery.ts";
+import type { DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
-import type { DestinationHealth } from "../../core/store.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";

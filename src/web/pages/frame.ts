@@ -1,9 +1,9 @@
+import type { ClientNetworkOf } from "../access/client-address.ts";
+import type { LoginCodes } from "../access/login-link.ts";
+import type { Sessions } from "../access/session.ts";
+import type { SessionCookie } from "../access/session-cookie.ts";
+import type { TokenCheck } from "../access/token-check.ts";
 import type { Assets } from "../assets.ts";
-import type { ClientNetworkOf } from "../client-address.ts";
-import type { LoginCodes } from "../login-link.ts";
-import type { Sessions } from "../session.ts";
-import type { SessionCookie } from "../session-cookie.ts";
-import type { TokenCheck } from "../token-check.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { sessionOf, type WebContext } from "../web-env.ts";
 

@@ -1,7 +1,7 @@
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { formTokenField } from "../access/guard.ts";
 import type { Assets } from "../assets.ts";
-import { formTokenField } from "../guard.ts";
 import type { Frame } from "./frame.ts";
 
 const sections = [

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { DestinationView } from "../../core/operations.ts";
-import type { AlertCounts, AlertSummary } from "../../core/store.ts";
+import type { AlertCounts, AlertSummary } from "../../core/ports/alert-log.ts";
 import { cursorSchema, listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
 import { SeverityMark, titleOf, ValueText } from "./alert-text.tsx";

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
+import { tooManyTries } from "../access/guard.ts";
+import { safeNext } from "../access/safe-next.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
-import { tooManyTries } from "../guard.ts";
-import { safeNext } from "../safe-next.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { PageDeps } from "./frame.ts";
 import { HtmlDocument, Notice } from "./layout.tsx";

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { describeMatcher } from "../../core/describe-matcher.ts";
 import { factFields } from "../../core/field-path.ts";
-import type { AlertDetail } from "../../core/store.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 
 /** A longer value is a text that nobody compares with. */
 const longestValue = 200;

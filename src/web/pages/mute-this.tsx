@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { MutePreview } from "../../core/operations.ts";
-import type { AlertDetail } from "../../core/store.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { describePreview, matchesNothing } from "../mute-state.ts";
 import type { Frame } from "./frame.ts";
 import { Form } from "./layout.tsx";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AlertQuery, FactsQuery } from "../../../src/core/store.ts";
+import type { AlertQuery, FactsQuery } from "../../../src/core/ports/alert-log.ts";
 import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { DestinationStatus, ThreadUpdate } from "../../../src/core/store.ts";
+import type { ThreadUpdate } from "../../../src/core/delivery-job.ts";
+import type { DestinationStatus } from "../../../src/core/destination-status.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request } from "./scene.ts";
 
 const thread: ThreadUpdate = {

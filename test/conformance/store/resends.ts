@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { FailedQuery, Store } from "../../../src/core/store.ts";
+import type { FailedQuery } from "../../../src/core/ports/alert-log.ts";
+import type { Store } from "../../../src/core/ports/store.ts";
 import { noon, type OpenStore, openScene, planned, type Scene } from "./scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */

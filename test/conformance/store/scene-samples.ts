@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
+import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
-import type { IncomingRequest } from "../../../src/core/store.ts";
 
 /** Noon on some day: instants of the suite count from here. */
 export const noon = Date.UTC(2026, 10, 21, 12);

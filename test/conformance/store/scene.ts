@@ -1,7 +1,9 @@
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
+import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
+import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
+import type { Store } from "../../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
-import type { AttemptRecord, ClaimedDelivery, DueDelivery, Store } from "../../../src/core/store.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { factsOf, newId, noon, planned, request } from "./scene-samples.ts";
 

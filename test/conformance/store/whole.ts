@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Sqlite } from "../../../src/store/sqlite-library.ts";
+import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { noon, type OpenStore, openScene, request } from "./scene.ts";
 

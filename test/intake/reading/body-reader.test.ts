@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { isJsonObject, JsonNumber } from "../../../src/core/json.ts";
-import type { BodyReading, StoredBody } from "../../../src/core/ports.ts";
-import { type BodyReaderOptions, createBodyReader } from "../../../src/intake/reading/body-reader.ts";
+import type { BodyReading, StoredBody } from "../../../src/core/ports/body-reader.ts";
+import { type BodyReaderOptions, createBodyReader } from "../../../src/intake/thread/body-reader.ts";
 import { translateRequest } from "../../../src/intake/translate.ts";
 import { readingThreadEntry, roughThreadEntry } from "../../support/reader.ts";
 

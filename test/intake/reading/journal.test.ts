@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openReadingJournal } from "../../../src/intake/reading/journal.ts";
+import { openReadingJournal } from "../../../src/intake/thread/journal.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 function open(path: string) {

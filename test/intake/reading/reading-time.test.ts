@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createReadingTime } from "../../../src/intake/reading/reading-time.ts";
+import { createReadingTime } from "../../../src/intake/thread/reading-time.ts";
 
 const limitMs = 1_000;
 

@@ -1,0 +1,77 @@
+import type { Now } from "../../core/clock.ts";
+import type { Store } from "../../core/ports/store.ts";
+import type { Mute } from "../../core/rules.ts";
+import type { AlertFilters } from "../../web/alert-query.ts";
+import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
+import { DatabaseMissing, openDatabaseFile } from "./open-database-file.ts";
+import { RelayUnreachable } from "./relay-failure.ts";
+import type { AlertDetailOnWire, AlertPageOnWire, MuteOnWire } from "./wire.ts";
+
+/** The log as commands read it, in the API's form whichever way it comes. */
+export interface AlertLog {
+  /** `relay`: asked over its API. `database`: its file was read, since no relay answers. */
+  readonly source: "relay" | "database";
+  listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
+  findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
+  /** Those of the configuration among them. */
+  listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * The running relay's log, or its database file read-only when no relay answers (a note on stderr says so). With `--url` there
+ * is no such way out: the file here need not be that relay's.
+ */
+export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
+  const { client, isElsewhere, loadConfig } = await connectRelay(run);
+  try {
+    await client.isReady();
+  } catch (error) {
+    if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
+    const config = await loadConfig();
+    const store = await openDatabaseFile(config.dataDir).catch((reason: unknown) => {
+      // Without a database no relay has ever run here, so that nothing answers is the news.
+      throw reason instanceof DatabaseMissing ? error : reason;
+    });
+    await run.output.note(`${error.message}; reading the database in ${config.dataDir} instead`);
+    return readStore(
+      store,
+      config.server.publicUrl ?? localUrlOf(config),
+      config.rules.mutes,
+      run.context.now,
+    );
+  }
+  return {
+    source: "relay",
+    listAlerts: client.listAlerts,
+    findAlert: client.findAlert,
+    listMutes: client.listMutes,
+    close: async () => {},
+  };
+}
+
+async function readStore(store: Store, publicUrl: string, configured: Mute[], now: Now): Promise<AlertLog> {
+  const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
+  const { listAlertPage } = await import("../../web/alert-query.ts");
+  return {
+    source: "database",
+    async listAlerts(filters, { limit, cursor }) {
+      const page = { limit, cursor: cursor === undefined ? undefined : Number(cursor) };
+      const { alerts, nextCursor } = await listAlertPage(store, filters, page);
+      return {
+        alerts: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        nextCursor: nextCursor === undefined ? undefined : String(nextCursor),
+      };
+    },
+    async findAlert(id) {
+      const alert = await store.getAlert(id);
+      return alert && alertDetailToWire(alert, publicUrl);
+    },
+    async listMutes(includeEnded) {
+      const kept = await store.listMutes(now(), includeEnded);
+      const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now());
+      return [...ofConfiguration, ...kept].map((mute) => muteToWire(mute, now()));
+    },
+    close: () => store.close(),
+  };
+}

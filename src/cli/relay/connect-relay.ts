@@ -1,0 +1,116 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Config } from "../../config/config.ts";
+import { AppError } from "../../core/errors.ts";
+import { isLoopback, localHost } from "../../ground/net/local-host.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
+import { type FoundSecret, readKeptSecret, toFoundSecret } from "./kept-secret.ts";
+import { createRelayClient, type RelayClient } from "./relay-client.ts";
+
+/** Options of every command that talks to a relay. */
+export interface RelayFlags {
+  url?: string;
+  tokenFile?: string;
+}
+
+/** What a command works with that talks to a relay. */
+export interface RelayRun {
+  context: CliContext;
+  output: Output;
+  flags: RelayFlags;
+}
+
+export interface RelayConnection {
+  client: RelayClient;
+  /** `--url` was given: what this machine has in its DATA_DIR need not be that relay's. */
+  isElsewhere: boolean;
+  /** The configuration found here. Throws `ConfigError`. */
+  loadConfig(): Promise<Config>;
+  /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
+  findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
+}
+
+export function addRelayOptions(command: Command): Command {
+  return command
+    .option(
+      "--url <address>",
+      "where the relay listens (default: HOST and PORT of the configuration)",
+      parseUrl,
+    )
+    .option(
+      "--token-file <file>",
+      "file that holds the admin token (default: ADMIN_TOKEN, or DATA_DIR/secrets)",
+    );
+}
+
+/** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
+export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
+  let loaded: Promise<Config> | undefined;
+  const loadConfig = () => {
+    loaded ??= import("../../config/load-config.ts").then((module) =>
+      module.loadConfig({ env: context.env, cwd: context.cwd }),
+    );
+    return loaded;
+  };
+  const url = flags.url ?? localUrlOf(await loadConfig());
+  if (isInTheClear(url)) {
+    await output.note(`warning: ${url} is not https, so secrets travel to it in the clear`);
+  }
+  const findKeptSecret: RelayConnection["findKeptSecret"] = async (name) => {
+    const config = await loadConfig();
+    return isOwn(url, config) ? readKeptSecret(config.dataDir, name) : undefined;
+  };
+  const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
+  const client = createRelayClient({ url, token, signal: context.signal });
+  return { client, isElsewhere: flags.url !== undefined, loadConfig, findKeptSecret };
+}
+
+/** `http://HOST:PORT` as this machine reaches it. */
+export function localUrlOf({ server }: Config): string {
+  if (server.port === 0) {
+    throw new AppError("usage", "PORT is 0, so nobody can know where the relay listens", {
+      hint: "say --url with the address that tocsin serve has printed",
+    });
+  }
+  return `http://${localHost(server.host)}:${server.port}`;
+}
+
+async function findGivenToken(
+  context: CliContext,
+  { tokenFile }: RelayFlags,
+): Promise<FoundSecret | undefined> {
+  if (tokenFile !== undefined) {
+    const path = resolve(context.cwd, tokenFile);
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      throw new AppError("usage", `--token-file ${tokenFile} cannot be read (${error.code ?? "unknown"})`);
+    });
+    return toFoundSecret(text, tokenFile);
+  }
+  const given = context.env.ADMIN_TOKEN?.trim();
+  return given ? toFoundSecret(given, "ADMIN_TOKEN") : undefined;
+}
+
+/** This machine, or the address by which the relay here is known outside. A mistyped host must not be handed its secrets. */
+function isOwn(url: string, { server }: Config): boolean {
+  const { hostname, origin } = new URL(url);
+  if (isLoopback(hostname) || hostname === new URL(`http://${localHost(server.host)}`).hostname) return true;
+  return server.publicUrl !== undefined && new URL(server.publicUrl).origin === origin;
+}
+
+function parseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidArgumentError("write an address like http://127.0.0.1:8080");
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new InvalidArgumentError("write the base address alone, without user, query or fragment");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function isInTheClear(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !isLoopback(hostname);
+}

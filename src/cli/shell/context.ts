@@ -1,0 +1,37 @@
+import type { Now, Random } from "../../core/clock.ts";
+
+/** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
+export interface TextSink {
+  /**
+   * Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). Bytes are for what
+   * must come out as it came in (`alerts show --raw`).
+   */
+  write(text: string | Uint8Array, callback: (error?: Error | null) => void): unknown;
+}
+
+/**
+ * All that a command may know of the process it runs in. Commands touch nothing else of `process`, so a test runs them
+ * in its own process with `runCli(argv, context)`.
+ */
+export interface CliContext {
+  stdout: TextSink;
+  stderr: TextSink;
+  stdin: NodeJS.ReadableStream;
+  /** `process.env`, with what a `.env` file in the working directory adds. */
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** Whether a person sits at each end. */
+  isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
+  /** Width of the terminal in columns; `undefined` when stdout is no terminal: then nothing is cut to fit. */
+  columns?: number;
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
+  now: Now;
+  random: Random;
+  /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Aborted by the first SIGINT or SIGTERM, with an `AppError("cancelled")` as its reason. */
+  signal: AbortSignal;
+  /** For a command that has printed its result and yet did not succeed, e.g. `doctor` with findings. Default 0. */
+  setExitStatus(status: 0 | 1 | 2): void;
+}

@@ -1,0 +1,55 @@
+import { AppError, exitStatusOf } from "../../core/errors.ts";
+import type { CliContext } from "./context.ts";
+import { AlreadyTold, createStyle, errorDocument } from "./output.ts";
+import { terminalText } from "./terminal-text.ts";
+import { isClosedPipe, OutputClosed, writeText } from "./write-text.ts";
+
+/**
+ * Tells a failure in one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.
+ * A stack is shown with `LOG_LEVEL=debug` or `trace` only. Returns the exit status.
+ */
+export async function reportFailure(thrown: unknown, context: CliContext, json: boolean): Promise<0 | 1 | 2> {
+  if (thrown instanceof OutputClosed) return 0;
+  const told = thrown instanceof AlreadyTold;
+  const error = told ? thrown.error : asAppError(thrown);
+  await tolerateClosedPipe(async () => {
+    await writeText(context.stderr, describeFailure(error, thrown, context));
+    if (json && !told)
+      await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`);
+  });
+  return exitStatusOf(error.code);
+}
+
+/** An exception that nobody expected is a defect; the reader gets its message and where to find more. */
+export function asAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new AppError("internal", `unexpected: ${message === "" ? "an error without a message" : message}`, {
+    hint: "this is a defect of Tocsin; run again with LOG_LEVEL=debug to see where it happened",
+    cause: thrown,
+  });
+}
+
+function describeFailure(error: AppError, thrown: unknown, context: CliContext): string {
+  const style = createStyle(context.env, context.isTty.stderr);
+  const lines = [`${style("red", "error:")} ${toLines(error.message)}`];
+  if (error.hint !== undefined) lines.push(`${style("dim", "hint:")}  ${toLines(error.hint)}`);
+  const wantsStack = context.env.LOG_LEVEL === "debug" || context.env.LOG_LEVEL === "trace";
+  // The cause of an expected error may be a library's, and hold what must not be shown.
+  const defect = error.code === "internal" && error.cause instanceof Error ? error.cause : thrown;
+  if (wantsStack && defect instanceof Error) lines.push(defect.stack ?? "");
+  return `${lines.join("\n")}\n`;
+}
+
+/** A message may have several lines (all mistakes of a configuration); each is made safe on its own. */
+function toLines(text: string): string {
+  return text.split("\n").map(terminalText).join("\n");
+}
+
+async function tolerateClosedPipe(tell: () => Promise<void>): Promise<void> {
+  try {
+    await tell();
+  } catch (error) {
+    if (!(error instanceof OutputClosed) && !isClosedPipe(error)) throw error;
+  }
+}

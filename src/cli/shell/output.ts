@@ -1,0 +1,133 @@
+import { styleText } from "node:util";
+import type { Command } from "commander";
+import type { AppError } from "../../core/errors.ts";
+import type { CliContext } from "./context.ts";
+import { createProgressLine, type Progress } from "./progress-line.ts";
+import { formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
+import { terminalText } from "./terminal-text.ts";
+import { writeText } from "./write-text.ts";
+
+type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type Style = (name: StyleName, text: string) => string;
+
+/** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
+interface ListWriter {
+  item(value: unknown): Promise<void>;
+  /** Ends the document. `meta` stands beside `data`. */
+  close(meta?: Record<string, unknown>): Promise<void>;
+  /**
+   * Ends the document with an `error` beside the items that were written. Returns what the command is to throw: the error
+   * itself when nothing was written, so that the document is an error like any other.
+   */
+  fail(error: AppError): Promise<AppError | AlreadyTold>;
+}
+
+/** Thrown after a failure whose JSON document is complete already: it is told on stderr and sets the exit status only. */
+export class AlreadyTold extends Error {
+  readonly error: AppError;
+
+  constructor(error: AppError) {
+    super(error.message);
+    this.name = "AlreadyTold";
+    this.error = error;
+  }
+}
+
+/**
+ * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}` written by
+ * `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ */
+export interface Output {
+  readonly json: boolean;
+  /** Colours for stdout: only on a terminal, unless `NO_COLOR` or `FORCE_COLOR` say otherwise. */
+  readonly style: Style;
+  /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
+  readonly width: number | undefined;
+  /** The command's result, once: `data` for machines, or the text that `forPeople` makes. */
+  result(data: unknown, forPeople: () => string, meta?: Record<string, unknown>): Promise<void>;
+  /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
+  openList(): ListWriter;
+  /** Text for people on stdout, as it stands. Does nothing with `--json`. */
+  print(text: string): Promise<void>;
+  /** One line on stderr: something worth knowing besides the result. */
+  note(text: string): Promise<void>;
+  /** Removed by itself before anything else is printed. */
+  readonly progress: Progress;
+  table(columns: TableColumn[], rows: string[][]): string;
+  /** A table that is printed page after page, its widths settled by the first. */
+  layOutTable(columns: TableColumn[], sample: string[][]): TableLayout;
+  fields(fields: [string, string][]): string;
+}
+
+/** Makes the output of one run of a command; `command` is what commander hands to the action as its last argument. */
+export function openOutput(context: CliContext, command: Command): Output {
+  const json = command.optsWithGlobals<{ json?: boolean }>().json === true;
+  const style = createStyle(context.env, context.isTty.stdout);
+  const progress = createProgressLine(context);
+  const out = async (text: string) => {
+    await progress.clear();
+    await writeText(context.stdout, text);
+  };
+  const width = context.isTty.stdout ? context.columns : undefined;
+  const styleTitle = (text: string) => style("bold", text);
+  return {
+    json,
+    style,
+    width,
+    result: (data, forPeople, meta) =>
+      out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : forPeople()),
+    openList: () => openJsonList(out),
+    print: async (text) => {
+      if (!json) await out(text);
+    },
+    note: async (text) => {
+      await progress.clear();
+      await writeText(context.stderr, `${terminalText(text)}\n`);
+    },
+    progress,
+    table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
+    layOutTable: (columns, sample) => layOutTable(columns, sample, { width, styleTitle }),
+    fields: (fields) => formatFields(fields, { styleTitle }),
+  };
+}
+
+/** https://no-color.org: any non-empty `NO_COLOR` means none; `FORCE_COLOR` other than `0` means always. */
+export function createStyle(env: CliContext["env"], isTerminal: boolean): Style {
+  const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
+  const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
+  return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
+}
+
+function openJsonList(out: (text: string) => Promise<void>): ListWriter {
+  let begun = false;
+  const begin = async () => {
+    if (!begun) await out('{"data":[');
+    begun = true;
+  };
+  let separator = "";
+  return {
+    item: async (value) => {
+      await begin();
+      await out(`${separator}\n${JSON.stringify(value)}`);
+      separator = ",";
+    },
+    close: async (meta) => {
+      await begin();
+      await out(meta === undefined ? "\n]}\n" : `\n],"meta":${JSON.stringify(meta)}}\n`);
+    },
+    fail: async (error) => {
+      if (!begun) return error;
+      await out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`);
+      return new AlreadyTold(error);
+    },
+  };
+}
+
+/** The content of `error` in the one JSON document. */
+export function errorDocument(error: AppError): { code: string; message: string; hint?: string } {
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  };
+}

@@ -1,0 +1,84 @@
+import { setMaxListeners } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "../../core/errors.ts";
+import type { CliContext } from "./context.ts";
+import { isClosedPipe } from "./write-text.ts";
+
+/**
+ * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one.
+ * A later one ends the process at once, for those who do not want to wait for an orderly end.
+ */
+const sameSignalWithinMs = 1_000;
+
+/** The context of the real process. Takes SIGINT and SIGTERM, and tolerates a reader of stdout that goes away. */
+export function createProcessContext(): CliContext {
+  tolerateClosedPipe(process.stdout);
+  tolerateClosedPipe(process.stderr);
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    env: process.env,
+    cwd: process.cwd(),
+    isTty: {
+      stdin: process.stdin.isTTY === true,
+      stdout: process.stdout.isTTY === true,
+      stderr: process.stderr.isTTY === true,
+    },
+    columns: process.stdout.columns ?? process.stderr.columns,
+    now: Date.now,
+    random: Math.random,
+    sleep,
+    signal: abortOnSignals(),
+    setExitStatus: () => {},
+  };
+}
+
+/** Adds what `.env` in the working directory says; what the environment says already wins. */
+export function loadDotEnv(cwd: string): void {
+  const path = join(cwd, ".env");
+  if (!existsSync(path)) return;
+  try {
+    process.loadEnvFile(path);
+  } catch (cause) {
+    throw new AppError("config_invalid", `cannot read ${path}`, {
+      hint: "check its permissions, or remove it",
+      cause,
+    });
+  }
+}
+
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch (error) {
+    throw signal?.reason ?? error;
+  }
+}
+
+function abortOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
+  setMaxListeners(0, controller.signal);
+  let firstAt: number | undefined;
+  const onSignal = (name: NodeJS.Signals) => {
+    if (firstAt === undefined) {
+      firstAt = Date.now();
+      controller.abort(new AppError("cancelled", `stopped by ${name}`));
+    } else if (Date.now() - firstAt > sameSignalWithinMs) {
+      process.exit(1);
+    }
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return controller.signal;
+}
+
+/** Without a listener a broken pipe would end the process with a stack; each write still learns of it by its callback. */
+function tolerateClosedPipe(stream: NodeJS.WriteStream): void {
+  stream.on("error", (error) => {
+    if (!isClosedPipe(error)) throw error;
+  });
+}

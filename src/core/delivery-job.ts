@@ -1,0 +1,91 @@
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
+import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
+import type { MessageForm } from "./message.ts";
+import type { UpdatePolicy } from "./rules.ts";
+import type { DigestReason } from "./telling.ts";
+
+/** A delivery as the engine plans with it. */
+export interface DueDelivery {
+  seq: number;
+  id: string;
+  alertSeq: number;
+  alertId: string;
+  origin: AlertOrigin;
+  destination: string;
+  recipient: string;
+  purpose: DeliveryPurpose;
+  state: DeliveryState;
+  reason: string;
+  dueAt: number;
+  createdAt: number;
+  receivedAt: number;
+  alertKey: string;
+  severity: Severity;
+  status: AlertStatus;
+  /** Counting attempts so far. */
+  attempts: number;
+  /** How many of them ended ambiguous. */
+  ambiguous: number;
+  form: MessageForm;
+  /** Parts of the message that are known to be delivered, and the vendor's ids of them. */
+  progress: DeliveryProgress;
+  digestId?: string;
+  updates: UpdatePolicy;
+  freshnessMs?: number;
+  insteadOf?: string;
+  /** Why it gets the alert in place of that one, in words that follow "because". */
+  insteadBecause?: string;
+  /** The destination that stands by, until it has been called upon. */
+  fallbackTo?: string;
+  /** Why the last attempt did not succeed: for the page, and as a code for "late because". */
+  lastDetail?: string;
+  lastReason?: ReasonCode;
+}
+
+export interface DeliveryProgress {
+  /** The vendor's ids of the parts that are delivered, in order; null where the vendor gives none. */
+  refs: (string | null)[];
+  /** What the parts already sent said of themselves, so that the rest is cut in the same places. */
+  madeAt?: number;
+  late?: { byMs: number; why: string };
+  /** How often the destination has moved during this delivery. */
+  moves?: number;
+  /** Why the alerts of a digest are told together; a repeat says the same. */
+  digestReason?: DigestReason;
+}
+
+export interface ClaimedDelivery extends DueDelivery {
+  facts: AlertFacts;
+}
+
+/** What happens to the deliveries of a claim after an attempt; decided purely by the delivery policy. */
+export type NextStep =
+  | { state: "sent" | "digested"; reason: string }
+  | { state: "waiting"; reason: string; dueAt: number; form?: MessageForm }
+  | { state: "failed" | "held" | "expired"; reason: string };
+
+/** The messages of one alert key in one chat, to edit or answer them. */
+export interface Thread {
+  destination: string;
+  recipient: string;
+  alertKey: string;
+  /** The first message of the current occurrence, and the alert that it shows now. No ref where the vendor gives none. */
+  rootRef?: string;
+  rootAlertSeq: number;
+  /** The last message that pinged. */
+  lastRef?: string;
+  /** The newest alert among those that were sent. */
+  lastAlertSeq: number;
+  firstAt: number;
+  /** When the last message that pinged was sent. */
+  lastNewAt: number;
+  lastAt: number;
+  count: number;
+  severity: Severity;
+  status: AlertStatus;
+  /** When an alert said that it is over, while that has not been sent here: it waits, or went out in a digest. */
+  overAt?: number;
+}
+
+/** Saving one clears `overAt`. */
+export type ThreadUpdate = Omit<Thread, "destination" | "recipient" | "alertKey" | "overAt">;

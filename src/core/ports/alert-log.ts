@@ -1,0 +1,158 @@
+import type { AlertFacts, AlertOrigin, Severity } from "../alert.ts";
+import type {
+  AttemptOutcome,
+  ChannelType,
+  DeliveryPurpose,
+  DeliveryState,
+  FailedState,
+} from "../delivery.ts";
+import type { Decision } from "../rules.ts";
+
+export interface AlertQuery {
+  limit: number;
+  /** Alerts older than this position. */
+  beforeSeq?: number;
+  /** Words that all must occur in title, text, facts or fields. */
+  q?: string;
+  severity?: Severity;
+  /** A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped` or `unrouted`. */
+  state?: DeliveryState | "unmatched" | "dropped" | "unrouted";
+  destination?: string;
+  fromAt?: number;
+  toAt?: number;
+}
+
+export interface AlertSummary {
+  seq: number;
+  id: string;
+  version: number;
+  origin: AlertOrigin;
+  receivedAt: number;
+  routedAt?: number;
+  /** Absent until it is routed. */
+  facts?: AlertFacts;
+  routingError?: string;
+  /** No route wanted it. */
+  unmatched: boolean;
+  /** A route dropped it on purpose, and no other sent it anywhere. Then `unmatched` is false. */
+  dropped: boolean;
+  deliveries: DeliverySummary[];
+}
+
+export interface DeliverySummary {
+  id: string;
+  destination: string;
+  channel: ChannelType;
+  recipient: string;
+  route: string;
+  purpose: DeliveryPurpose;
+  state: DeliveryState;
+  reason: string;
+  createdAt: number;
+  dueAt?: number;
+  finishedAt?: number;
+  digestId?: string;
+  insteadOf?: string;
+  /** It did not get through, and this delivery of the same alert stands for it now. */
+  resentBy?: string;
+}
+
+/** Deliveries that failed and were not resent, of the alerts that the filters let through. */
+export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destination" | "fromAt" | "toAt"> {
+  /** At least one. */
+  states: readonly FailedState[];
+  /** Failed at or before: what fails later is not what a person was asked about. */
+  failedUntil: number;
+}
+
+export interface FailedDelivery {
+  seq: number;
+  alertSeq: number;
+  destination: string;
+  recipient: string;
+}
+
+export interface FailedCount {
+  destination: string;
+  deliveries: number;
+  alerts: number;
+  /** When the oldest and the newest of the alerts came. */
+  oldestAt: number;
+  newestAt: number;
+}
+
+export interface AttemptEntry {
+  at: number;
+  durationMs: number;
+  action: "send" | "edit" | "reply";
+  part: number;
+  parts: number;
+  outcome: AttemptOutcome;
+  reason?: string;
+  detail?: string;
+}
+
+export interface AlertDetail extends AlertSummary {
+  decisions: Decision[];
+  deliveries: (DeliverySummary & { attempts: AttemptEntry[] })[];
+  /** Absent for notices. */
+  request?: {
+    receivedAt: number;
+    contentType?: string;
+    headers: [string, string][];
+    body: Uint8Array;
+    item: number;
+    items: number;
+    dedupeKey?: string;
+    /** An earlier request carried the same key with another body. */
+    conflict: boolean;
+    /** Later requests that were answered as duplicates of this one. */
+    duplicates: number;
+  };
+}
+
+export interface AlertCounts {
+  /** All that were ever accepted, and the relay's own notices. */
+  total: number;
+  lastReceivedAt?: number;
+}
+
+export interface FactsQuery {
+  fromAt: number;
+  /** Alerts older than this position. */
+  beforeSeq?: number;
+  limit: number;
+}
+
+/** What matchers look at, without the alert's deliveries. */
+export interface StoredFacts {
+  seq: number;
+  origin: AlertOrigin;
+  facts: AlertFacts;
+}
+
+export interface AlertLog {
+  listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
+  /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
+  listFailed(
+    query: FailedQuery,
+    page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
+  ): Promise<FailedDelivery[]>;
+  /** By destination, those that are no longer configured among them. */
+  countFailed(query: FailedQuery): Promise<FailedCount[]>;
+  getAlert(id: string): Promise<AlertDetail | undefined>;
+  /** Alerts that changed after `version`, oldest change first. */
+  listChanges(version: number, limit: number): Promise<AlertSummary[]>;
+  /**
+   * Senders' alerts that have been routed, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
+   * long, and none at the end only.
+   */
+  listFacts(query: FactsQuery): Promise<StoredFacts[]>;
+  latestVersion(): Promise<number>;
+  /** From the newest row, however many there are. */
+  countAlerts(): Promise<AlertCounts>;
+  /** Requests that were answered as duplicates of an earlier one. Reads an entry for each alert that was repeated. */
+  countDuplicates(): Promise<number>;
+  /** Brings the search index forward by at most `limit` alerts; how many it took. */
+  indexAlerts(limit: number): Promise<number>;
+}

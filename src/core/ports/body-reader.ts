@@ -1,0 +1,35 @@
+import type { Translation } from "../alert.ts";
+
+/** A body as it was stored. */
+export interface StoredBody {
+  body: Uint8Array;
+  contentType?: string;
+}
+
+export type BodyReading =
+  /** One translation for each alert of the body, in its order. */
+  | { kind: "read"; translations: Translation[] }
+  /** Reading it threw, took too long, or needed too much memory. `reason` is for people, at most 300 characters. */
+  | { kind: "unreadable"; reason: string }
+  /** It was not read: the relay is being stopped, or no thread for reading can be had. Nothing is known of the body. */
+  | { kind: "not_read"; reason: string };
+
+/** Reads bodies where that can be stopped: one that never ends, or eats the memory, costs itself and nothing else. */
+export interface BodyReader {
+  /**
+   * One reading for each body, in their order. Never rejects.
+   * @param signal ends the wait: what has no reading by then is `not_read`.
+   */
+  read(bodies: StoredBody[], signal?: AbortSignal): Promise<BodyReading[]>;
+}
+
+/**
+ * Remembers outside the process which alerts are being read. When the process dies of one, the next start knows which they
+ * were and does not begin with them.
+ */
+export interface ReadingJournal {
+  /** Positions of the alerts that were being read when the last process ended. */
+  readonly interrupted: readonly number[];
+  /** These are being read from now on, and no others. None: nobody is. Never throws. */
+  write(alertSeqs: readonly number[]): void;
+}

@@ -1,0 +1,35 @@
+import type { ChannelType, Outcome } from "../delivery.ts";
+import type { Message } from "../message.ts";
+
+export interface SendContext {
+  /** Chat id, mailbox, or the destination's name: the delivery's recipient, after every move that was followed. */
+  recipient: string;
+  /** UUIDv7 of the delivery (of the digest, for a digest); the same for every repeat of it. */
+  deliveryId: string;
+  /** Id of the alert that is told, or of the newest of a digest. */
+  alertId: string;
+  /** When the alert was accepted, epoch milliseconds. */
+  receivedAt: number;
+  /** Groups messages of one alert key in a mailbox: updates refer to it. */
+  threadKey: string;
+  /** The vendor's id of an earlier message that this one answers. */
+  replyTo?: string;
+  /** Deliver without a sound, beyond what the destination asks for. */
+  silent: boolean;
+  /** Ends the call. Whether anything had left is told by the outcome. */
+  signal: AbortSignal;
+}
+
+/**
+ * One destination's way out. Calls are independent; pacing, waiting and repeating belong to the engine.
+ * No method throws for what the other side or the network does: that is an `Outcome`. No outcome holds a secret.
+ */
+export interface Channel {
+  readonly type: ChannelType;
+  send(message: Message, context: SendContext): Promise<Outcome>;
+  /** Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent. */
+  edit?(ref: string, message: Message, context: SendContext): Promise<Outcome>;
+  /** Asks, without sending anything to people, whether delivery could work now. */
+  probe(recipient: string, signal: AbortSignal): Promise<Outcome>;
+  close(): Promise<void>;
+}

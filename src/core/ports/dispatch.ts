@@ -1,0 +1,179 @@
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
+import type { AttemptOutcome, DeliveryPurpose, DeliveryState, ReasonCode } from "../delivery.ts";
+import type {
+  ClaimedDelivery,
+  DeliveryProgress,
+  DueDelivery,
+  NextStep,
+  Thread,
+  ThreadUpdate,
+} from "../delivery-job.ts";
+import type { DestinationStatus, PaceRecord } from "../destination-status.ts";
+import type { PlannedDelivery } from "../rules.ts";
+import type { DeliverySummary } from "./alert-log.ts";
+
+export interface ClaimInput {
+  token: string;
+  deliverySeqs: number[];
+  now: number;
+  leaseUntil: number;
+  /** Set when they are told together. */
+  digestId?: string;
+}
+
+/** What to make at the destination that stands by for one delivery. */
+export interface FallbackCall {
+  deliverySeq: number;
+  planned: PlannedDelivery[];
+}
+
+export interface AttemptRecord {
+  token: string;
+  deliverySeqs: number[];
+  at: number;
+  durationMs: number;
+  action: "send" | "edit" | "reply";
+  /** 1-based; 1 of 1 for most. */
+  part: number;
+  parts: number;
+  outcome: AttemptOutcome;
+  reason?: ReasonCode;
+  detail?: string;
+  countsAsAttempt: boolean;
+  progress: DeliveryProgress;
+  /** Absent: more calls of this claim follow. */
+  next?: NextStep;
+  leaseUntil?: number;
+  thread?: ThreadUpdate;
+  /** Deliveries to make at the fallback destination, because `next` is final and not sent. */
+  fallbacks?: FallbackCall[];
+}
+
+/** One request with those of its alerts that were asked for. */
+export interface AlertRequest {
+  contentType?: string;
+  body: Uint8Array;
+  /** `item` is the alert's position in the body. */
+  alerts: { seq: number; item: number }[];
+}
+
+/** What to make for one delivery that failed: for its own recipient, or for those that the destination has now. */
+export interface ResendCall {
+  deliverySeq: number;
+  planned: PlannedDelivery[];
+}
+
+export interface ResentCount {
+  /** New deliveries. */
+  made: number;
+  /** Failed ones that a resend stands for now and did not before. */
+  resent: number;
+  /** Failed ones whose address is gone while all others of the destination have had the alert. */
+  noRecipient: number;
+}
+
+export interface DestinationCounts {
+  destination: string;
+  /** Without those that were resent: they count as their resend does. */
+  counts: Partial<Record<DeliveryState, number>>;
+  oldestWaitingAt?: number;
+  /** What quiet hours hold, and when the first of it is sent; absent when there is none. */
+  heldByQuietHours?: { count: number; until: number };
+}
+
+/** A delivery that quiet hours hold. */
+export interface HeldDelivery {
+  id: string;
+  seq: number;
+  /** When it is sent, epoch milliseconds. */
+  dueAt: number;
+  severity: Severity;
+  status: AlertStatus;
+}
+
+export interface HeldChange {
+  deliveryIds: string[];
+  /** What quiet hours hold no longer at this time stays as it is. */
+  now: number;
+  /** When they are sent instead. */
+  dueAt: number;
+  /** Added to their reason and to the decision, in words that follow what stands there. */
+  why: string;
+  /** Also those that are held since nobody knows whether they arrived: they are repeated and marked. */
+  includesAmbiguous: boolean;
+}
+
+export interface Dispatch {
+  /**
+   * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. When
+   * there are more than `limit`, what a person asked for by hand and the relay's own notices come first. What is resent
+   * together with much else comes last.
+   */
+  listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
+  /** The next time at which one of them becomes due, if any waits. */
+  nextDueAt(destination: string): Promise<number | undefined>;
+  /** Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked. */
+  claimDeliveries(input: ClaimInput, pace: PaceRecord[]): Promise<ClaimedDelivery[]>;
+  /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else. */
+  recordAttempt(record: AttemptRecord, pace: PaceRecord[]): Promise<"recorded" | "late">;
+  /** Ends waiting deliveries without an attempt: too old, destination dead. */
+  finishDeliveries(
+    deliverySeqs: number[],
+    next: { state: "failed" | "expired" | "held"; reason: string },
+    at: number,
+    fallbacks: FallbackCall[],
+  ): Promise<void>;
+  /** What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time. */
+  listHeld(
+    destination: string,
+    after: Pick<HeldDelivery, "dueAt" | "seq">,
+    limit: number,
+  ): Promise<HeldDelivery[]>;
+  /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
+  rescheduleHeld(change: HeldChange): Promise<number>;
+  /** Gives claimed deliveries back untried (shutdown before the call). */
+  releaseClaim(token: string, dueAt: number): Promise<void>;
+  /** Claims of a process that is gone, or whose lease has ended. */
+  listAbandoned(now: number, all: boolean): Promise<(DueDelivery & { token: string })[]>;
+  /** Unfinished deliveries whose fallback time has come. */
+  listFallbacksDue(now: number): Promise<DueDelivery[]>;
+  /**
+   * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of one
+   * destination that an alert was for.
+   */
+  callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
+  /**
+   * More deliveries of one alert, as they were made. A `resend` stands from now on for what did not get through to its
+   * destination before: `resentBy` of those is set.
+   */
+  addDeliveries(
+    alertSeq: number,
+    deliveries: PlannedDelivery[],
+    purpose: DeliveryPurpose,
+    at: number,
+  ): Promise<DeliverySummary[]>;
+  /**
+   * Resends deliveries that failed, each once whoever asks: one that was resent meanwhile, or whose alert is on its way
+   * to the same recipient again, makes nothing new.
+   */
+  resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;
+  /** Deliveries that wait for destinations which are no longer configured, oldest first. */
+  listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
+  /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
+  failOrphans(known: string[], at: number): Promise<number>;
+  /**
+   * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together; the
+   * first whatever its size. Notices have none.
+   */
+  findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
+  findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
+  /** The alert that a thread's first message told, to edit it. */
+  findAlertFacts(
+    alertSeq: number,
+  ): Promise<{ id: string; receivedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
+  loadPaces(): Promise<PaceRecord[]>;
+  savePaces(paces: PaceRecord[]): Promise<void>;
+  loadStatuses(): Promise<DestinationStatus[]>;
+  saveStatus(status: DestinationStatus): Promise<void>;
+  countByDestination(): Promise<DestinationCounts[]>;
+}

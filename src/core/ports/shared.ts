@@ -1,0 +1,27 @@
+import type { Mute } from "../rules.ts";
+
+export interface MuteStore {
+  listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;
+  addMute(mute: Mute): Promise<void>;
+  /** Ends it now; false when there is none that is active. */
+  endMute(id: string, at: number): Promise<boolean>;
+}
+
+/** The same text may be a key of each kind. */
+export type KeyKind = "used-login-code" | "ended-session";
+
+export interface ExpiringKey {
+  /** A hash where what it stands for is secret. */
+  key: string;
+  /** From then on it counts as absent. */
+  expiresAt: number;
+}
+
+/** A small set of keys that every process on this store shares. */
+export interface ExpiringKeyStore {
+  /** True when it was absent and is there now: of all who put it, at once or one after another, one gets it. */
+  putKeyIfAbsent(kind: KeyKind, entry: ExpiringKey, now: number): Promise<boolean>;
+  hasKey(kind: KeyKind, key: string, now: number): Promise<boolean>;
+  /** In no particular order. */
+  listKeys(kind: KeyKind, now: number): Promise<ExpiringKey[]>;
+}

@@ -1,0 +1,57 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Log } from "../../core/log.ts";
+import type { HeldDelivery } from "../../core/ports/dispatch.ts";
+import type { Store } from "../../core/ports/store.ts";
+import type { Destination } from "../../core/rules.ts";
+
+/** Until when a destination's quiet hours, as they are now, hold such an alert, with the reason in words. */
+export type FindHold = (
+  destination: string,
+  alert: Pick<HeldDelivery, "severity" | "status">,
+  now: number,
+) => { until: number; words: string } | undefined;
+
+export interface QuietHoursDeps {
+  store: Pick<Store, "listHeld" | "rescheduleHeld">;
+  destinations: Iterable<Destination>;
+  findHold: FindHold;
+  clock: Clock;
+  log: Log;
+}
+
+/** As many as the writing thread lists or changes in some 10 ms; accepting alerts waits no longer. */
+const batchSize = 400;
+
+/**
+ * At a start: what quiet hours hold follows those of the configuration of now. What they hold no more is sent at once, as
+ * the summary that their end would bring; the rest waits for the new end.
+ */
+export async function followQuietHours(deps: QuietHoursDeps): Promise<void> {
+  for (const { name } of deps.destinations) await followAt(name, deps);
+}
+
+async function followAt(destination: string, { store, findHold, clock, log }: QuietHoursDeps): Promise<void> {
+  const now = clock.now();
+  let after: Pick<HeldDelivery, "dueAt" | "seq"> = { dueAt: now, seq: Number.MAX_SAFE_INTEGER };
+  let moved = 0;
+  for (;;) {
+    const held = await store.listHeld(destination, after, batchSize);
+    const changes = new Map<string, { dueAt: number; why: string; deliveryIds: string[] }>();
+    for (const delivery of held) {
+      const hold = findHold(destination, delivery, now);
+      const dueAt = hold?.until ?? now;
+      if (dueAt === delivery.dueAt) continue;
+      const why = `the quiet hours were changed: ${hold?.words ?? "released"}`;
+      const change = changes.get(why);
+      if (change) change.deliveryIds.push(delivery.id);
+      else changes.set(why, { dueAt, why, deliveryIds: [delivery.id] });
+    }
+    for (const change of changes.values())
+      moved += await store.rescheduleHeld({ ...change, now, includesAmbiguous: false });
+    const last = held.at(-1);
+    // What got a later time is met once more and has the right one then.
+    if (last === undefined || held.length < batchSize) break;
+    after = last;
+  }
+  if (moved > 0) log.info("delivery.held_moved", { destination, count: moved });
+}

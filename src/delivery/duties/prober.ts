@@ -1,0 +1,79 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Outcome } from "../../core/delivery.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { Log } from "../../core/log.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { recipientsOf } from "../../core/recipients.ts";
+import type { Destination } from "../../core/rules.ts";
+import { callChannel } from "../lane/call-channel.ts";
+import type { FloodWatch } from "../memory/flood-watch.ts";
+import type { HealthKeeper } from "../memory/health-keeper.ts";
+import type { Pacer } from "../memory/pacing.ts";
+import { parkAfter } from "../memory/park-after.ts";
+import { paceKeysOf } from "../plan/accounts.ts";
+
+/** What came of a probe. `parked`: the other side has asked for silence until then, and was not called. */
+export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string };
+
+/** Asks a destination whether delivery could work now. Nothing is sent to people. */
+export interface Prober {
+  /** Those who ask at the same time share one call. Rejects as the store does. */
+  probe(stop: AbortSignal): Promise<Trial>;
+}
+
+export interface ProberDeps {
+  store: Pick<Store, "savePaces">;
+  destination: Destination;
+  channel: Channel;
+  pacer: Pacer;
+  floods: FloodWatch;
+  health: HealthKeeper;
+  settings: DeliverySettings;
+  clock: Clock;
+  log: Log;
+}
+
+const timeoutMs = 20_000;
+
+export function createProber(deps: ProberDeps): Prober {
+  const { store, destination, channel, pacer, health, settings, clock, log } = deps;
+  const [recipient = destination.name] = recipientsOf(destination);
+  let running: Promise<Trial> | undefined;
+
+  function ask(stop: AbortSignal): Promise<Outcome> {
+    const { moved } = health.of(destination);
+    const address = moved?.from === recipient ? moved.to : recipient;
+    return callChannel((signal) => channel.probe(address, signal), { timeoutMs, stop }, { clock, log });
+  }
+
+  async function askWhereItIs(stop: AbortSignal): Promise<Outcome> {
+    const outcome = await ask(stop);
+    if (outcome.kind !== "retry" || outcome.movedTo === undefined) return outcome;
+    health.noteMove(destination, recipient, outcome.movedTo);
+    return ask(stop);
+  }
+
+  async function probe(stop: AbortSignal): Promise<Trial> {
+    const now = clock.now();
+    const slot = pacer.nextSlot(paceKeysOf(destination, recipient, settings), now);
+    // Without a reason it is only our own pace, which is about messages.
+    if (slot.at > now && slot.why !== undefined) return { kind: "parked", until: slot.at, why: slot.why };
+    const outcome = await askWhereItIs(stop);
+    if (stop.aborted) return { kind: "probed", outcome };
+    log.info("destination.probed", { destination: destination.name, outcome: outcome.kind });
+    health.observeProbe(destination, outcome);
+    const parked = parkAfter(outcome, recipient, clock.now(), deps);
+    if (parked.length > 0) await store.savePaces(parked);
+    return { kind: "probed", outcome };
+  }
+
+  return {
+    probe(stop) {
+      running ??= probe(stop).finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+  };
+}

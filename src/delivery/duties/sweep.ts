@@ -1,0 +1,88 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Log } from "../../core/log.ts";
+import type { Store } from "../../core/ports/store.ts";
+import type { HealthKeeper } from "../memory/health-keeper.ts";
+import type { Fallbacks } from "./fallbacks.ts";
+import type { Announcer } from "./notices.ts";
+
+/** What has to be looked at all the time, whether or not an alert comes. */
+export interface Sweeper {
+  /** Goes round every second until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+  lastTurnAt(): number;
+}
+
+export interface SweeperDeps {
+  store: Pick<Store, "listFallbacksDue" | "callFallbacks" | "indexAlerts" | "maintain">;
+  health: Pick<HealthKeeper, "save">;
+  announcer: Pick<Announcer, "announceChanges" | "announceUndelivered">;
+  fallbacks: Fallbacks;
+  settleAbandoned(): Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+const sweepMs = 1_000;
+/** Small, since the index is written by the thread that accepts alerts. */
+const indexBatch = 50;
+const indexBatchesPerSweep = 40;
+/** The write-ahead log is emptied and free pages are given back this often. */
+const maintainEveryMs = 60 * 60 * 1000;
+
+export function createSweeper(deps: SweeperDeps): Sweeper {
+  const { store, fallbacks, clock, log } = deps;
+  let lastTurnAt = clock.now();
+  let maintainedAt = clock.now();
+
+  async function maintain(): Promise<void> {
+    if (clock.now() - maintainedAt < maintainEveryMs) return;
+    maintainedAt = clock.now();
+    log.info("store.maintained", { ...(await store.maintain()) });
+  }
+
+  async function callFallbacks(): Promise<void> {
+    const now = clock.now();
+    const calls = fallbacks.callsFor(
+      await store.listFallbacksDue(now),
+      ({ destination }) => `${destination} has not taken it in time`,
+    );
+    if (calls.length === 0) return;
+    await store.callFallbacks(calls, now);
+    fallbacks.called(calls);
+  }
+
+  async function indexAlerts(stop: AbortSignal): Promise<void> {
+    for (let batch = 0; batch < indexBatchesPerSweep && !stop.aborted; batch += 1) {
+      if ((await store.indexAlerts(indexBatch)) < indexBatch) return;
+    }
+  }
+
+  /** Each on its own: one that fails holds up none of the others. */
+  async function takeTurn(stop: AbortSignal): Promise<void> {
+    const duties: Record<string, () => Promise<void>> = {
+      leases: deps.settleAbandoned,
+      fallbacks: callFallbacks,
+      notices: deps.announcer.announceChanges,
+      undelivered: deps.announcer.announceUndelivered,
+      health: deps.health.save,
+      index: () => indexAlerts(stop),
+      maintenance: maintain,
+    };
+    for (const [duty, perform] of Object.entries(duties)) {
+      await perform().catch((error: unknown) => {
+        log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
+      });
+    }
+  }
+
+  return {
+    async run(stop) {
+      while (!stop.aborted) {
+        await takeTurn(stop);
+        lastTurnAt = clock.now();
+        await clock.sleep(sweepMs, stop);
+      }
+    },
+    lastTurnAt: () => lastTurnAt,
+  };
+}

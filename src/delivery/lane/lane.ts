@@ -1,0 +1,191 @@
+import type { Clock } from "../../core/clock.ts";
+import type { ClaimedDelivery } from "../../core/delivery-job.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { NewId } from "../../core/id.ts";
+import type { Log } from "../../core/log.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { recipientsOf } from "../../core/recipients.ts";
+import type { Destination } from "../../core/rules.ts";
+import type { Prober } from "../duties/prober.ts";
+import { type HealthKeeper, isProbed } from "../memory/health-keeper.ts";
+import type { Pacer } from "../memory/pacing.ts";
+import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
+import { leaseEnd } from "../plan/claim-terms.ts";
+import { explainReason } from "../plan/explain-reason.ts";
+import { type ClaimPlan, isByHand, planClaim } from "../plan/plan-claim.ts";
+import type { Claim } from "./claim-session.ts";
+import type { LaneQueue } from "./lane-queue.ts";
+import type { Teller } from "./teller.ts";
+
+/**
+ * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
+ * their calls together: it would let those that hang stop the rest.
+ *
+ *     probe due ──▶ ask, then look again
+ *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
+ *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim ──▶ tell ──▶ look again
+ */
+export interface Lane {
+  /** Something may have become due. */
+  nudge(): void;
+  /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
+  run(stop: LaneStop): Promise<void>;
+}
+
+export interface LaneStop {
+  claiming: AbortSignal;
+  calls: AbortSignal;
+}
+
+export interface LaneDeps {
+  store: Pick<Store, "claimDeliveries">;
+  queue: LaneQueue;
+  prober: Prober;
+  destination: Destination;
+  channel: Channel;
+  teller: Teller;
+  pacer: Pacer;
+  health: HealthKeeper;
+  settings: DeliverySettings;
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+}
+
+/** The safety net under a lost nudge. */
+const pollMs = 5_000;
+/** A shut destination is looked at no more often, however many alerts come for it. */
+const shutLookMs = 1_000;
+
+export function createLane(deps: LaneDeps): Lane {
+  const { store, queue, prober, destination, channel, teller, pacer, health, settings, clock, newId, log } =
+    deps;
+  const inFlight = new Set<Promise<void>>();
+  let wake = new AbortController();
+  let wasDown = false;
+  let lookAgainAt = 0;
+
+  function nudge(): void {
+    wake.abort();
+  }
+
+  async function run(stop: LaneStop): Promise<void> {
+    stop.claiming.addEventListener("abort", nudge, { once: true });
+    while (!stop.claiming.aborted) {
+      wake = new AbortController();
+      const waitMs = await takeTurn(stop).catch((error: unknown) => {
+        log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
+        return pollMs;
+      });
+      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), wake.signal);
+    }
+    await Promise.all(inFlight);
+  }
+
+  /** Does what can be done now; how long there is nothing more to do. */
+  async function takeTurn(stop: LaneStop): Promise<number> {
+    const now = clock.now();
+    const status = health.of(destination);
+    const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
+    if (probed && (probed.probeAt ?? 0) <= now) {
+      const trial = await prober.probe(stop.claiming);
+      if (trial.kind === "probed") return 0;
+    }
+    const openUntil = status.openUntil ?? 0;
+    const isShut = probed !== undefined || openUntil > now;
+    const isTrying = isShut || status.openUntil !== undefined;
+    if (inFlight.size >= (isTrying ? 1 : concurrencyOf(destination))) return pollMs;
+    if (isShut) return await takeShutTurn(stop.calls, now);
+    // Before the queue is read: with many waiting for a slow chat, each new one would have all of them read again.
+    const slotMs = Math.min(...recipientsOf(destination).map((recipient) => slotWait(recipient, now)));
+    return slotMs > 0 ? slotMs : await takeOpenTurn(isTrying, stop.calls, now);
+  }
+
+  async function takeOpenTurn(isTrying: boolean, stop: AbortSignal, now: number): Promise<number> {
+    const afterOutage = wasDown || isTrying;
+    const { due, cutAt } = await queue.list({ isRecovering: afterOutage, isOpen: true }, now);
+    const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
+    const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
+    const { digestOver } = destination;
+    const canEdit = channel.edit !== undefined;
+    const plan = planClaim(ready, { digestOver, canEdit, afterOutage, cutAt }, now);
+    if (plan) return await claimAndTell(plan, stop, now);
+    if (due.length > 0) return Math.min(...waits.values());
+    wasDown = false;
+    const nextAt = await queue.nextDueAt();
+    return nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
+  }
+
+  /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused or down: it waits. */
+  async function takeShutTurn(stop: AbortSignal, now: number): Promise<number> {
+    if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
+    lookAgainAt = now + shutLookMs;
+    const { health: own, reason, reasonCode, openUntil } = health.of(destination);
+    if (openUntil !== undefined) wasDown = true;
+    const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
+    const byHand = due.find(isByHand);
+    if (byHand) return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
+    if (own === "dead" && due.length > 0) {
+      const why = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
+      const because = `${destination.name} gets no alerts${why}`;
+      await queue.fail(due, `${destination.name} cannot be reached: ${reason}`, because, now);
+      if (cutAt !== undefined) return shutLookMs;
+    }
+    return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
+  }
+
+  async function claimAndTell(plan: ClaimPlan, stop: AbortSignal, now: number): Promise<number> {
+    const recipient = plan.deliveries[0]?.recipient ?? "";
+    const slotMs = slotWait(recipient, now);
+    if (slotMs > 0) return slotMs;
+    const claim = await makeClaim(plan, recipient, now);
+    if (!claim) return 0;
+    const telling = tell(claim, stop);
+    if (concurrencyOf(destination) === 1) await telling;
+    return 0;
+  }
+
+  async function makeClaim(plan: ClaimPlan, recipient: string, now: number): Promise<Claim | undefined> {
+    const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
+    const token = newId();
+    const leaseUntil = leaseEnd(destination, settings, now);
+    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
+    const slot = pacer.take(paceKeysOf(destination, recipient, settings), now);
+    const claimed = await store.claimDeliveries({ token, deliverySeqs, now, leaseUntil, digestId }, slot);
+    // They are `sending` now; what they were before says why they are late.
+    const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
+    const asBefore = (delivery: ClaimedDelivery) => ({
+      ...delivery,
+      state: states.get(delivery.seq) ?? delivery.state,
+    });
+    const [newest, ...rest] = claimed.map(asBefore);
+    if (!newest) return undefined;
+    const digest =
+      plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
+    return { token, leaseUntil, deliveries: [newest, ...rest], digest };
+  }
+
+  function tell(claim: Claim, stop: AbortSignal): Promise<void> {
+    const telling = teller
+      .tell(claim, stop)
+      .catch((error: unknown) => {
+        log.error("delivery.unrecorded", {
+          destination: destination.name,
+          error: String(error).slice(0, 300),
+        });
+      })
+      .finally(() => {
+        inFlight.delete(telling);
+        nudge();
+      });
+    inFlight.add(telling);
+    return telling;
+  }
+
+  function slotWait(recipient: string, now: number): number {
+    return Math.max(0, pacer.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
+  }
+
+  return { nudge, run };
+}

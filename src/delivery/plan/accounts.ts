@@ -1,0 +1,57 @@
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { Destination } from "../../core/rules.ts";
+import type { PaceKey } from "../memory/pacing.ts";
+
+/**
+ * The account that a destination shares with others: refused credentials stop them all, and all share its pace.
+ * Channels without one (each webhook stands alone) have none. The name holds no secret.
+ */
+export function accountOf(destination: Destination): string | undefined {
+  switch (destination.type) {
+    case "telegram":
+      return `account:telegram:${destination.bot.id}`;
+    case "email":
+      return `account:email:${destination.account.id}`;
+    case "webhook":
+    case "slack":
+    case "discord":
+    case "ntfy":
+    case "apprise":
+      return undefined;
+  }
+}
+
+/** The limits that a call to `recipient` falls under. Destinations that name the same chat share its pace. */
+export function paceKeysOf(
+  destination: Destination,
+  recipient: string,
+  settings: DeliverySettings,
+): PaceKey[] {
+  const keys: PaceKey[] = [{ key: chatKeyOf(destination, recipient), pace: destination.pace }];
+  const account = accountOf(destination);
+  if (account !== undefined) {
+    keys.push({ key: account, pace: destination.type === "telegram" ? settings.telegramBotPace : {} });
+  }
+  return keys;
+}
+
+export function chatKeyOf(destination: Destination, recipient: string): string {
+  return destination.type === "telegram"
+    ? `telegram:${destination.bot.id}:${recipient}`
+    : `${destination.name}:${recipient}`;
+}
+
+/** Sends that may be in flight to one destination at a time. A chat keeps its order; mail servers and webhooks need none. */
+export function concurrencyOf(destination: Destination): number {
+  switch (destination.type) {
+    case "telegram":
+    case "slack":
+    case "discord":
+    case "ntfy":
+      return 1;
+    case "email":
+    case "webhook":
+    case "apprise":
+      return 4;
+  }
+}

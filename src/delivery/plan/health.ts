@@ -1,0 +1,158 @@
+import type { Outcome, ReasonCode } from "../../core/delivery.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
+
+const deadProbeMs = 24 * 60 * 60 * 1000;
+const pausedProbeMs = 10 * 60 * 1000;
+
+export function newStatus(name: string, now: number): DestinationStatus {
+  return { name, health: "ok", reason: "", since: now, failures: 0 };
+}
+
+/**
+ * What a call says about the destination (or, for `account`, about the bot or mail account). Pure.
+ *
+ *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles
+ *     ok, down ──refused for good──▶ dead: until a person acts; probed daily       (destinations)
+ *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
+ *     dead, paused ──a probe gets through that proves nothing more──▶ degraded: the next message shows
+ *     any ──a call succeeds, or a probe that is as good as one──▶ ok
+ *     any ──a call succeeds, though not as configured (a topic is gone)──▶ degraded
+ */
+export function judgeOutcome(
+  status: DestinationStatus,
+  outcome: Outcome,
+  settings: DeliverySettings,
+  now: number,
+): DestinationStatus {
+  switch (outcome.kind) {
+    case "sent":
+      return { ...afterMessage(status, outcome.degraded, now), lastSentAt: now };
+    case "retry":
+      if (outcome.movedTo !== undefined) return status;
+      return outcome.countsAsAttempt === false ? status : failedOnce(status, outcome, settings, now);
+    case "ambiguous":
+      return failedOnce(status, outcome, settings, now);
+    case "rejected":
+      return judgeRejection(status, outcome, now);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function judgeRejection(
+  status: DestinationStatus,
+  outcome: Extract<Outcome, { kind: "rejected" }>,
+  now: number,
+): DestinationStatus {
+  const { scope } = outcome;
+  switch (scope) {
+    case "message":
+    case "recipient":
+      return recovered(status, now);
+    case "destination":
+      return turned(status, "dead", outcome, now, now + deadProbeMs);
+    case "account":
+      return turned(status, "paused", outcome, now, now + pausedProbeMs);
+    default:
+      return scope satisfies never;
+  }
+}
+
+/**
+ * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered message;
+ * a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a person asks;
+ * after a yes that proves nothing more its next message is tried at once.
+ */
+export function judgeProbe(
+  status: DestinationStatus,
+  outcome: Outcome,
+  proves: boolean,
+  now: number,
+): DestinationStatus {
+  if (status.health === "down") {
+    if (outcome.kind !== "sent") return status;
+    return proves ? recovered(status, now) : { ...status, openUntil: now };
+  }
+  if (outcome.kind !== "sent") {
+    const reason = outcome.kind === "rejected" ? outcome.detail : status.reason;
+    return { ...status, reason, probeAt: now + (status.health === "dead" ? deadProbeMs : pausedProbeMs) };
+  }
+  if (proves) return recovered(status, now);
+  const reason = `it answers again; whether it takes messages the next one will show (before: ${status.reason})`;
+  return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
+}
+
+/** Why it is as it is, for the page and as a code. */
+interface Failure {
+  reason: ReasonCode;
+  detail: string;
+}
+
+function failedOnce(
+  status: DestinationStatus,
+  { reason: reasonCode, detail: reason }: Failure,
+  { breaker }: DeliverySettings,
+  now: number,
+): DestinationStatus {
+  const failures = status.failures + 1;
+  if (status.health === "dead" || status.health === "paused") return { ...status, failures };
+  if (failures < breaker.openAfter) {
+    return {
+      ...status,
+      failures,
+      reason,
+      reasonCode,
+      health: "degraded",
+      since: status.health === "ok" ? now : status.since,
+    };
+  }
+  const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
+  const since = status.health === "ok" ? now : status.since;
+  return { ...status, failures, reason, reasonCode, health: "down", since, openUntil: now + pauseMs };
+}
+
+function turned(
+  status: DestinationStatus,
+  health: "dead" | "paused",
+  { reason: reasonCode, detail: reason }: Failure,
+  now: number,
+  probeAt: number,
+): DestinationStatus {
+  const since = status.health === health ? status.since : now;
+  return {
+    ...status,
+    health,
+    reason,
+    reasonCode,
+    since,
+    probeAt,
+    openUntil: undefined,
+    failures: status.failures + 1,
+  };
+}
+
+function afterMessage(
+  status: DestinationStatus,
+  degraded: string | undefined,
+  now: number,
+): DestinationStatus {
+  const well = recovered(status, now);
+  if (degraded === undefined) return well;
+  const since = status.health === "degraded" ? status.since : now;
+  return { ...well, health: "degraded", reason: degraded, since };
+}
+
+function recovered(status: DestinationStatus, now: number): DestinationStatus {
+  if (status.health === "ok" && status.failures === 0) return status;
+  return {
+    ...status,
+    health: "ok",
+    reason: "",
+    reasonCode: undefined,
+    since: status.health === "ok" ? status.since : now,
+    failures: 0,
+    openUntil: undefined,
+    probeAt: undefined,
+  };
+}

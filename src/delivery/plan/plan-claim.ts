@@ -1,0 +1,146 @@
+import type { DueDelivery } from "../../core/delivery-job.ts";
+import type { DigestReason } from "../../core/telling.ts";
+
+export interface ClaimLimits {
+  /** More than this many waiting for one recipient are told together. */
+  digestOver: number;
+  /** A message of this channel can be changed afterwards, so repeats of one key need no message each. */
+  canEdit: boolean;
+  /** The destination was down and these waited for it. */
+  afterOutage: boolean;
+  /** Set when more are due than were listed: from this time on some are missing. */
+  cutAt?: number;
+}
+
+/**
+ * What to tell next, the newest first. `single` may hold several deliveries of one alert key: the newest is told, with a
+ * count of the rest.
+ */
+export type ClaimPlan =
+  | { kind: "single"; deliveries: DueDelivery[] }
+  | { kind: "digest"; deliveries: DueDelivery[]; reason: DigestReason; digestId?: string };
+
+const oneMinuteMs = 60_000;
+/** A network that goes down takes many destinations with it; more notices than this are told together. */
+const fewNotices = 3;
+
+/**
+ * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In this
+ * order: what a person asked for by hand; what the relay has to say itself; what was begun or perhaps told already (the
+ * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
+ * when all are late; what was resent together.
+ */
+export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const byHand = due.find(isByHand);
+  if (byHand) return { kind: "single", deliveries: [byHand] };
+  const notice = due.find((delivery) => delivery.purpose === "notice");
+  const first = notice ?? due[0];
+  const waiting = due.filter(
+    (delivery) => delivery.recipient === first?.recipient && (!notice || delivery.purpose === "notice"),
+  );
+  const begun = planBegun(waiting, limits);
+  if (begun?.kind !== "digest" || limits.cutAt !== begun.deliveries[0]?.dueAt)
+    return begun ?? planNew(waiting, limits, now);
+  // Part of that digest may lie beyond what was listed. Others go first and make room; failing that, what is here goes
+  // under an id of its own, since a receiver that knows the id would take the rest for the same message.
+  const others = waiting.filter((delivery) => !isBegun(delivery));
+  return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
+}
+
+export function isByHand(delivery: Pick<DueDelivery, "purpose">): boolean {
+  return delivery.purpose === "resend" || delivery.purpose === "test";
+}
+
+/** Too old to ping anybody, by the freshness that its route asks for. */
+export function isStale(delivery: DueDelivery, now: number): boolean {
+  return delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs;
+}
+
+/** Says that something is over: it is sent without a sound. What a person asked for sounds as any other, so it can be tried. */
+export function isGoodNews(delivery: Pick<DueDelivery, "purpose" | "status">): boolean {
+  return delivery.status === "resolved" && !isByHand(delivery);
+}
+
+/** Some of it, or perhaps all, has reached a reader. */
+function isBegun(delivery: DueDelivery): boolean {
+  return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
+}
+
+/** What was begun is told again as the same message about the same alerts. Those of one message became due at one moment. */
+function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
+  const first = waiting.find(isBegun);
+  if (!first) return undefined;
+  const { digestId } = first;
+  if (digestId === undefined) {
+    const isTogether = (other: DueDelivery) =>
+      other === first || (limits.canEdit && isBegun(other) && isSameMessage(other, first));
+    return { kind: "single", deliveries: newestFirst(waiting.filter(isTogether)) };
+  }
+  const deliveries = newestFirst(waiting.filter((delivery) => delivery.digestId === digestId));
+  return { kind: "digest", deliveries, digestId, reason: first.progress.digestReason ?? "burst" };
+}
+
+function isSameMessage(one: DueDelivery, other: DueDelivery): boolean {
+  return (
+    one.digestId === undefined &&
+    one.updates !== "new" &&
+    other.updates !== "new" &&
+    one.alertKey === other.alertKey &&
+    one.dueAt === other.dueAt &&
+    one.ambiguous === other.ambiguous &&
+    one.progress.refs[0] === other.progress.refs[0]
+  );
+}
+
+function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  if (waiting[0]?.purpose === "notice") {
+    return waiting.length > fewNotices
+      ? { kind: "digest", deliveries: newestFirst(waiting), reason: "burst" }
+      : { kind: "single", deliveries: waiting.slice(0, 1) };
+  }
+  const others = waiting.filter((delivery) => delivery.purpose !== "bulk_resend");
+  return (
+    planTogether(others, limits, now) ??
+    planOne(others, limits, now) ??
+    planResent(
+      waiting.filter((delivery) => !others.includes(delivery)),
+      limits,
+    )
+  );
+}
+
+/** A burst of our own making, told as one: the newest first, as after an outage. */
+function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
+  const deliveries = newestFirst(resent);
+  if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason: "resend" };
+  return deliveries.length > 0 ? { kind: "single", deliveries: deliveries.slice(0, 1) } : undefined;
+}
+
+function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const quiet = waiting.filter(
+    (delivery) => delivery.state === "held" || delivery.progress.digestReason === "quiet_hours",
+  );
+  if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
+  const stale = waiting.filter((delivery) => isStale(delivery, now));
+  if (stale.length > 1) return { kind: "digest", deliveries: newestFirst(stale), reason: "stale" };
+  if (waiting.length <= limits.digestOver) return undefined;
+  const reason = limits.afterOutage ? "outage" : "burst";
+  return { kind: "digest", deliveries: newestFirst(waiting), reason };
+}
+
+function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const oldest = waiting[0];
+  if (!oldest) return undefined;
+  const late = now - oldest.createdAt > oneMinuteMs;
+  const first = late ? (newestFirst(waiting)[0] ?? oldest) : oldest;
+  if (!limits.canEdit || first.updates === "new") return { kind: "single", deliveries: [first] };
+  const sameKey = waiting.filter(
+    (delivery) =>
+      delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",
+  );
+  return { kind: "single", deliveries: newestFirst(sameKey) };
+}
+
+function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
+  return [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
+}

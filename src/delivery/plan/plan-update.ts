@@ -1,0 +1,96 @@
+import type { AlertStatus, Severity } from "../../core/alert.ts";
+import type { Thread } from "../../core/delivery-job.ts";
+import type { UpdatePolicy } from "../../core/rules.ts";
+
+/** One call about an alert. */
+export type UpdateStep =
+  /** A message of its own. */
+  | {
+      action: "send";
+      /**
+       * `continues`: it goes on with what was sent before, and says how often and since when. `apart`: it is older than
+       * what was sent since. Default: something new begins with it.
+       */
+      place?: "continues" | "apart";
+    }
+  /** A message that answers an earlier one. */
+  | { action: "reply"; ref: string }
+  /** Changes an earlier message; nobody is pinged. */
+  | {
+      action: "edit";
+      ref: string;
+      /** `self`: the message then shows this alert. `resolution`: it goes on showing its own, and that it is over. */
+      shows: "self" | "resolution";
+    };
+
+export interface UpdateInput {
+  policy: UpdatePolicy;
+  canEdit: boolean;
+  alertSeq: number;
+  status: AlertStatus;
+  severity: Severity;
+  thread?: Thread;
+  now: number;
+}
+
+/** A repeat this soon after a message that pinged only changes that message. */
+const quickRepeatMs = 60_000;
+/** A message older than this is out of sight; a new occurrence starts with a message of its own. */
+const threadLifeMs = 24 * 60 * 60 * 1000;
+
+const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unknown: 0 };
+
+/**
+ * How an alert is sent in view of what was sent before of the same key. Pure.
+ *
+ * An edit pings nobody, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and
+ * whatever fires after it was over are new messages. A resolution both changes the first message and answers it, without
+ * a sound. Where there is no message to return to, the history goes on in messages of their own.
+ */
+export function planUpdate(input: UpdateInput): UpdateStep[] {
+  const { thread, policy, canEdit } = input;
+  if (!thread) return [{ action: "send" }];
+  if (input.status === "resolved") return planResolution(input, thread);
+  const wasOver = thread.status === "resolved" || thread.overAt !== undefined;
+  if (policy === "new" || wasOver || isOutOfSight(input, thread)) return [{ action: "send" }];
+  const answer = answerTo(thread);
+  if (policy === "reply") return [answer];
+  const quick = quickRepeat(input, thread);
+  if (quick) return quick;
+  const canOnlyEdit = policy === "edit" && canEdit && !isWorse(input, thread);
+  return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
+}
+
+function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
+  // It has fired again since, and its message must not say that it is over.
+  if (input.alertSeq < thread.lastAlertSeq) return [{ action: "send", place: "apart" }];
+  if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
+  const answer = answerTo(thread);
+  if (thread.status === "resolved") return quickRepeat(input, thread) ?? [answer];
+  if (thread.rootRef === undefined || !input.canEdit || input.policy === "reply") return [answer];
+  return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
+}
+
+function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
+  return now - thread.lastAt > threadLifeMs;
+}
+
+function answerTo({ rootRef }: Thread): UpdateStep {
+  return rootRef === undefined ? { action: "send", place: "continues" } : { action: "reply", ref: rootRef };
+}
+
+function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefined {
+  const sinceMs = input.now - thread.lastNewAt;
+  // Negative after the clock was set back: who knows how long ago it was, so people are notified.
+  const quick = sinceMs >= 0 && sinceMs < quickRepeatMs;
+  const edit = quick && input.canEdit && !isWorse(input, thread) ? editOf(thread) : undefined;
+  return edit && [edit];
+}
+
+function editOf({ lastRef }: Thread): UpdateStep | undefined {
+  return lastRef === undefined ? undefined : { action: "edit", ref: lastRef, shows: "self" };
+}
+
+function isWorse(input: UpdateInput, thread: Thread): boolean {
+  return rank[input.severity] > rank[thread.severity];
+}

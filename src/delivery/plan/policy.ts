@@ -1,0 +1,169 @@
+import type { Random } from "../../core/clock.ts";
+import type { ChannelType, Outcome } from "../../core/delivery.ts";
+import type { NextStep } from "../../core/delivery-job.ts";
+import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
+import type { MessageForm } from "../../core/message.ts";
+import { waitAfter } from "./back-off.ts";
+
+/** What the policy has to know of a delivery, before the attempt that it judges. */
+export interface DeliveryHistory {
+  channel: ChannelType;
+  onAmbiguous: "retry" | "hold";
+  createdAt: number;
+  /** Counting attempts that failed, and how many of all ended ambiguous. */
+  attempts: number;
+  ambiguous: number;
+  form: MessageForm;
+  /** Moves followed during this delivery. */
+  moves: number;
+  /** It is told together with others. */
+  inDigest: boolean;
+  /** A person asked for it and looks on: a resend or a test. */
+  byHand: boolean;
+}
+
+/** When the other side asks for patience without saying how much. */
+const defaultPatienceMs = 5_000;
+
+/** A group may be upgraded, and its id may have been stale before; more hops than this are a loop. */
+const maxMoves = 3;
+
+/**
+ * What follows from an outcome. Pure; the whole policy of repeats is here, and its table in the tests.
+ *
+ * | outcome | next |
+ * |---|---|
+ * | sent | sent, or digested |
+ * | retry, moved | at once, at the new address; failed after three moves |
+ * | retry with a wait | after exactly that wait or later |
+ * | retry | on the schedule; failed when it is used up |
+ * | rejected: message | once more as plain text; then failed |
+ * | rejected: recipient, destination | failed |
+ * | rejected: account | waits until the account is accepted again; what a person asked for by hand fails |
+ * | ambiguous | `retry`: later, marked, at most so often, then held; `hold`: held |
+ */
+export function decideNext(
+  outcome: Outcome,
+  history: DeliveryHistory,
+  settings: DeliverySettings,
+  now: number,
+  random: Random,
+): NextStep {
+  switch (outcome.kind) {
+    case "sent":
+      return { state: history.inDigest ? "digested" : "sent", reason: outcome.note ?? "" };
+    case "retry":
+      return decideRetry(outcome, history, settings, now, random);
+    case "rejected":
+      return decideRejected(outcome, history, now);
+    case "ambiguous":
+      return decideAmbiguous(outcome, history, settings, now);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function decideRetry(
+  outcome: Extract<Outcome, { kind: "retry" }>,
+  history: DeliveryHistory,
+  settings: DeliverySettings,
+  now: number,
+  random: Random,
+): NextStep {
+  if (outcome.movedTo !== undefined) {
+    if (history.moves >= maxMoves)
+      return { state: "failed", reason: "the chat's new address leads in a circle" };
+    return { state: "waiting", reason: outcome.detail, dueAt: now };
+  }
+  const schedule = scheduleOf(history.channel, settings);
+  if (outcome.countsAsAttempt === false) {
+    return withinLifetime(now + (outcome.waitMs ?? defaultPatienceMs), outcome.detail, history, schedule);
+  }
+  const asked = now + (outcome.waitMs ?? 0);
+  const wait = waitAfter(history.attempts + 1, schedule, settings.jitter, random);
+  if (wait === undefined)
+    return { state: "failed", reason: `gave up after ${history.attempts + 1} tries: ${outcome.detail}` };
+  return withinLifetime(Math.max(asked, now + wait), outcome.detail, history, schedule);
+}
+
+function withinLifetime(
+  dueAt: number,
+  detail: string,
+  history: DeliveryHistory,
+  schedule: RetrySchedule,
+): NextStep {
+  if (dueAt > history.createdAt + schedule.giveUpAfterMs) {
+    return {
+      state: "failed",
+      reason: `gave up after ${Math.round(schedule.giveUpAfterMs / 3_600_000)} h: ${detail}`,
+    };
+  }
+  return { state: "waiting", reason: detail, dueAt };
+}
+
+function decideRejected(
+  outcome: Extract<Outcome, { kind: "rejected" }>,
+  history: DeliveryHistory,
+  now: number,
+): NextStep {
+  const { scope } = outcome;
+  switch (scope) {
+    case "message":
+      if (history.form === "rich") {
+        return {
+          state: "waiting",
+          reason: `refused, once more as plain text: ${outcome.detail}`,
+          dueAt: now,
+          form: "plain",
+        };
+      }
+      return { state: "failed", reason: outcome.detail };
+    case "account":
+      // Waiting would be tried again at once, since what is asked for by hand does not stop at a pause.
+      if (history.byHand) return { state: "failed", reason: outcome.detail };
+      return {
+        state: "waiting",
+        reason: `waits until the account is accepted again: ${outcome.detail}`,
+        dueAt: now,
+      };
+    case "recipient":
+    case "destination":
+      return { state: "failed", reason: outcome.detail };
+    default:
+      return scope satisfies never;
+  }
+}
+
+function decideAmbiguous(
+  outcome: Extract<Outcome, { kind: "ambiguous" }>,
+  history: DeliveryHistory,
+  settings: DeliverySettings,
+  now: number,
+): NextStep {
+  if (history.onAmbiguous === "hold") {
+    return {
+      state: "held",
+      reason: `may or may not have arrived: ${outcome.detail}; look there, then resend if it is missing`,
+    };
+  }
+  const { waitMs, maxRepeats } = ambiguousSettingsOf(history.channel, settings);
+  if (history.ambiguous >= maxRepeats) {
+    return {
+      state: "held",
+      reason: `${history.ambiguous + 1} tries ended without an answer: ${outcome.detail}; look there, then resend if it is missing`,
+    };
+  }
+  return {
+    state: "waiting",
+    reason: `may or may not have arrived: ${outcome.detail}`,
+    dueAt: now + Math.max(waitMs, history.channel === "email" ? 0 : (outcome.waitMs ?? 0)),
+  };
+}
+
+export function scheduleOf(channel: ChannelType, settings: DeliverySettings): RetrySchedule {
+  return channel === "webhook" ? settings.webhookSchedule : settings.schedule;
+}
+
+function ambiguousSettingsOf(channel: ChannelType, settings: DeliverySettings): AmbiguousSettings {
+  return channel === "email" ? settings.ambiguousEmail : settings.ambiguous;
+}

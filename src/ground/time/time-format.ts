@@ -1,0 +1,75 @@
+import { createZonedClock, isTimeZone } from "./zoned-time.ts";
+
+/** Shows instants in one zone. */
+export interface TimeFormat {
+  /** `21 Nov 2026, 14:02:05 CET` */
+  full(at: number): string;
+  /** `14:02 CET` */
+  clock(at: number): string;
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** English speakers of these places call different zones by their letters (CET, EST, IST, AEDT, NZDT). */
+const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA"];
+const unknownTime = "an unknown time";
+
+/** `timeZone` is an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not. */
+export function createTimeFormat(timeZone: string): TimeFormat {
+  const zone = isTimeZone(timeZone) ? timeZone : "UTC";
+  const zonedClock = createZonedClock(zone);
+  const zoneNameAt = createZoneNames(zone);
+
+  return {
+    full(at) {
+      if (!isInstant(at)) return unknownTime;
+      const wall = zonedClock.wallTimeAt(at);
+      const date = `${wall.day} ${months[wall.month - 1]} ${wall.year}`;
+      return `${date}, ${twoDigits(wall.hour)}:${twoDigits(wall.minute)}:${twoDigits(wall.second)} ${zoneNameAt(at)}`;
+    },
+    clock(at) {
+      if (!isInstant(at)) return unknownTime;
+      const wall = zonedClock.wallTimeAt(at);
+      return `${twoDigits(wall.hour)}:${twoDigits(wall.minute)} ${zoneNameAt(at)}`;
+    },
+  };
+}
+
+/** `90 s`, `12 min`, `2 h 5 min`, `3 d 4 h`: two units at most, rounded. Negative counts as none. */
+export function formatDuration(durationMs: number): string {
+  const seconds = Math.max(0, Math.round(durationMs / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "min");
+  const hours = Math.round(minutes / 60);
+  return twoUnits(Math.floor(hours / 24), "d", hours % 24, "h");
+}
+
+/** Whether a date can be made of it: senders write anything. */
+export function isInstant(at: number): boolean {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}
+
+/** Letters where English has some for the zone, else the offset (`GMT+9`). */
+function createZoneNames(zone: string): (at: number) => string {
+  const formats = abbreviatingLocales.map(
+    (locale) => new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: "short" }),
+  );
+  const nameIn = (format: Intl.DateTimeFormat, at: number): string =>
+    format.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? zone;
+  return (at) => {
+    for (const format of formats) {
+      const name = nameIn(format, at);
+      if (!/^GMT[+-−]/.test(name)) return name;
+    }
+    return formats[0] === undefined ? zone : nameIn(formats[0], at);
+  };
+}
+
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}

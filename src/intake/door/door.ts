@@ -1,0 +1,319 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Now } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import type { NewId } from "../../core/id.ts";
+import type { Log } from "../../core/log.ts";
+import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
+import type { Secret } from "../../core/secret.ts";
+import { countAlerts } from "../read/split-batch.ts";
+import { explicitKey } from "./dedupe.ts";
+import { createHeaderKeeper } from "./headers.ts";
+import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
+import { createKnownSecrets } from "./known-secrets.ts";
+import { type BodyReading, readRequestBody } from "./read-request-body.ts";
+
+export interface DoorOptions {
+  secret: Secret;
+  /** Larger bodies are answered 413. Default 1 MiB. */
+  maxBodyBytes?: number;
+  /** How long idempotency keys and bodies are remembered. Default 24 h. */
+  dedupeWindowMs?: number;
+  /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
+  idempotencyPaths?: string[];
+  /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
+  maxWaiting?: number;
+  /** Bytes of all bodies that are being read or stored; what would go beyond is answered 503. Default 64 MiB, or four of the largest. */
+  maxHeldBytes?: number;
+}
+
+export interface DoorDeps {
+  store: Inbox;
+  now: Now;
+  newId: NewId;
+  log: Log;
+  /** Called after the commit, before the answer. */
+  onAccepted(): void;
+}
+
+/** What has come to the door since the start; for `/metrics`. */
+export interface DoorCounters {
+  accepted: number;
+  alerts: number;
+  duplicates: number;
+  /** Accepted, though it could not be looked up whether they are resends. */
+  unchecked: number;
+  tooLarge: number;
+  compressed: number;
+  notStored: number;
+  unknownSecret: number;
+  aborted: number;
+}
+
+export interface Door {
+  /** True when the request is the door's: it has been or will be answered. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Requests that are being read or stored at this moment. */
+  inFlight(): number;
+  /** The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is thrown away. */
+  refuse(response: ServerResponse): void;
+  /** Resolves when each body that came whole has been stored, or not, and answered. */
+  settled(): Promise<void>;
+  /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
+  addSecret(secret: Secret): void;
+  counters: Readonly<DoorCounters>;
+}
+
+const prefix = "/hooks/";
+const oneDayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * `POST /hooks/<secret>`. It speaks to Node's HTTP directly: a framework's request and response objects cost more here
+ * than storing the alert does (docs/adr/0002-plain-door.md).
+ *
+ * 202 after the commit; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
+ * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
+ */
+export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
+  const { store, now, newId, log } = deps;
+  const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
+  const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
+  const paths = options.idempotencyPaths ?? [];
+  const secrets = createKnownSecrets(options.secret);
+  const bodies = createIdenticalBodies();
+  const keepHeaders = createHeaderKeeper();
+  const counters: DoorCounters = {
+    accepted: 0,
+    alerts: 0,
+    duplicates: 0,
+    unchecked: 0,
+    tooLarge: 0,
+    compressed: 0,
+    notStored: 0,
+    unknownSecret: 0,
+    aborted: 0,
+  };
+  let uncheckedToldAt = Number.NEGATIVE_INFINITY;
+  let waiting = 0;
+  let storing = 0;
+  let whenSettled: (() => void)[] = [];
+  let heldBytes = 0;
+
+  function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
+    const contentType = request.headers["content-type"];
+    const fingerprint = fingerprintOf(body);
+    const count = countAlerts(body, contentType);
+    return {
+      receivedAt: now(),
+      contentType,
+      headers: keepHeaders(request.rawHeaders),
+      body,
+      fingerprint,
+      ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
+      origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
+      dedupeKey: explicitKey(request.headers as Record<string, string>, body, { paths }),
+      identical: bodies.policyFor(fingerprint),
+      dedupeWindowMs,
+    };
+  }
+
+  /** Answers, and lets go of what the request held, whatever happens. */
+  async function accept(
+    request: IncomingMessage,
+    body: Buffer,
+    response: ServerResponse,
+    release: () => void,
+  ): Promise<void> {
+    storing += 1;
+    try {
+      const incoming = toIncoming(request, body);
+      let acceptance = await store.acceptRequest(incoming);
+      if (acceptance.kind === "identical") {
+        const identical = bodies.decide(incoming.fingerprint, body, incoming.contentType);
+        acceptance = await store.acceptRequest({ ...incoming, identical });
+      }
+      if (acceptance.kind === "accepted") {
+        if (acceptance.unchecked !== undefined) noteUnchecked(acceptance.ids, acceptance.unchecked);
+        deps.onAccepted();
+      }
+      answerAccepted(response, acceptance);
+    } catch (error) {
+      answerNotStored(response, error);
+    } finally {
+      release();
+      storing -= 1;
+      if (storing === 0) announceSettled();
+    }
+  }
+
+  function announceSettled(): void {
+    for (const resolve of whenSettled) resolve();
+    whenSettled = [];
+  }
+
+  function answerAccepted(response: ServerResponse, acceptance: Acceptance): void {
+    const { ids } = acceptance;
+    const duplicate = acceptance.kind === "duplicate";
+    if (duplicate) counters.duplicates += 1;
+    else counters.alerts += ids.length;
+    counters.accepted += 1;
+    const text =
+      ids.length === 1
+        ? `{"data":{"id":"${ids[0]}","duplicate":${duplicate}}}`
+        : JSON.stringify({ data: { ids, duplicate } });
+    answer(response, 202, text);
+    log.debug("alert.accepted", { ids, duplicate });
+  }
+
+  /** Told once a minute: after a failure it is so for each alert of a minute, or for as long as the failure lasts. */
+  function noteUnchecked([id]: string[], error: string): void {
+    counters.unchecked += 1;
+    const at = now();
+    if (Math.abs(at - uncheckedToldAt) < 60_000) return;
+    uncheckedToldAt = at;
+    log.error("alert.not_checked_for_resend", {
+      id,
+      error,
+      hint: "When it goes on, the database may be damaged; `tocsin backup` finds out. See docs/operations.md.",
+    });
+  }
+
+  function answerNotStored(response: ServerResponse, error: unknown): void {
+    counters.notStored += 1;
+    const known = error instanceof AppError;
+    log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
+    const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
+    answerError(
+      response,
+      503,
+      "store_unavailable",
+      "The alert could not be stored; send it again.",
+      retryAfterMs / 1000,
+    );
+  }
+
+  function answerUnread(reading: Exclude<BodyReading, { kind: "read" }>, response: ServerResponse): void {
+    if (reading.kind === "too_large") {
+      counters.tooLarge += 1;
+      log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
+      answerError(
+        response,
+        413,
+        "too_large",
+        `The body is larger than ${maxBodyBytes} bytes.`,
+        undefined,
+        !response.req.complete,
+      );
+    } else if (reading.kind === "no_room") {
+      counters.notStored += 1;
+      const full = "Too many large alerts are being stored at this moment.";
+      answerError(response, 503, "store_unavailable", full, 1);
+    } else counters.aborted += 1;
+  }
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    if (waiting >= maxWaiting) {
+      counters.notStored += 1;
+      answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1, true);
+      return;
+    }
+    waiting += 1;
+    let ownBytes = 0;
+    const hold = (bytes: number): boolean => {
+      if (heldBytes + bytes > maxHeldBytes) return false;
+      heldBytes += bytes;
+      ownBytes += bytes;
+      return true;
+    };
+    const release = () => {
+      waiting -= 1;
+      heldBytes -= ownBytes;
+    };
+    readRequestBody(request, maxBodyBytes, hold, (reading) => {
+      // It was refused while it was read: storing it now would belie the answer.
+      if (response.headersSent) release();
+      else if (reading.kind === "read") void accept(request, reading.body, response, release);
+      else {
+        release();
+        answerUnread(reading, response);
+      }
+    });
+  }
+
+  return {
+    counters,
+    inFlight: () => waiting,
+    addSecret: secrets.add,
+    refuse(response) {
+      counters.notStored += 1;
+      const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
+      answerError(response, 503, "relay_stopping", stopping, 2, true);
+    },
+    settled: () =>
+      new Promise((resolve) => {
+        if (storing === 0) resolve();
+        else whenSettled.push(resolve);
+      }),
+    handle(request, response) {
+      const url = originForm(request.url ?? "");
+      if (!url.startsWith(prefix)) return false;
+      const end = url.indexOf("?");
+      const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
+      if (!secrets.has(given)) {
+        counters.unknownSecret += 1;
+        answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
+      } else if (request.method !== "POST") {
+        response.setHeader("allow", "POST");
+        answerError(
+          response,
+          405,
+          "invalid_request",
+          "This is the hook: send alerts to it with POST.",
+          undefined,
+          true,
+        );
+      } else if (isCompressed(request)) {
+        counters.compressed += 1;
+        log.warn("alert.refused", { reason: "compressed" });
+        answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
+      } else serve(request, response);
+      return true;
+    },
+  };
+}
+
+/** A sender may name the whole address, as to a proxy (RFC 9112, 3.2.2). */
+function originForm(target: string): string {
+  return target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+}
+
+/** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
+function isCompressed({ headers }: IncomingMessage): boolean {
+  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return false;
+  const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
+  return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+  });
+  response.end(text);
+}
+
+function answerError(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+  retryAfterSeconds?: number,
+  unread = false,
+): void {
+  if (retryAfterSeconds !== undefined)
+    response.setHeader("retry-after", Math.max(1, Math.ceil(retryAfterSeconds)));
+  // A body that nobody reads would be taken for the next request of the connection.
+  if (unread) response.setHeader("connection", "close");
+  answer(response, status, JSON.stringify({ error: { code, message } }));
+}

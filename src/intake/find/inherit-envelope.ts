@@ -1,0 +1,140 @@
+import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
+import { cut } from "../read/plain-text.ts";
+import { findCandidates } from "./fact-names.ts";
+import { listLeaves } from "./leaves.ts";
+
+const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
+const commons = ["commonLabels", "commonAnnotations"] as const;
+
+/** Of the common labels, and of the common annotations, each alert gets so many. */
+const maxMembers = 100;
+/** Names and values that all alerts of a batch get together; each is read, stored and shown once an alert. */
+const maxUnitsOfBatch = 4 * 1024 * 1024;
+const maxUnitsOfAlert = 64 * 1024;
+
+/**
+ * What a group says for all its alerts, cut to what each of `count` alerts can be given: work and text grow with the
+ * alerts *times* what they share. The largest values give way, labels and short texts stay whole. Notes say what is cut.
+ */
+export function limitEnvelope(
+  envelope: JsonObject,
+  count: number,
+): { envelope: JsonObject; notes: string[] } {
+  const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];
+  for (const name of shared) {
+    const value = envelope[name];
+    if (value !== undefined) members.push({ holder: undefined, name, value });
+  }
+  const limited = Object.create(null) as JsonObject;
+  for (const holder of commons) {
+    if (isJsonObject(envelope[holder])) limited[holder] = Object.create(null) as JsonObject;
+  }
+  const kept = cutToFit(members, Math.min(maxUnitsOfAlert, Math.floor(maxUnitsOfBatch / count)));
+  let shortened = 0;
+  for (const member of members) {
+    const value = kept.get(member);
+    if (value === undefined) continue;
+    if (value !== member.value) shortened += 1;
+    const holder = member.holder === undefined ? limited : (limited[member.holder] as JsonObject);
+    holder[member.name] = value;
+  }
+  const left = countMembers(envelope) - kept.size;
+  if (left === 0 && shortened === 0) return { envelope: limited, notes: [] };
+  const parts = [
+    left === 0 ? "" : `${format(left)} left out`,
+    shortened === 0 ? "" : `${format(shortened)} shortened`,
+  ];
+  const what = parts.filter((part) => part !== "").join(", ");
+  return {
+    envelope: limited,
+    notes: [`what the request says for all its alerts is cut here (${what}); the raw body has it`],
+  };
+}
+
+interface Member {
+  holder: (typeof commons)[number] | undefined;
+  name: string;
+  value: Json;
+}
+
+function membersOf(common: Json | undefined, holder: Member["holder"]): Member[] {
+  if (!isJsonObject(common)) return [];
+  const names = Object.keys(common).slice(0, maxMembers);
+  return names.map((name) => ({ holder, name, value: common[name] ?? null }));
+}
+
+function countMembers(envelope: JsonObject): number {
+  const inCommon = commons.map((holder) => envelope[holder]).filter(isJsonObject);
+  const members = inCommon.reduce((sum, common) => sum + Object.keys(common).length, 0);
+  return members + shared.filter((name) => envelope[name] !== undefined).length;
+}
+
+/** The smallest first, so that one huge text does not cost the labels their place. */
+function cutToFit(members: Member[], room: number): Map<Member, Json> {
+  const kept = new Map<Member, Json>();
+  const sized = members.map((member) => ({ member, units: member.name.length + sizeOf(member.value, room) }));
+  let left = room;
+  for (const { member, units } of sized.sort((a, b) => a.units - b.units)) {
+    const { name, value } = member;
+    if (units <= left) kept.set(member, value);
+    else if (typeof value === "string" && left > name.length + 2 * unitsOfValue)
+      kept.set(member, cut(value, left - name.length - unitsOfValue));
+    else continue;
+    left -= Math.min(units, left);
+  }
+  return kept;
+}
+
+/** Each value costs as much as so many characters, however short it is. */
+const unitsOfValue = 20;
+
+/** Characters of names and values, and 20 for each value; more than `limit` is as good as infinite. */
+function sizeOf(value: Json, limit: number): number {
+  if (typeof value === "string") return unitsOfValue + value.length;
+  if (value instanceof JsonNumber) return unitsOfValue + value.text.length;
+  let size = unitsOfValue;
+  if (typeof value !== "object" || value === null) return size;
+  for (const name in value) {
+    if (size > limit) return size;
+    size += name.length + sizeOf((value as JsonObject)[name] ?? null, limit - size);
+  }
+  return size;
+}
+
+function format(count: number): string {
+  return count.toLocaleString("en");
+}
+
+/**
+ * An alert of a group with what the group says for all: common labels and annotations, address, group key and receiver
+ * where it lacks them. The group's title and message tell of all its alerts at once, so an alert that can be titled by
+ * anything of its own does not get them. Neither argument is changed. `envelope`: as `limitEnvelope` leaves it.
+ */
+export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefined): JsonObject {
+  if (envelope === undefined) return item;
+  const merged = Object.assign(Object.create(null) as JsonObject, item);
+  mergeInto(merged, "labels", envelope.commonLabels);
+  mergeInto(merged, "annotations", envelope.commonAnnotations);
+  for (const key of ["externalURL", "groupKey", "receiver"] as const) {
+    const value = envelope[key];
+    if (merged[key] === undefined && value !== undefined) merged[key] = value;
+  }
+  if (envelope.title === undefined && envelope.message === undefined) return merged;
+  const own = findCandidates(listLeaves(merged).leaves);
+  if (own.title.length > 0 || own.text.length > 0) return merged;
+  for (const key of ["title", "message"] as const) {
+    const value = envelope[key];
+    if (value !== undefined) merged[key] = value;
+  }
+  return merged;
+}
+
+function mergeInto(
+  merged: JsonObject,
+  key: "labels" | "annotations",
+  common: JsonObject[string] | undefined,
+): void {
+  const own = merged[key];
+  if (!isJsonObject(common) || (own !== undefined && !isJsonObject(own))) return;
+  merged[key] = Object.assign(Object.create(null) as JsonObject, common, own);
+}

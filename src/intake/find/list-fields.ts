@@ -1,0 +1,107 @@
+import type { AlertField } from "../../core/alert.ts";
+import { cleanLine, cut } from "../read/plain-text.ts";
+import { withoutWrappers } from "./fact-names.ts";
+import type { Leaf } from "./leaves.ts";
+
+const maxFields = 40;
+const maxFieldValueLength = 500;
+const maxFieldNameLength = 80;
+
+/** Of use to programs alone; the alert's key and the raw body have them. */
+const machineNames = new Set([
+  "fingerprint",
+  "groupkey",
+  "truncatedalerts",
+  "color",
+  "specversion",
+  "datacontenttype",
+]);
+
+export interface FieldList {
+  fields: AlertField[];
+  notes: string[];
+}
+
+/**
+ * The short field list: every leaf that no fact tells already, in the payload's order, under the shortest path that is
+ * unique. Of more than 40 the outermost are kept. A member whose name says that it holds a credential is named and not shown,
+ * because the list goes to chats.
+ */
+export function listFields(
+  leaves: Leaf[],
+  told: { used: Set<Leaf>; texts: (string | undefined)[] },
+  more: number,
+): FieldList {
+  const texts = new Set(told.texts.map((text) => cleanLine(text ?? "")));
+  const remaining = leaves.filter(
+    (leaf) => !told.used.has(leaf) && !texts.has(cleanLine(leaf.text)) && !saysNothing(leaf),
+  );
+  const kept = keepOutermost(remaining);
+  const taken = new Set<string>();
+  let cutValues = 0;
+  let hidden = 0;
+  const fields = kept.map((leaf): AlertField => {
+    const name = nameOf(leaf, taken);
+    taken.add(name);
+    if (namesCredential(leaf.names)) {
+      hidden += 1;
+      return { name, value: "(not shown)" };
+    }
+    const value = cleanLine(leaf.text);
+    if (value.length > maxFieldValueLength) cutValues += 1;
+    return { name, value: cut(value, maxFieldValueLength) };
+  });
+  const left = remaining.length - kept.length + more;
+  const notes = [
+    left === 0
+      ? ""
+      : `${left.toLocaleString("en")} more ${left === 1 ? "field is" : "fields are"} only in the raw body`,
+    cutValues === 0 ? "" : `${cutValues === 1 ? "one long field is" : `${cutValues} long fields are`} cut`,
+    hidden === 0
+      ? ""
+      : `${hidden === 1 ? "one field is" : `${hidden} fields are`} not shown because the name says it is a credential`,
+  ];
+  return { fields, notes: notes.filter((note) => note !== "") };
+}
+
+/** `passphrase` is how trading scripts authenticate a webhook; `apiKeyHash` and the like have no place in a chat either. */
+export function namesCredential(names: string[]): boolean {
+  const name = names.at(-1) ?? "";
+  return /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
+    name,
+  );
+}
+
+/**
+ * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then its
+ * line stays in the list, since "91000.5" alone puzzles.
+ */
+export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
+  const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];
+  return quantity !== undefined && !texts.some((one) => one?.toLowerCase().includes(quantity));
+}
+
+/** Go's zero time stands for "not yet". */
+function saysNothing(leaf: Leaf): boolean {
+  return machineNames.has(leaf.names.at(-1) ?? "") || leaf.text === "0001-01-01T00:00:00Z";
+}
+
+function keepOutermost(leaves: Leaf[]): Leaf[] {
+  if (leaves.length <= maxFields) return leaves;
+  const outermost = leaves.toSorted((a, b) => a.path.length - b.path.length).slice(0, maxFields);
+  const kept = new Set(outermost);
+  return leaves.filter((leaf) => kept.has(leaf));
+}
+
+function nameOf(leaf: Leaf, taken: Set<string>): string {
+  const short = joinPath(withoutWrappers(leaf.path));
+  const name = taken.has(short) ? joinPath(leaf.path) : short;
+  return cut(cleanLine(name) || "value", maxFieldNameLength);
+}
+
+function joinPath(path: string[]): string {
+  return path.reduce(
+    (joined, part) => (part.startsWith("[") || joined === "" ? joined + part : `${joined}.${part}`),
+    "",
+  );
+}

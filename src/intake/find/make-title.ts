@@ -1,0 +1,222 @@
+import { limitsChange, multiplies } from "../../core/change-threshold.ts";
+import { cleanLine, contains, cut } from "../read/plain-text.ts";
+import { compareAmounts } from "./compare-amounts.ts";
+import { withoutWrappers } from "./fact-names.ts";
+import type { FoundFacts } from "./find-facts.ts";
+import { type Leaf, laterElement } from "./leaves.ts";
+import { namesCredential } from "./list-fields.ts";
+import { readMetricKey } from "./metric-key.ts";
+
+export const maxTitleLength = 300;
+export const maxTextLength = 20_000;
+
+export interface Headline {
+  title: string;
+  text?: string;
+  notes: string[];
+}
+
+/**
+ * Chooses the title: the sender's own; else the first line of its text; else one made of metric, value and threshold;
+ * else a kind of event; else the first things the payload says; else `otherwise`. What a title has to cut stays in the text.
+ */
+export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: string): Headline {
+  if (found.title !== undefined) return cutHeadline(found.title, found.text);
+  if (found.text !== undefined) return headlineOfText(found.text);
+  const made = titleOfReading(found, leaves) ?? found.weakTitle ?? titleOfLeaves(leaves) ?? otherwise;
+  return cutHeadline(made, undefined);
+}
+
+/** The first line is the title; the text keeps only what the title does not say. */
+export function headlineOfText(text: string): Headline {
+  const end = text.indexOf("\n");
+  if (end === -1) return cutHeadline(text, undefined);
+  const first = text.slice(0, end);
+  return first.length > maxTitleLength ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
+}
+
+/** Says that a text of so many characters is not shown whole. */
+export function noteOfCut(length: number): string {
+  return `the text is cut from ${length.toLocaleString("en")} characters to ${maxTextLength.toLocaleString("en")}`;
+}
+
+function cutHeadline(sent: string, sentText: string | undefined): Headline {
+  const notes: string[] = [];
+  // "42" alone is no title that anybody would understand.
+  const line = /\p{L}/u.test(sent) ? cleanLine(sent) : `Alert: ${cleanLine(sent)}`;
+  let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
+  if (line.length > maxTitleLength) {
+    const shown = text?.slice(0, maxTextLength);
+    text = text === undefined || contains(shown ?? "", sent) ? (text ?? sent) : `${sent}\n\n${text}`;
+  }
+  if (text !== undefined && text.length > maxTextLength) {
+    notes.push(noteOfCut(text.length));
+  }
+  return {
+    title: cut(line, maxTitleLength),
+    text: text === undefined ? undefined : cut(text, maxTextLength),
+    notes,
+  };
+}
+
+/** "USDC total TVL on eth is 3.2 USD, below 5, was 6"; undefined without a metric or token. */
+function titleOfReading(found: FoundFacts, leaves: Leaf[]): string | undefined {
+  const subject =
+    (found.metric === undefined ? undefined : nameMetric(found.metric, found, leaves)) ?? found.token;
+  if (subject === undefined) return undefined;
+  const value = found.value === undefined ? undefined : `is ${cut(found.value, 60)}${unitOf(found)}`;
+  const threshold =
+    found.threshold === undefined ? undefined : `${sideOf(found, leaves)} ${cut(found.threshold, 60)}`;
+  const before = found.previousValue === undefined ? undefined : `was ${cut(found.previousValue, 60)}`;
+  const named = [shortenAddress(subject), value].filter((part) => part !== undefined).join(" ");
+  const title = [named, threshold, before].filter((part) => part !== undefined).join(", ");
+  return value === undefined && threshold === undefined ? `Alert on ${title}` : title;
+}
+
+/** What a metric key of the market-data service means; any other metric is called as the sender calls it. */
+function nameMetric(metric: string, found: FoundFacts, leaves: Leaf[]): string {
+  const parts = readMetricKey(metric);
+  if (parts === undefined) return nameOtherMetric(metric, found);
+  const chain = found.chain ?? parts.chain;
+  const words = wordsOfMeasure(parts.measure);
+  const symbol = symbolOf(found, leaves, parts.kind);
+  if (symbol === undefined) {
+    const of = parts.kind === "token" ? parts.address : `pool ${parts.address}`;
+    return `${capitalize(words || "a metric")} of ${of} on ${chain}`;
+  }
+  // A pool has one TVL, so "total" says nothing there.
+  const measure = parts.kind === "token" ? words : `pool ${words.replace(/^total /, "")}`;
+  return [symbol, measure.trim(), `on ${chain}`].filter((part) => part !== "").join(" ");
+}
+
+/** "price" of ETH is "ETH price"; "eth_tvl" says by itself what it is of. */
+function nameOtherMetric(metric: string, { token, chain }: FoundFacts): string {
+  if (token === undefined || metric.toLowerCase().includes(token.toLowerCase())) return metric;
+  const on = chain === undefined || metric.toLowerCase().includes(chain.toLowerCase()) ? "" : ` on ${chain}`;
+  return isAddress(token) ? `${metric} of ${token}${on}` : `${token} ${metric}${on}`;
+}
+
+/** `h24_volume` → "24 h volume", `total_tvl` → "total TVL". */
+function wordsOfMeasure(measure: string): string {
+  return measure
+    .split("_")
+    .map((word) => {
+      const window = /^([mhd])(\d{1,3})$/.exec(word);
+      if (window !== null) return `${window[2]} ${window[1] === "m" ? "min" : window[1]}`;
+      return /^(?:tvl|usd|apy|apr|fdv|lp)$/.test(word) ? word.toUpperCase() : word;
+    })
+    .join(" ");
+}
+
+/** The name that a reader knows: the pair or the token by the payload's word; an address is none. */
+function symbolOf({ token }: FoundFacts, leaves: Leaf[], kind: "token" | "pool"): string | undefined {
+  const names = kind === "pool" ? [poolName, tokenName] : [tokenName];
+  const isKnown = token !== undefined && !isAddress(token);
+  // A pair says more of a pool than one of its tokens.
+  if (isKnown && (kind === "token" || token.includes("/"))) return token;
+  const [first, ...others] = names.map((pattern) => leaves.find((leaf) => namesThing(leaf, pattern))?.text);
+  const named = kind === "pool" ? (first ?? (isKnown ? token : others[0])) : first;
+  return named === undefined ? (isKnown ? token : undefined) : cut(cleanLine(named), 60);
+}
+
+const poolName = /(?:^|\.)pool\.?(?:name|symbol|pair)$|(?:^|\.)(?:tradingpair|pair)$/;
+const tokenName = /(?:^|\.)token\.?(?:symbol|name)$/;
+
+function namesThing({ names, kind, text }: Leaf, pattern: RegExp): boolean {
+  const isName = kind === "string" && text.length <= 60 && /\p{L}/u.test(text) && !isAddress(text.trim());
+  return isName && !names.includes(laterElement) && pattern.test(names.slice(-2).join("."));
+}
+
+function isAddress(text: string): boolean {
+  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
+}
+
+function capitalize(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/**
+ * Where the value stands to the threshold, where that is certain: by comparing the two, unless the sender's condition says
+ * otherwise; without two plain numbers by the condition of what fires.
+ */
+function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
+  const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
+  if (limitsChange({ fields })) return "threshold of the change";
+  const said = status === "resolved" ? undefined : sideOfCondition(leaves);
+  if (value === undefined || threshold === undefined) return said ?? "threshold";
+  const order = compareAmounts(value, threshold);
+  if (order === undefined) return said ?? "threshold";
+  const compared = order < 0 ? "below" : order > 0 ? "above" : undefined;
+  if (compared === undefined || (said !== undefined && said !== compared)) return "threshold";
+  // "26.3 M USD" against 25000000: the numbers alone do not tell.
+  return said === undefined && multiplies(unit) ? "threshold" : compared;
+}
+
+const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
+  above: "above",
+  over: "above",
+  gt: "above",
+  ">": "above",
+  greaterthan: "above",
+  greaterthanthreshold: "above",
+  gte: "above",
+  ge: "above",
+  ">=": "above",
+  atleast: "above",
+  exceeds: "above",
+  greaterthanorequalto: "above",
+  greaterthanorequaltothreshold: "above",
+  up: "above",
+  below: "below",
+  under: "below",
+  lt: "below",
+  "<": "below",
+  lessthan: "below",
+  lessthanthreshold: "below",
+  lte: "below",
+  le: "below",
+  "<=": "below",
+  atmost: "below",
+  lessthanorequalto: "below",
+  lessthanorequaltothreshold: "below",
+  down: "below",
+};
+
+function sideOfCondition(leaves: Leaf[]): "above" | "below" | undefined {
+  const leaf = leaves.find(
+    ({ names }) =>
+      !names.includes(laterElement) &&
+      /(?:^|\.)(?:condition(?:\.(?:kind|type|operator))?|conditiontype|direction|operator|comparator|comparisonoperator)$/.test(
+        names.slice(-2).join("."),
+      ),
+  );
+  const word =
+    leaf?.text
+      .trim()
+      .toLowerCase()
+      .replace(/[\s_-]+/g, "") ?? "";
+  return Object.hasOwn(sidesOfCondition, word) ? sidesOfCondition[word] : undefined;
+}
+
+function unitOf(found: FoundFacts): string {
+  if (found.unit === undefined || found.unit.length > 20) return "";
+  return found.unit === "%" ? "%" : ` ${found.unit}`;
+}
+
+/** 0xa0b8…eb48 for each whole address in the text. */
+export function shortenAddress(text: string): string {
+  return text.replace(/(0x[0-9a-fA-F]{4})[0-9a-fA-F]{20,}([0-9a-fA-F]{4})(?![0-9a-fA-F])/g, "$1…$2");
+}
+
+function titleOfLeaves(leaves: Leaf[]): string | undefined {
+  const tellable = leaves.filter((leaf) => !namesCredential(leaf.names));
+  const strings = tellable.filter((leaf) => leaf.kind === "string" && /\p{L}/u.test(leaf.text));
+  const parts = (tellable.length > 3 && strings.length > 0 ? strings : tellable)
+    .slice(0, 3)
+    .map((leaf) =>
+      [withoutWrappers(leaf.path).join("."), cut(cleanLine(leaf.text), 80)]
+        .filter((part) => part !== "")
+        .join(" "),
+    );
+  return parts.length === 0 ? undefined : parts.join(", ");
+}

@@ -1,0 +1,86 @@
+import type { Severity } from "../../core/alert.ts";
+import { wordOf } from "../read/plain-text.ts";
+
+/**
+ * The world's words for severity. In doubt the more urgent reading is taken, because a warning read as critical costs a
+ * glance and the opposite costs money: "high" and "error" wake people, "medium" warns.
+ */
+const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
+  critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error err danger
+    blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,
+  warning: `warning warn w medium moderate average minor elevated important degraded p3 sev3 s3 orange yellow amber`,
+  info: `info information informational i low lowest notice normal debug trace verbose none good success ok p4 p5 sev4
+    sev5 s4 s5 green blue`,
+};
+
+const severityOfWord = new Map<string, Severity>(
+  (Object.entries(meanings) as [Severity, string][]).flatMap(([severity, list]) =>
+    list
+      .trim()
+      .split(/\s+/)
+      .map((word): [string, Severity] => [word, severity]),
+  ),
+);
+
+const ofPriority = /priority|urgency|importance|impact/;
+
+export interface ReadSeverity {
+  severity: Severity;
+  /** Set when the meaning was a guess. */
+  note?: string;
+}
+
+/** `name` is the normalised name that the value stands under, e.g. `severity` or `priority`. Undefined: it says nothing. */
+export function readSeverity(text: string, name: string): ReadSeverity | undefined {
+  const word = wordOf(text);
+  if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);
+  // A "normal" priority is what nobody has set, and an error of normal priority is still an error.
+  if (word === "normal" && ofPriority.test(name)) return undefined;
+  const plain = word.replace(/[^\p{L}\p{N}]+/gu, "");
+  const severity = severityOfWord.get(plain) ?? severityOfWord.get(word.split(/[^\p{L}\p{N}]+/u)[0] ?? "");
+  return severity === undefined ? undefined : { severity };
+}
+
+/**
+ * Three scales share the small numbers. `priority` is read as P1 to P5; `level` of 10 and more as a logger's (40 warns,
+ * 50 is an error); everything else as syslog's (RFC 5424: 0 to 3 emergency to error, 4 warning, 5 to 7 less).
+ */
+function readNumber(number: number, name: string): ReadSeverity | undefined {
+  const scale = scaleOf(number, name);
+  if (scale === undefined) return undefined;
+  const severity = number <= scale.criticalTo ? "critical" : number <= scale.warningTo ? "warning" : "info";
+  const read = scale.rising ? risingSeverity(number) : severity;
+  return { severity: read, note: `${name} ${number} was read as ${read} (${scale.words})` };
+}
+
+interface Scale {
+  words: string;
+  criticalTo: number;
+  warningTo: number;
+  rising?: boolean;
+}
+
+function scaleOf(number: number, name: string): Scale | undefined {
+  if (ofPriority.test(name)) {
+    return number > 5
+      ? undefined
+      : { words: "1 and 2 critical, 3 warning, 4 and 5 info", criticalTo: 2, warningTo: 3 };
+  }
+  if (number >= 10) {
+    if (!/level/.test(name) || number > 60) return undefined;
+    return {
+      words: "a logger's 50 and more critical, 40 warning, less info",
+      criticalTo: 0,
+      warningTo: 0,
+      rising: true,
+    };
+  }
+  return number > 7
+    ? undefined
+    : { words: "0 to 3 critical, 4 warning, 5 to 7 info", criticalTo: 3, warningTo: 4 };
+}
+
+function risingSeverity(number: number): Severity {
+  if (number >= 50) return "critical";
+  return number >= 40 ? "warning" : "info";
+}

@@ -1,0 +1,121 @@
+import type { AlertStatus } from "../../core/alert.ts";
+import { compareAmounts } from "../find/compare-amounts.ts";
+import { assignRoles, type Limit, type Roles } from "../find/number-roles.ts";
+import { type Piece, splitSentence } from "../find/sentence.ts";
+
+const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+
+/** What firing and resolved say differently about the same thing. */
+const linking = words(
+  `is are was were now currently current at has have had been crossed crosses crossing fell falls fallen dropped drops rose
+  rises risen went moved back again to from before previously previous value threshold limit the recovered resolved`,
+);
+const counterLeads = words("block height epoch slot nonce attempt retry try round");
+const counted = words("times time errors alerts failures retries attempts");
+const durationLeads = words("for after since lasted lasting within past");
+const durationEnds = words("ago late behind old left overdue");
+/** "outside 0.98 and 1.02": two limits, which are not told from readings. */
+const rangeWords = words("between outside range");
+const feeWords = words("fee fees pool tier");
+/** What a number right behind them names, however it is spelt: "vault 12,001", "tier 1.5". */
+const numbered = words("vault strike tier loan cdp trove proposal validator ticket invoice");
+/** A date beside them is a part of the thing's name: "2026-12-25 expiry". */
+const dated = /^(?:expir|matur|settle)/;
+/** "3.912,20" as it is written on the Continent: no value is read from it, and it differs all the same. */
+const continental = /^[$€£]?\d{1,3}(?:\.\d{3})*,\d{1,8}[$€£%]?$/;
+/** Percentages that name a pool and say nothing about it, right after its pair. */
+const feeTiers = words("0.01 0.02 0.05 0.25 0.3 0.30 1 1.00");
+
+export interface SteadyWords {
+  words: string;
+  /** "above 4000". */
+  limit?: string;
+}
+
+/**
+ * A line without what differs from one message about a thing to the next: readings, amounts, changes, times, counters, and the
+ * words around them. What may name the thing stays: bare whole numbers ("pool 3"), everything glued to letters, fee tiers, and the
+ * limit, since two limits on one metric are two alerts and a mute of one must not silence the other.
+ * Undefined when there is nothing of the kind in it.
+ */
+export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
+  if (!/\d/.test(line)) return undefined;
+  const pieces = splitSentence(line);
+  const roles = assignRoles(pieces);
+  const isRange = pieces.some(({ lower }) => rangeWords.has(lower));
+  const kept: string[] = [];
+  let isChanged = false;
+  for (const [at, piece] of pieces.entries()) {
+    if (isWithinLimit(roles.limit, at) || (!isRange && differs(pieces, at, roles))) isChanged = true;
+    else if (piece.kind !== "mark")
+      kept.push(piece.number?.isPercent === true ? `${piece.lower}%` : piece.lower);
+  }
+  if (!isChanged) return undefined;
+  const steady = kept.filter((word) => !linking.has(word)).join(" ");
+  // What is left must be able to tell one thing from another.
+  if (!/\p{L}{2}/u.test(steady)) return undefined;
+  return { words: steady, limit: roles.limit && describeLimit(roles.limit, pieces, roles, status) };
+}
+
+function isWithinLimit(limit: Limit | undefined, at: number): boolean {
+  return limit !== undefined && at >= limit.from && at <= limit.at;
+}
+
+function differs(pieces: Piece[], at: number, roles: Roles): boolean {
+  const piece = pieces[at] as Piece;
+  if (piece.kind === "mark" || roles.otherLimits.has(at)) return false;
+  if (at === roles.value || at === roles.previous || roles.changes.has(at)) return true;
+  const before = pieces[at - 1]?.lower ?? "";
+  const after = pieces[at + 1]?.lower ?? "";
+  if (piece.kind === "word") return wordDiffers(piece.lower, before, after);
+  const { number } = piece;
+  if (number?.timeUnit !== undefined) return durationLeads.has(before) || durationEnds.has(after);
+  if (numbered.has(before) && number?.isPercent !== true && number?.unit === undefined) return false;
+  if (number?.isBare === true) return counterLeads.has(before) || counted.has(after);
+  const isTier =
+    feeWords.has(before) || feeWords.has(after) || (before.includes("/") && feeTiers.has(piece.lower));
+  return number?.isPercent !== true || !isTier;
+}
+
+function wordDiffers(word: string, before: string, after: string): boolean {
+  if (word.length > 40) return false;
+  if (continental.test(word)) return true;
+  // A time of day, a date, both; "×3" and "2nd time".
+  if (/^\d{4}-\d\d-\d\d$/.test(word) && (dated.test(before) || dated.test(after))) return false;
+  if (
+    /^\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?z?$/.test(word) ||
+    /^\d{4}-\d\d-\d\d(?:t[\d:.]{5,18}(?:z|[+-]\d\d:?\d\d)?)?$/.test(word)
+  )
+    return true;
+  if (/^[×x]\d{1,6}$/.test(word)) return true;
+  if (/^\d{1,6}(?:st|nd|rd|th)$/.test(word)) return after === "time";
+  return (
+    /^\d{1,6}(?:\.\d{1,3})?(?:ms|s|m|h|d|w)$/.test(word) &&
+    (durationLeads.has(before) || durationEnds.has(after))
+  );
+}
+
+/** "above 4000", whichever way it was spelt, and the same when it resolves. */
+function describeLimit(limit: Limit, pieces: Piece[], roles: Roles, status: AlertStatus): string {
+  const piece = pieces[limit.at] as Piece;
+  const amount = piece.lower.replace(/[$€£¥₿,\s]/g, "");
+  const value = roles.value === undefined ? undefined : pieces[roles.value];
+  return `${sideOf(limit, piece, value, status)} ${amount}${piece.number?.isPercent === true ? "%" : ""}`;
+}
+
+/**
+ * On which side it fires. A resolution may repeat the condition ("above 5") or say where the value is now ("back below 5"); its
+ * value, which is on the other side, tells which.
+ */
+function sideOf(
+  { side, isBack }: Limit,
+  limit: Piece,
+  value: Piece | undefined,
+  status: AlertStatus,
+): string {
+  if (status !== "resolved" || (side !== "above" && side !== "below")) return side;
+  const order = value === undefined ? undefined : compareAmounts(value.text, limit.text);
+  if (order !== undefined && order !== 0) return order < 0 ? "above" : "below";
+  if (!isBack) return side;
+  return side === "above" ? "below" : "above";
+}

@@ -1,0 +1,66 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import { cleanText, cut, formatBytes } from "./plain-text.ts";
+
+export interface UnreadableAlert {
+  /** The alert's. */
+  id: string;
+  body: Uint8Array;
+  /** Why it could not be read, for people. */
+  reason: string;
+  /** How many alerts of the request could not be read. Default 1. */
+  alerts?: number;
+}
+
+/** So that one message of any chat has room for it. */
+const maxShownLength = 3_000;
+
+/**
+ * What is said of a body that nothing could be read from: the beginning of its bytes as text, and why. Its severity is `unknown`,
+ * which every channel takes for what may be the worst. Its key is its own, so that it never edits another alert's message. Linear,
+ * and bounded whatever the body holds.
+ */
+export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
+  const what =
+    alerts === 1 ? "Unreadable alert" : `Unreadable request of ${alerts.toLocaleString("en")} alerts`;
+  const { text, isCut } = readBeginning(body);
+  return {
+    ...bareFacts(id),
+    title: `${what} (${formatBytes(body.length)})`,
+    ...(text !== "" && { text }),
+    notes: [
+      `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as it came`,
+      ...(isCut ? ["this is its beginning: the page has all of it"] : []),
+    ],
+  };
+}
+
+/** An alert of a request that could not be read; the message of the alert `shownBy` shows the whole request. */
+export function describeContained(id: string, reason: string, shownBy: string): AlertFacts {
+  return {
+    ...bareFacts(id),
+    title: "Unreadable alert in a request of several",
+    notes: [
+      `Tocsin could not read the request (${reason}); the message of alert ${shownBy} shows it as it came`,
+    ],
+  };
+}
+
+function bareFacts(id: string): Omit<AlertFacts, "title" | "notes"> {
+  return {
+    severity: "unknown",
+    status: "unknown",
+    format: "unreadable",
+    alertKey: `unreadable:${id}`,
+    fields: [],
+  };
+}
+
+function readBeginning(body: Uint8Array): { text: string; isCut: boolean } {
+  // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
+  const beginning = body.subarray(0, maxShownLength * 4);
+  const text = cleanText(new TextDecoder().decode(beginning, { stream: true }));
+  return {
+    text: cut(text, maxShownLength),
+    isCut: text.length > maxShownLength || beginning.length < body.length,
+  };
+}

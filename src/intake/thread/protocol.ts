@@ -1,0 +1,73 @@
+import type { AlertFacts, Translation } from "../../core/alert.ts";
+import type { Json } from "../../core/json.ts";
+import { writeJson } from "../../core/json-text.ts";
+import type { StoredBody } from "../../core/ports/body-reader.ts";
+import { parseJson } from "../read/parse-json.ts";
+
+/** What the thread is started with. */
+export interface ReadingThreadData {
+  /** One 32-bit integer, shared: the place (from 1) of the body that is being read, 0 before the first, `finished` behind the last. */
+  progress: SharedArrayBuffer;
+}
+
+export const finished = -1;
+
+/** Bodies to read, behind each other in one buffer that changes hands: cloning a window would copy the block below it. */
+export interface ReadingOrder {
+  bytes: Uint8Array<ArrayBuffer>;
+  lengths: number[];
+  contentTypes: (string | undefined)[];
+}
+
+/**
+ * One body as read, as text: cloning the facts costs twice as much as writing and parsing them, and a clone of a payload
+ * would lose its digits (`JsonNumber`) and give its objects a prototype.
+ */
+export type WireReading = { facts: string; payloads: (string | undefined)[] } | { problem: string };
+
+export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: WireReading[] };
+
+export function packOrder(bodies: StoredBody[]): ReadingOrder {
+  const lengths = bodies.map(({ body }) => body.length);
+  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
+  let at = 0;
+  for (const { body } of bodies) {
+    bytes.set(body, at);
+    at += body.length;
+  }
+  return { bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType) };
+}
+
+export function toWire(translations: Translation[]): WireReading {
+  return {
+    facts: JSON.stringify(translations.map(({ facts }) => facts)),
+    payloads: translations.map(({ payload }) => (payload === undefined ? undefined : writeJson(payload))),
+  };
+}
+
+export function fromWire({ facts, payloads }: Extract<WireReading, { facts: string }>): Translation[] {
+  return (JSON.parse(facts) as AlertFacts[]).map((one, index) => toTranslation(one, payloads[index]));
+}
+
+const noLimits = {
+  maxDepth: Number.POSITIVE_INFINITY,
+  maxKeys: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+};
+
+/** Most rules look at facts alone, so the payload is parsed when somebody asks for it. */
+function toTranslation(facts: AlertFacts, text: string | undefined): Translation {
+  if (text === undefined) return { facts };
+  let payload: Json | undefined;
+  return {
+    facts,
+    get payload() {
+      if (payload === undefined) {
+        const parsed = parseJson(text, noLimits);
+        if (!parsed.ok) throw new Error(`the payload came back broken: ${parsed.message}`);
+        payload = parsed.value;
+      }
+      return payload;
+    },
+  };
+}

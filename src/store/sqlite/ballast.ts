@@ -1,0 +1,85 @@
+import { randomFillSync } from "node:crypto";
+import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import type { Now } from "../../core/clock.ts";
+
+/**
+ * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file gives
+ * back lets deliveries be recorded and the page be read while new alerts are refused.
+ */
+export interface Ballast {
+  /** The room is not laid by: it has been given back, or there was none for it. */
+  isSpent(): boolean;
+  /** Gives the room back. False when it was spent already. */
+  spend(): boolean;
+  /** Lays it by again when there is room for it twice over; looks at most once a second. True when it is there. */
+  restore(): boolean;
+}
+
+/** Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and no waiting for room. */
+export function createBallast(
+  options: { path: string; bytes: number },
+  deps: { freeBytes: () => number; now: Now },
+): Ballast {
+  const { path, bytes } = options;
+  let spent = bytes > 0 && sizeOf(path) !== bytes;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+
+  function write(): boolean {
+    try {
+      if (deps.freeBytes() < bytes * 2) return false;
+      fillFile(path, bytes);
+      return true;
+    } catch {
+      // Whatever kept it from being written: without it the disk counts as full, and a second later it is tried again.
+      remove();
+      return false;
+    }
+  }
+
+  function remove(): void {
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // A file that cannot be removed gives no room back: what is tried next fails, and says so.
+    }
+  }
+
+  return {
+    isSpent: () => spent,
+    spend() {
+      if (spent) return false;
+      spent = true;
+      lookedAt = deps.now();
+      remove();
+      return true;
+    },
+    restore() {
+      if (!spent) return true;
+      const now = deps.now();
+      // A clock that was set back must not make this wait for the old time to return.
+      if (now >= lookedAt && now - lookedAt < 1000) return false;
+      lookedAt = now;
+      spent = bytes > 0 && !write();
+      return !spent;
+    },
+  };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
+}
+
+/** With random bytes: zeros take no room on a file system that compresses, and would give none back. */
+function fillFile(path: string, bytes: number): void {
+  const file = openSync(path, "w", 0o600);
+  try {
+    const block = new Uint8Array(Math.min(bytes, 1024 * 1024));
+    for (let written = 0; written < bytes; ) {
+      randomFillSync(block);
+      written += writeSync(file, block, 0, Math.min(block.length, bytes - written));
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

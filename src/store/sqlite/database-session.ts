@@ -1,0 +1,121 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import type { Now } from "../../core/clock.ts";
+import { createIdSource } from "../../core/id.ts";
+import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import { type Ballast, createBallast } from "./ballast.ts";
+import { copyDatabase } from "./copy-database.ts";
+import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
+import { createGuardedCommit } from "./guarded-commit.ts";
+import { emptyLog, maintainDatabase } from "./maintain-database.ts";
+import { openDatabase } from "./open-database.ts";
+import { createHealthReading } from "./read-health.ts";
+import { isDiskFull, toStoreError } from "./store-error.ts";
+import type { TransactionContext } from "./transactions/context.ts";
+import { createTransactions, type Transactions } from "./transactions/index.ts";
+
+export interface SessionOptions {
+  path: string;
+  readOnly?: boolean;
+  /** Size of the file that is given up when the disk is full. Default 16 MiB; 0: none. */
+  ballastBytes?: number;
+  now?: Now;
+}
+
+/** One connection with its transactions: what lives in the thread that owns it. */
+export interface DatabaseSession extends GroupCommit {
+  health(): StoreHealth;
+  maintain(): StoreMaintenance;
+  backup(path: string): Promise<void>;
+  close(): void;
+}
+
+export function openSession(options: SessionOptions): DatabaseSession {
+  const { path, readOnly = false, now = Date.now } = options;
+  const ballast = createBallast(
+    { path: `${path}.ballast`, bytes: readOnly ? 0 : (options.ballastBytes ?? 16 * 1024 * 1024) },
+    { freeBytes: () => freeBytes(path), now },
+  );
+  const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
+  const context: TransactionContext = {
+    db,
+    newId: createIdSource(now),
+    changed: new Set(),
+    undone: new Set(),
+  };
+  const transactions = createTransactions(context);
+  const { commit } = readOnly
+    ? createReading(db, transactions)
+    : createGuardedCommit({
+        group: createGroupCommit(context, transactions),
+        ballast,
+        emptyLog: () => tryToEmptyLog(db, 0),
+      });
+  const readHealth = createHealthReading(db, path);
+  return {
+    commit,
+    health() {
+      if (ballast.isSpent()) ballast.restore();
+      return { ...readHealth(), freeBytes: freeBytes(path), diskFull: ballast.isSpent() };
+    },
+    maintain() {
+      try {
+        const maintenance = maintainDatabase(db);
+        const keysRemoved = db.transaction(() => transactions.removeExpiredKeys(now())).immediate();
+        return { ...maintenance, keysRemoved };
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+    backup: (to) => copyDatabase(path, to),
+    close() {
+      if (!readOnly) tryToEmptyLog(db, 1000);
+      db.close();
+    },
+  };
+}
+
+/** On a full disk it may fail. What is in the log is on disk all the same, and is read from there. */
+function tryToEmptyLog(db: Database, waitMs: number): void {
+  try {
+    emptyLog(db, waitMs);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+  }
+}
+
+/** A restart on a full disk has to work too: the log and its index need room before the first alert can be delivered. */
+function openOnAnyDisk(path: string, ballast: Ballast): Database {
+  const open = () => {
+    const db = openDatabase({ path });
+    if (ballast.isSpent()) ballast.restore();
+    return db;
+  };
+  try {
+    return open();
+  } catch (error) {
+    const code = ((error as Error).cause as { code?: string } | undefined)?.code ?? "";
+    const mayBeFull = /^SQLITE_(FULL|IOERR|CANTOPEN)/.test(code) || code === "ENOSPC";
+    if (!mayBeFull || !ballast.spend()) throw error;
+    return open();
+  }
+}
+
+/** For a connection that only reads: each call by itself, in a snapshot of its own. */
+function createReading(db: Database, transactions: Transactions): GroupCommit {
+  function read(call: Call): CallResult {
+    try {
+      const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
+      return { ok: true, value: db.transaction(() => transaction(...call.arguments))() };
+    } catch (error) {
+      return { ok: false, error: toStoreError(error) };
+    }
+  }
+  return { commit: (calls) => ({ results: calls.map(read), version: 0 }) };
+}
+
+function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize;
+}

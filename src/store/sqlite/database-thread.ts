@@ -1,0 +1,102 @@
+import { availableParallelism } from "node:os";
+import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import { createBatching } from "./batching.ts";
+import type { Call } from "./group-commit.ts";
+import { type LineOptions, openLine } from "./thread-line.ts";
+import {
+  type Answers,
+  bodyLengthOf,
+  fromWireResult,
+  packCalls,
+  type ThreadData,
+  type WireResult,
+} from "./thread-protocol.ts";
+
+/** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
+const maxCallsPerBatch = 512;
+const maxBodyBytesPerBatch = 16 * 1024 * 1024;
+
+export interface DatabaseThread {
+  /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
+  call(call: Call): Promise<unknown>;
+  health(): Promise<StoreHealth>;
+  maintain(): Promise<StoreMaintenance>;
+  backup(path: string): Promise<void>;
+  /** Ends it after the calls that were made before. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseThreadOptions extends LineOptions {
+  /** Called after each batch with the version that the database is at by then. */
+  onVersion?: (version: number) => void;
+}
+
+interface Waiting {
+  call: Call;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * A thread that owns a database connection. It takes the next batch of calls when the last is on disk (batching.ts): an idle store
+ * answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
+ *
+ * @throws what opening the database throws.
+ */
+export async function startDatabaseThread(
+  data: ThreadData,
+  options: DatabaseThreadOptions,
+): Promise<DatabaseThread> {
+  const line = await openLine(data, options);
+  const batching = createBatching<Waiting>({ sizeOf: batchSizeOf, send, cores: availableParallelism() });
+
+  async function send(batch: Waiting[], answered: () => void): Promise<void> {
+    const answer = await askFor(batch).catch((error: Error) => error);
+    // Before the callers go on: what they do next must not keep the thread idle.
+    answered();
+    if (answer instanceof Error) {
+      for (const entry of batch) entry.reject(answer);
+      return;
+    }
+    settle(batch, answer.results);
+    options.onVersion?.(answer.version);
+  }
+
+  async function askFor(batch: Waiting[]): Promise<Answers["calls"]> {
+    const packed = packCalls(batch.map((entry) => entry.call));
+    return line.ask({ kind: "calls", ...packed }, packed.bodies ? [packed.bodies.buffer] : []);
+  }
+
+  return {
+    call: (call) =>
+      new Promise((resolve, reject) => {
+        batching.add({ call, resolve, reject });
+      }),
+    health: () => line.ask({ kind: "health" }),
+    maintain: () => line.ask({ kind: "maintain" }),
+    backup: (path) => line.ask({ kind: "backup", path }),
+    async close() {
+      await batching.settled();
+      await line.end();
+    },
+  };
+}
+
+function batchSizeOf(waiting: readonly Waiting[]): number {
+  let bytes = 0;
+  let size = 0;
+  for (const { call } of waiting) {
+    bytes += bodyLengthOf(call);
+    if (size === maxCallsPerBatch || (size > 0 && bytes > maxBodyBytesPerBatch)) break;
+    size += 1;
+  }
+  return size;
+}
+
+function settle(batch: Waiting[], results: WireResult[]): void {
+  batch.forEach((entry, index) => {
+    const result = fromWireResult(results[index], entry.call);
+    if (result.ok) entry.resolve(result.value);
+    else entry.reject(result.error);
+  });
+}

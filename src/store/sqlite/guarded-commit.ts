@@ -1,0 +1,60 @@
+import { AppError } from "../../core/errors.ts";
+import type { Ballast } from "./ballast.ts";
+import type { Call, CallResult, GroupCommit } from "./group-commit.ts";
+import { diskFullError, isDiskFull } from "./store-error.ts";
+
+export interface GuardedCommitDeps {
+  group: GroupCommit;
+  ballast: Ballast;
+  /** Empties the write-ahead log into the database: what it took is room for the next commits. */
+  emptyLog: () => void;
+}
+
+/**
+ * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is made
+ * again in the room that this gives, without its new alerts. From then on, until there is room to lay the ballast by again, new alerts
+ * are refused at once and the search index stands still, so that what room there is belongs to the deliveries.
+ */
+export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
+  return {
+    commit(calls) {
+      const hasRoom = !ballast.isSpent() || ballast.restore();
+      const results = new Array<CallResult>(calls.length);
+      const runAll = (indexes: number[]): number => {
+        const { results: done, version } = group.commit(indexes.map((index) => calls[index] as Call));
+        indexes.forEach((index, position) => {
+          results[index] = done[position] as CallResult;
+        });
+        return version;
+      };
+      const keepUrgent = (index: number): boolean => {
+        const answer = answerWithoutRoom(calls[index] as Call);
+        if (answer !== undefined) results[index] = answer;
+        return answer === undefined;
+      };
+
+      const all = [...calls.keys()];
+      let version = runAll(hasRoom ? all : all.filter(keepUrgent));
+      const full = all.filter((index) => isFullResult(results[index]));
+      if (full.length > 0) {
+        ballast.spend();
+        emptyLog();
+        version = runAll(full.filter(keepUrgent));
+      }
+      // Each time: once the log has grown into the last free byte, nothing can be moved out of it any more.
+      if (ballast.isSpent()) emptyLog();
+      return { results, version };
+    },
+  };
+}
+
+/** What a call is answered with, unrun, while there is no room; `undefined`: it is urgent and is run all the same. */
+function answerWithoutRoom(call: Call): CallResult | undefined {
+  if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
+  if (call.name === "indexAlerts") return { ok: true, value: 0 };
+  return undefined;
+}
+
+function isFullResult(result: CallResult | undefined): boolean {
+  return result?.ok === false && result.error instanceof AppError && isDiskFull(result.error.cause);
+}

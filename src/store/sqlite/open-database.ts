@@ -1,0 +1,85 @@
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import { makePrivateFolder } from "../../ground/files/private-folder.ts";
+import { type Migration, migrate, readMigrations, requireVersion } from "./migrate.ts";
+import { toOpenError } from "./open-error.ts";
+import { Sqlite } from "./sqlite-library.ts";
+
+export interface DatabaseOptions {
+  path: string;
+  /** A second connection for reading; it neither creates nor migrates. Default false. */
+  readOnly?: boolean;
+  /** Default: the files beside `migrate.ts`. */
+  migrations?: Migration[];
+}
+
+/**
+ * Opens the database with the settings that the promises rest on.
+ *
+ * `synchronous = FULL` is set on every open: better-sqlite3 is compiled so that a WAL database that is opened again
+ * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the data
+ * in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
+ *
+ * Pages of 8 KiB (of new databases) and a log of 4 MiB: what an alert costs is mostly the pages it is copied with, once into the
+ * log and once out of it, and all wait while the log is emptied (docs/adr/0004-what-an-accepted-alert-writes.md).
+ *
+ * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { path, readOnly = false, migrations = readMigrations() } = options;
+  let db: Database | undefined;
+  try {
+    if (!readOnly) makePrivate(path);
+    db = new Sqlite(path, { readonly: readOnly, fileMustExist: readOnly });
+    db.pragma("busy_timeout = 5000");
+    requireVersion(db, migrations, { exactly: readOnly });
+    if (!readOnly) {
+      db.pragma("page_size = 8192");
+      db.pragma("auto_vacuum = INCREMENTAL");
+      db.pragma("journal_mode = WAL");
+      db.pragma("synchronous = FULL");
+      db.pragma("fullfsync = ON");
+      db.pragma("checkpoint_fullfsync = ON");
+      db.pragma("wal_autocheckpoint = 500");
+      db.pragma("journal_size_limit = 67108864");
+    }
+    db.pragma("foreign_keys = ON");
+    db.pragma("cache_size = -32768");
+    db.pragma("temp_store = MEMORY");
+    if (!readOnly) {
+      migrate(db, migrations);
+      requireFullSync(db);
+    }
+    return db;
+  } catch (error) {
+    db?.close();
+    throw toOpenError(error, `The database ${path}`);
+  }
+}
+
+/**
+ * Whether SQLite can be used at all by this Node: the library is compiled for one version of it.
+ *
+ * @throws AppError `failed` that says how to build it anew.
+ */
+export function requireDatabaseLibrary(): void {
+  try {
+    new Sqlite(":memory:").close();
+  } catch (error) {
+    throw toOpenError(error, "A database in memory");
+  }
+}
+
+/** Read back, since a 202 means nothing without it. */
+function requireFullSync(db: Database): void {
+  const level = db.pragma("synchronous", { simple: true });
+  if (level !== 2) throw new Error(`the database runs at synchronous = ${level}, not FULL`);
+}
+
+/** Before SQLite opens it, since the write-ahead log gets the permissions that the database has by then. */
+function makePrivate(path: string): void {
+  makePrivateFolder(dirname(path));
+  closeSync(openSync(path, "a", 0o600));
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}

@@ -1,0 +1,106 @@
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../core/alert.ts";
+import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../../core/delivery.ts";
+import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
+import type { MessageForm } from "../../core/message.ts";
+import type { DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { UpdatePolicy } from "../../core/rules.ts";
+
+/** A row of `deliveries` joined with what planning needs of its alert. */
+export interface DeliveryRow {
+  seq: number;
+  id: string;
+  alert_seq: number;
+  alert_id: string;
+  origin: AlertOrigin;
+  destination: string;
+  channel: ChannelType;
+  recipient: string;
+  route: string;
+  purpose: DeliveryPurpose;
+  instead_of: string | null;
+  instead_because: string | null;
+  state: DeliveryState;
+  reason: string;
+  created_at: number;
+  due_at: number | null;
+  finished_at: number | null;
+  received_at: number;
+  alert_key: string;
+  severity: Severity;
+  status: AlertStatus;
+  attempts: number;
+  ambiguous: number;
+  last_detail: string | null;
+  last_reason: ReasonCode | null;
+  form: MessageForm;
+  progress: string;
+  digest_id: string | null;
+  updates: UpdatePolicy;
+  freshness_ms: number | null;
+  fallback_to: string | null;
+  fallback_at: number | null;
+  claim_token: string | null;
+}
+
+/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
+export const deliveryColumns = `
+  d.seq, d.id, d.alert_seq, a.id AS alert_id, a.origin, d.destination, d.channel, d.recipient, d.route, d.purpose,
+  d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key, a.severity,
+  a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress, d.digest_id, d.updates,
+  d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
+
+export function toDueDelivery(row: DeliveryRow): DueDelivery {
+  return {
+    seq: row.seq,
+    id: row.id,
+    alertSeq: row.alert_seq,
+    alertId: row.alert_id,
+    origin: row.origin,
+    destination: row.destination,
+    recipient: row.recipient,
+    purpose: row.purpose,
+    state: row.state,
+    reason: row.reason,
+    dueAt: row.due_at ?? 0,
+    createdAt: row.created_at,
+    receivedAt: row.received_at,
+    alertKey: row.alert_key,
+    severity: row.severity,
+    status: row.status,
+    attempts: row.attempts,
+    ambiguous: row.ambiguous,
+    form: row.form,
+    progress: JSON.parse(row.progress),
+    digestId: row.digest_id ?? undefined,
+    updates: row.updates,
+    freshnessMs: row.freshness_ms ?? undefined,
+    insteadOf: row.instead_of ?? undefined,
+    insteadBecause: row.instead_because ?? undefined,
+    fallbackTo: row.fallback_to ?? undefined,
+    lastDetail: row.last_detail ?? undefined,
+    lastReason: row.last_reason ?? undefined,
+  };
+}
+
+export function toClaimedDelivery(row: DeliveryRow & { facts: string }): ClaimedDelivery {
+  return { ...toDueDelivery(row), facts: JSON.parse(row.facts) as AlertFacts };
+}
+
+export function toDeliverySummary(row: DeliveryRow & { resent_by_id?: string | null }): DeliverySummary {
+  return {
+    id: row.id,
+    destination: row.destination,
+    channel: row.channel,
+    recipient: row.recipient,
+    route: row.route,
+    purpose: row.purpose,
+    state: row.state,
+    reason: row.reason,
+    createdAt: row.created_at,
+    dueAt: row.due_at ?? undefined,
+    finishedAt: row.finished_at ?? undefined,
+    digestId: row.digest_id ?? undefined,
+    insteadOf: row.instead_of ?? undefined,
+    resentBy: row.resent_by_id ?? undefined,
+  };
+}

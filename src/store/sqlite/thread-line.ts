@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { AppError } from "../../core/errors.ts";
+import {
+  type Answers,
+  type FromThread,
+  fromWireError,
+  type ThreadData,
+  type ToThread,
+} from "./thread-protocol.ts";
+
+type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
+
+/** Questions and answers with one thread. When the thread ends, whoever waits is told so: nobody waits for ever. */
+export interface Line {
+  ask<K extends Question["kind"]>(
+    question: Extract<Question, { kind: K }>,
+    transfer?: ArrayBuffer[],
+  ): Promise<Answers[K]>;
+  end(): Promise<void>;
+}
+
+export interface LineOptions {
+  /** The compiled `thread.ts`. */
+  entry: URL;
+  /** The thread has ended though nobody closed it: every call from now on is refused. */
+  onStopped?: (error: Error) => void;
+}
+
+/** @throws what opening the database throws. */
+export async function openLine(data: ThreadData, options: LineOptions): Promise<Line> {
+  const worker = new Worker(options.entry, { workerData: data });
+  const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
+  let lastId = 0;
+  let ending = false;
+  let gone: Error | undefined;
+
+  function fail(error: Error): void {
+    if (gone) return;
+    gone = error;
+    for (const question of open.values()) question.reject(error);
+    open.clear();
+    if (!ending) options.onStopped?.(error);
+  }
+
+  function take(id: number) {
+    const question = open.get(id);
+    open.delete(id);
+    return question;
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    worker.on("message", (message: FromThread) => {
+      switch (message.kind) {
+        case "ready":
+          resolve();
+          return;
+        case "not_opened":
+          ending = true;
+          reject(fromWireError(message.error));
+          return;
+        case "answer":
+          take(message.id)?.resolve(message.answer);
+          return;
+        case "failure":
+          take(message.id)?.reject(fromWireError(message.error));
+          return;
+      }
+    });
+    const stop = (cause?: unknown) => {
+      const error = stoppedError(cause);
+      reject(error);
+      fail(error);
+    };
+    worker.on("error", stop);
+    worker.on("messageerror", stop);
+    worker.on("exit", () => stop());
+  });
+
+  const ask: Line["ask"] = (question, transfer = []) =>
+    new Promise((resolve, reject) => {
+      if (gone) throw gone;
+      lastId += 1;
+      const id = lastId;
+      worker.postMessage({ ...question, id }, transfer);
+      // Only now: what cannot be sent has thrown, and nobody would answer it.
+      open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
+    });
+
+  return {
+    ask,
+    async end() {
+      if (gone) return;
+      ending = true;
+      const exited = once(worker, "exit");
+      await ask({ kind: "close" });
+      await exited;
+    },
+  };
+}
+
+function stoppedError(cause?: unknown): AppError {
+  return new AppError("store_unavailable", "The database thread has stopped.", {
+    hint: "Restart Tocsin; everything that was answered 202 is on disk.",
+    cause,
+    retryAfterMs: 10_000,
+  });
+}

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import type { Store } from "../../core/ports/store.ts";
+import { createChangeNotices } from "./change-notices.ts";
+import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
+import { lockDataFolder } from "./lock.ts";
+import { createStore } from "./store.ts";
+
+export const databaseFileName = "tocsin.db";
+
+export interface ThreadedStoreOptions {
+  dataDir: string;
+  /** The compiled entry of a database thread. Default: beside this file. */
+  threadEntry?: URL;
+  /** See `SessionOptions`. */
+  ballastBytes?: number;
+  /**
+   * A database thread has ended by itself (out of memory, a bug). From then on every call is refused with
+   * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
+   */
+  onStopped?: (error: Error) => void;
+}
+
+/**
+ * The store that a relay runs on: one thread writes, one reads, and this thread only waits. Why a thread, with
+ * figures: docs/adr/0001-database-thread.md.
+ *
+ * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
+ * `store_unavailable` when it cannot be opened.
+ */
+export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
+  const { dataDir, ballastBytes, onStopped } = options;
+  const entry = options.threadEntry ?? new URL("./thread.js", import.meta.url);
+  const path = join(dataDir, databaseFileName);
+  const changes = createChangeNotices();
+  const lock = lockDataFolder(dataDir);
+  const threads: DatabaseThread[] = [];
+  const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
+    const thread = await startDatabaseThread(data, more);
+    threads.push(thread);
+    return thread;
+  };
+  /** The writer last, so that it can empty the log into the database. */
+  async function close(): Promise<void> {
+    try {
+      while (threads.length > 0) await threads.pop()?.close();
+    } finally {
+      lock.release();
+    }
+  }
+
+  try {
+    const writer = await start({ path, ballastBytes }, { entry, onVersion: changes.announce, onStopped });
+    const reader = await start({ path, readOnly: true }, { entry, onStopped });
+    return createStore({
+      write: (name, args) => writer.call({ name, arguments: args }),
+      read: (name, args) => reader.call({ name, arguments: args }),
+      onChange: changes.subscribe,
+      health: () => writer.health(),
+      maintain: () => writer.maintain(),
+      backup: (to) => copyInThread(path, to, entry),
+      close,
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** In a thread of its own: checking a large copy takes long, and neither alerts nor the page shall wait for it. */
+async function copyInThread(path: string, to: string, entry: URL): Promise<void> {
+  const copier = await startDatabaseThread({ path, readOnly: true }, { entry });
+  try {
+    await copier.backup(to);
+  } finally {
+    await copier.close();
+  }
+}

@@ -1,0 +1,245 @@
+import type { ClaimedDelivery, DueDelivery, NextStep } from "../../../core/delivery-job.ts";
+import type { PaceRecord } from "../../../core/destination-status.ts";
+import type { AlertRequest, AttemptRecord, ClaimInput, FallbackCall } from "../../../core/ports/dispatch.ts";
+import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
+import { createDeliveryInsertion } from "./routing.ts";
+import { createStateKeeping } from "./state-keeping.ts";
+
+/** T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. */
+export function createDelivering(context: TransactionContext) {
+  const { db, changed } = context;
+  const insertDelivery = createDeliveryInsertion(context);
+  const { savePace, saveThread } = createStateKeeping(context);
+
+  const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
+  const dueWhere = (kind: string) =>
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND ${kind} AND d.due_at <= ?
+       ORDER BY d.due_at, d.seq ${boundLimit}`;
+  const due = db.prepare<[string, number, number], DeliveryRow>(dueWhere("(d.purpose = 'bulk_resend') = 0"));
+  const bulkDue = db.prepare<[string, number, number], DeliveryRow>(
+    dueWhere("(d.purpose = 'bulk_resend') = 1"),
+  );
+  const urgentlyDue = db.prepare<[string, number, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
+       AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,
+  );
+  const nextDue = db
+    .prepare<[string, number], number | null>(
+      `SELECT min(due_at) FROM deliveries WHERE destination = ? AND (purpose = 'bulk_resend') = ?
+         AND due_at IS NOT NULL`,
+    )
+    .pluck();
+  const claim = db.prepare(
+    `UPDATE deliveries SET state = 'sending', claim_token = ?, lease_until = ?, due_at = NULL,
+       digest_id = ?
+     WHERE seq = ? AND due_at IS NOT NULL`,
+  );
+  const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
+    `SELECT ${deliveryColumns}, a.facts ${join} WHERE d.seq = ?`,
+  );
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const holds = db
+    .prepare<[number, string], number>("SELECT alert_seq FROM deliveries WHERE seq = ? AND claim_token = ?")
+    .pluck();
+  const keepGoing = db.prepare(
+    `UPDATE deliveries SET progress = ?, lease_until = ?, attempts = attempts + ?, ambiguous = ambiguous + ?,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason) WHERE seq = ?`,
+  );
+  const step = db.prepare(
+    `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
+       attempts = attempts + ?, ambiguous = ambiguous + ?,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
+       claim_token = NULL, lease_until = NULL
+     WHERE seq = ?`,
+  );
+  const finish = db.prepare<unknown[], { alert_seq: number }>(
+    `UPDATE deliveries SET state = ?, reason = ?, due_at = NULL, finished_at = ?, fallback_at = NULL
+     WHERE seq = ? AND due_at IS NOT NULL RETURNING alert_seq`,
+  );
+  const release = db.prepare<unknown[], { alert_seq: number }>(
+    `UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = ?,
+       claim_token = NULL, lease_until = NULL WHERE claim_token = ? RETURNING alert_seq`,
+  );
+  const abandoned = db.prepare<[number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.claim_token IS NOT NULL AND d.lease_until <= ? ORDER BY d.lease_until LIMIT 2000`,
+  );
+  const fallbacksDue = db.prepare<[number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
+  );
+  const orphans = db.prepare<[string, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} ${join} WHERE d.due_at IS NOT NULL
+       AND d.destination NOT IN (SELECT value FROM json_each(?))
+       ORDER BY d.destination, (d.purpose = 'bulk_resend'), d.due_at, d.seq ${boundLimit}`,
+  );
+  const requestOf = db.prepare<[number], { request_seq: number; item: number }>(
+    "SELECT request_seq, item FROM alerts WHERE seq = ? AND request_seq IS NOT NULL",
+  );
+  const requestBody = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
+    "SELECT content_type, body FROM requests WHERE seq = ?",
+  );
+  const takeFallback = db.prepare<[number], { alert_seq: number; destination: string }>(
+    `UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL WHERE seq = ? AND fallback_to IS NOT NULL
+     RETURNING alert_seq, destination`,
+  );
+  const hasFallback = db
+    .prepare<[number, string, string, string], number>(
+      `SELECT 1 FROM deliveries WHERE alert_seq = ? AND destination = ? AND recipient = ? AND instead_of = ?
+         AND purpose = 'fallback'`,
+    )
+    .pluck();
+  const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
+
+  function apply(seq: number, next: NextStep, record: AttemptRecord): void {
+    const final = next.state !== "waiting" && next.state !== "held";
+    step.run(
+      next.state,
+      next.reason,
+      next.state === "waiting" ? next.dueAt : null,
+      final ? record.at + record.durationMs : null,
+      JSON.stringify(record.progress),
+      next.state === "waiting" ? (next.form ?? null) : null,
+      record.countsAsAttempt ? 1 : 0,
+      record.outcome === "ambiguous" ? 1 : 0,
+      record.detail ?? null,
+      record.reason ?? null,
+      final ? 1 : 0,
+      seq,
+    );
+  }
+
+  function callFallbacks(fallbacks: FallbackCall[], at: number): void {
+    for (const { deliverySeq, planned } of fallbacks) {
+      const row = takeFallback.get(deliverySeq);
+      if (row === undefined) continue;
+      for (const delivery of planned) {
+        const { destination, recipient } = delivery;
+        if (hasFallback.get(row.alert_seq, destination, recipient, row.destination) !== undefined) continue;
+        insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
+      }
+    }
+  }
+
+  return {
+    listDue(destination: string, now: number, limit: number): DueDelivery[] {
+      const rows = due.all(destination, now, limit);
+      // With fewer all are listed already, and planning finds the urgent ones among them.
+      if (rows.length < limit)
+        return [...rows, ...bulkDue.all(destination, now, limit - rows.length)].map(toDueDelivery);
+      const urgent = urgentlyDue.all(destination, now, limit);
+      const seqs = new Set(urgent.map((row) => row.seq));
+      const others = rows.filter((row) => !seqs.has(row.seq));
+      return [...urgent, ...others].slice(0, limit).map(toDueDelivery);
+    },
+
+    nextDueAt(destination: string): number | undefined {
+      const times = [nextDue.get(destination, 0), nextDue.get(destination, 1)];
+      const known = times.filter((at) => typeof at === "number");
+      return known.length === 0 ? undefined : Math.min(...known);
+    },
+
+    claimDeliveries(input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] {
+      const taken: ClaimedDelivery[] = [];
+      for (const seq of input.deliverySeqs) {
+        if (claim.run(input.token, input.leaseUntil, input.digestId ?? null, seq).changes === 0) continue;
+        const row = claimed.get(seq);
+        if (row === undefined) continue;
+        taken.push(toClaimedDelivery(row));
+        changed.add(row.alert_seq);
+      }
+      paces.forEach(savePace);
+      return taken;
+    },
+
+    recordAttempt(record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" {
+      let held = 0;
+      for (const seq of record.deliverySeqs) {
+        insertAttempt.run(
+          seq,
+          record.at,
+          record.durationMs,
+          record.action,
+          record.part,
+          record.parts,
+          record.outcome,
+          record.reason ?? null,
+          record.detail ?? null,
+        );
+        const alertSeq = holds.get(seq, record.token);
+        const changedAlert = alertSeq ?? alertSeqOf.get(seq);
+        if (changedAlert !== undefined) changed.add(changedAlert);
+        if (alertSeq === undefined) continue;
+        held += 1;
+        if (record.next === undefined) {
+          keepGoing.run(
+            JSON.stringify(record.progress),
+            record.leaseUntil ?? null,
+            record.countsAsAttempt && record.outcome !== "sent" ? 1 : 0,
+            record.outcome === "ambiguous" ? 1 : 0,
+            record.detail ?? null,
+            record.reason ?? null,
+            seq,
+          );
+        } else {
+          apply(seq, record.next, record);
+        }
+      }
+      if (held > 0) callFallbacks(record.fallbacks ?? [], record.at);
+      if (held > 0 && record.thread) saveThread(record.deliverySeqs[0] as number, record.thread);
+      paces.forEach(savePace);
+      return held > 0 ? "recorded" : "late";
+    },
+
+    finishDeliveries(
+      deliverySeqs: number[],
+      next: { state: "failed" | "expired" | "held"; reason: string },
+      at: number,
+      fallbacks: FallbackCall[],
+    ): void {
+      for (const seq of deliverySeqs) {
+        const row = finish.get(next.state, next.reason, next.state === "held" ? null : at, seq);
+        if (row !== undefined) changed.add(row.alert_seq);
+      }
+      callFallbacks(fallbacks, at);
+    },
+
+    releaseClaim(token: string, dueAt: number): void {
+      for (const row of release.all(dueAt, token)) changed.add(row.alert_seq);
+    },
+
+    listAbandoned: (now: number, all: boolean): (DueDelivery & { token: string })[] =>
+      abandoned
+        .all(all ? Number.MAX_SAFE_INTEGER : now)
+        .map((row) => ({ ...toDueDelivery(row), token: row.claim_token ?? "" })),
+
+    listFallbacksDue: (now: number): DueDelivery[] => fallbacksDue.all(now).map(toDueDelivery),
+
+    callFallbacks,
+
+    listOrphans: (known: string[], limit: number): DueDelivery[] =>
+      orphans.all(JSON.stringify(known), limit).map(toDueDelivery),
+
+    findRequests(alertSeqs: number[], maxBytes: number): AlertRequest[] {
+      const requests = new Map<number, AlertRequest>();
+      let bytes = 0;
+      for (const seq of alertSeqs) {
+        const alert = requestOf.get(seq);
+        if (alert === undefined) continue;
+        let request = requests.get(alert.request_seq);
+        if (request === undefined) {
+          const row = requestBody.get(alert.request_seq);
+          if (row === undefined) continue;
+          bytes += row.body.length;
+          if (bytes > maxBytes && requests.size > 0) break;
+          request = { contentType: row.content_type ?? undefined, body: row.body, alerts: [] };
+          requests.set(alert.request_seq, request);
+        }
+        request.alerts.push({ seq, item: alert.item });
+      }
+      return [...requests.values()];
+    },
+  };
+}

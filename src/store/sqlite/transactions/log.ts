@@ -1,0 +1,221 @@
+import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
+import { firstIdAt } from "../../../core/id.ts";
+import type {
+  AlertCounts,
+  AlertDetail,
+  AlertQuery,
+  AlertSummary,
+  AttemptEntry,
+  FactsQuery,
+  FailedCount,
+  FailedDelivery,
+  FailedQuery,
+  StoredFacts,
+} from "../../../core/ports/alert-log.ts";
+import type { Decision } from "../../../core/rules.ts";
+import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
+import { splitSearch, toSearchExpression } from "../search-words.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
+import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
+import { type Driver, firstSince, toCountStatements, toListStatement } from "./list-statement.ts";
+
+interface AlertRow {
+  seq: number;
+  id: string;
+  version: number | null;
+  origin: AlertOrigin;
+  received_at: number;
+  routed_at: number | null;
+  routing_error: string | null;
+  unmatched: 0 | 1;
+  dropped: 0 | 1;
+  facts: string | null;
+  decisions: string | null;
+  request_seq: number | null;
+  item: number;
+}
+
+interface RequestRow {
+  received_at: number;
+  content_type: string | null;
+  headers: string;
+  body: Uint8Array;
+  items: number;
+  dedupe_key: string | null;
+  conflict: 0 | 1;
+  duplicates: number;
+}
+
+/** Facts that travel between threads at once, as JSON text: a few milliseconds. */
+const mostFactsUnits = 1024 * 1024;
+
+/** Reading the log: keyset pages, newest first; every filter has an index that ends in the alert's position. */
+export function createLog({ db }: Pick<TransactionContext, "db">) {
+  const byId = db.prepare<[string], AlertRow>("SELECT * FROM alerts WHERE id = ?");
+  const request = db.prepare<[number], RequestRow>("SELECT * FROM requests WHERE seq = ?");
+  const deliveriesOf = db.prepare<[number], DeliveryRow & { resent_by_id: string | null }>(
+    `SELECT ${deliveryColumns}, r.id AS resent_by_id FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+       LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = ? ORDER BY d.seq`,
+  );
+  const attemptsOf = db.prepare<
+    [string],
+    {
+      at: number;
+      duration_ms: number;
+      action: AttemptEntry["action"];
+      part: number;
+      parts: number;
+      outcome: AttemptEntry["outcome"];
+      reason: string | null;
+      detail: string | null;
+    }
+  >(`SELECT t.* FROM attempts t JOIN deliveries d ON d.seq = t.delivery_seq WHERE d.id = ? ORDER BY t.seq`);
+  const changes = db.prepare<[number, number], AlertRow>(
+    `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
+  );
+  // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+  const version = db
+    .prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL")
+    .pluck();
+  const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
+  const last = db
+    .prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1")
+    .pluck();
+  const duplicates = db
+    .prepare<[], number>("SELECT coalesce(sum(duplicates), 0) FROM requests WHERE duplicates > 0")
+    .pluck();
+
+  const facts = db.prepare<
+    [number, string, number, number],
+    { seq: number; origin: AlertOrigin; facts: string }
+  >(
+    `SELECT seq, origin, facts FROM alerts
+     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND facts IS NOT NULL
+     ORDER BY seq DESC ${boundLimit}`,
+  );
+
+  const hasWord = db
+    .prepare<[string], number>("SELECT 1 FROM alerts_search WHERE words MATCH ? LIMIT 1")
+    .pluck();
+
+  /** A word that no alert has is taken for the beginning of one: reading every word that begins so takes far longer. */
+  function toMatch(q: string | undefined): string | undefined {
+    if (q === undefined || q.trim() === "") return undefined;
+    return toSearchExpression(splitSearch(q), (phrase) => hasWord.get(phrase) !== undefined);
+  }
+
+  /** Whatever narrows most. Two filters may each let half of the log through and together nothing. */
+  function chooseDriver(query: AlertQuery, match: string | undefined): Driver {
+    const counts = toCountStatements(query, match);
+    if (counts.length < 2) return counts[0]?.[0] ?? "log";
+    const costs = counts.map(([driver, { sql, parameters }]): [Driver, number] => {
+      const rows =
+        db
+          .prepare<unknown[], number>(sql)
+          .pluck()
+          .get(...parameters) ?? 0;
+      // To ask the search index about one row takes ten times as long as to look at the row.
+      return [driver, match !== undefined && driver !== "search" ? rows * 10 : rows];
+    });
+    return costs.reduce((best, next) => (next[1] < best[1] ? next : best))[0];
+  }
+
+  function toSummary(row: AlertRow): AlertSummary {
+    return {
+      seq: row.seq,
+      id: row.id,
+      version: row.version ?? 0,
+      origin: row.origin,
+      receivedAt: row.received_at,
+      routedAt: row.routed_at ?? undefined,
+      facts: row.facts === null ? undefined : (JSON.parse(row.facts) as AlertFacts),
+      routingError: row.routing_error ?? undefined,
+      unmatched: row.unmatched === 1,
+      dropped: row.dropped === 1,
+      deliveries: deliveriesOf.all(row.seq).map(toDeliverySummary),
+    };
+  }
+
+  return {
+    listAlerts(query: AlertQuery): AlertSummary[] {
+      const match = toMatch(query.q);
+      const { sql, parameters } = toListStatement(query, match, chooseDriver(query, match));
+      return (db.prepare(sql).all(...parameters) as AlertRow[]).map(toSummary);
+    },
+
+    listFailed(
+      query: FailedQuery,
+      page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
+    ): FailedDelivery[] {
+      const { sql, parameters } = toFailedStatement(query, toMatch(query.q), page);
+      return db.prepare(sql).all(...parameters) as FailedDelivery[];
+    },
+
+    countFailed(query: FailedQuery): FailedCount[] {
+      const { sql, parameters } = toFailedCountStatement(query, toMatch(query.q));
+      return db.prepare(sql).all(...parameters) as FailedCount[];
+    },
+
+    getAlert(id: string): AlertDetail | undefined {
+      const row = byId.get(id);
+      if (!row) return undefined;
+      const summary = toSummary(row);
+      const source = row.request_seq === null ? undefined : request.get(row.request_seq);
+      return {
+        ...summary,
+        decisions: row.decisions === null ? [] : (JSON.parse(row.decisions) as Decision[]),
+        deliveries: summary.deliveries.map((delivery) => ({
+          ...delivery,
+          attempts: attemptsOf.all(delivery.id).map((attempt) => ({
+            at: attempt.at,
+            durationMs: attempt.duration_ms,
+            action: attempt.action,
+            part: attempt.part,
+            parts: attempt.parts,
+            outcome: attempt.outcome,
+            reason: attempt.reason ?? undefined,
+            detail: attempt.detail ?? undefined,
+          })),
+        })),
+        request: source && {
+          receivedAt: source.received_at,
+          contentType: source.content_type ?? undefined,
+          headers: JSON.parse(source.headers) as [string, string][],
+          body: source.body,
+          item: row.item,
+          items: source.items,
+          dedupeKey: source.dedupe_key ?? undefined,
+          conflict: source.conflict === 1,
+          duplicates: source.duplicates,
+        },
+      };
+    },
+
+    listChanges: (after: number, limit: number): AlertSummary[] => changes.all(after, limit).map(toSummary),
+
+    listFacts({ fromAt, beforeSeq, limit }: FactsQuery): StoredFacts[] {
+      const found: StoredFacts[] = [];
+      let units = 0;
+      for (const row of facts.iterate(
+        beforeSeq ?? Number.MAX_SAFE_INTEGER,
+        firstIdAt(fromAt),
+        fromAt,
+        limit,
+      )) {
+        units += row.facts.length;
+        if (units > mostFactsUnits && found.length > 0) break;
+        found.push({ ...row, facts: JSON.parse(row.facts) as AlertFacts });
+      }
+      return found;
+    },
+
+    latestVersion: (): number => version.get() ?? 0,
+
+    countAlerts: (): AlertCounts => ({
+      total: total.get() ?? 0,
+      lastReceivedAt: last.get() ?? undefined,
+    }),
+
+    countDuplicates: (): number => duplicates.get() ?? 0,
+  };
+}

@@ -1,0 +1,206 @@
+import type { AlertOrigin } from "../../../core/alert.ts";
+import type { DeliveryPurpose } from "../../../core/delivery.ts";
+import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../../core/ports/routing-desk.ts";
+import type { PlannedDelivery } from "../../../core/rules.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
+import { createSearching } from "./searching.ts";
+
+interface UnroutedRow {
+  seq: number;
+  id: string;
+  request_seq: number;
+  item: number;
+  origin: AlertOrigin;
+  received_at: number;
+  route_failures: number;
+  routing_error: string | null;
+}
+
+const unroutedColumns = "seq, id, request_seq, item, origin, received_at, route_failures, routing_error";
+
+/** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
+const maxBodyBytes = 4 * 1024 * 1024;
+
+/** Gives the position of what it inserts. */
+export type InsertDelivery = (
+  alertSeq: number,
+  planned: PlannedDelivery,
+  purpose: DeliveryPurpose,
+  at: number,
+  insteadOf?: string,
+) => number;
+
+export function createDeliveryInsertion({ db, newId, changed }: TransactionContext): InsertDelivery {
+  const insert = db.prepare(
+    `INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, instead_of, state, reason,
+       created_at, due_at, finished_at, updates, freshness_ms, fallback_to, fallback_at, instead_because)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  return (alertSeq, planned, purpose, at, insteadOf) => {
+    const muted = planned.state === "muted";
+    const { lastInsertRowid } = insert.run(
+      newId(),
+      alertSeq,
+      planned.destination,
+      planned.channel,
+      planned.recipient,
+      planned.route,
+      purpose,
+      insteadOf ?? null,
+      planned.state,
+      planned.reason,
+      at,
+      muted ? null : planned.dueAt,
+      muted ? at : null,
+      planned.updates,
+      planned.freshnessMs ?? null,
+      planned.fallback?.to ?? null,
+      muted ? null : (planned.fallback?.at ?? null),
+      planned.insteadBecause ?? null,
+    );
+    changed.add(alertSeq);
+    return Number(lastInsertRowid);
+  };
+}
+
+/** T2: what was decided for an alert, and the deliveries that follow from it. */
+export function createRouting(context: TransactionContext) {
+  const { db, changed } = context;
+  const insertDelivery = createDeliveryInsertion(context);
+  const { indexLate } = createSearching(context);
+  const listFresh = db.prepare<[number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures = 0 ORDER BY seq ${boundLimit}`,
+  );
+  const findFailed = db.prepare<[number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
+     ORDER BY route_after, seq LIMIT 1`,
+  );
+  /** Alerts of one request were stored one behind the other. */
+  const listRest = db.prepare<[number, number, number, number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts
+     WHERE seq > ? AND seq < ? + (SELECT items FROM requests WHERE seq = ?) AND request_seq = ? AND routed_at IS NULL`,
+  );
+  const findRequest = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
+    "SELECT content_type, body FROM requests WHERE seq = ?",
+  );
+  const markRouted = db.prepare(
+    `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, dropped = ?, facts = ?, decisions = ?,
+       routing_error = NULL
+     WHERE seq = ? AND routed_at IS NULL`,
+  );
+  const markFailed = db.prepare(
+    `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
+     WHERE seq = ? AND routed_at IS NULL`,
+  );
+  const markOver = db.prepare(
+    `UPDATE threads SET over_at = ? WHERE destination = ? AND recipient = ? AND alert_key = ?
+       AND over_at IS NULL AND status <> 'resolved'`,
+  );
+  const insertNotice = db.prepare(
+    `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions)
+     VALUES (?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ?)`,
+  );
+
+  function openRequest(requestSeq: number): UnroutedRequest {
+    const found = findRequest.get(requestSeq);
+    return {
+      requestSeq,
+      contentType: found?.content_type ?? undefined,
+      body: found?.body ?? new Uint8Array(),
+      alerts: [],
+    };
+  }
+
+  function openRequests(rows: UnroutedRow[]): UnroutedRequest[] {
+    const requests: UnroutedRequest[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      const failures = row.route_failures;
+      let request = requests.at(-1);
+      if (
+        request?.requestSeq !== row.request_seq ||
+        (request.alerts[0]?.failures === 0) !== (failures === 0)
+      ) {
+        if (bytes >= maxBodyBytes) break;
+        request = openRequest(row.request_seq);
+        bytes += request.body.length;
+        requests.push(request);
+      }
+      request.alerts.push({
+        seq: row.seq,
+        id: row.id,
+        item: row.item,
+        origin: row.origin,
+        receivedAt: row.received_at,
+        failures,
+        ...(row.routing_error !== null && { error: row.routing_error }),
+      });
+    }
+    return requests;
+  }
+
+  function restOfRequest(row: UnroutedRow): UnroutedRow[] {
+    return listRest.all(row.seq, row.seq - row.item, row.request_seq, row.request_seq);
+  }
+
+  return {
+    listUnrouted(limit: number, now: number): UnroutedRequest[] {
+      const rows = listFresh.all(limit);
+      const last = rows.at(-1);
+      if (rows.length === limit && last !== undefined)
+        rows.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
+      const failed = rows.length < limit ? findFailed.get(now) : undefined;
+      if (failed !== undefined)
+        rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
+      return openRequests(rows);
+    },
+
+    recordRouting(records: RoutingRecord[]): void {
+      for (const record of records) {
+        const isNowhere = record.deliveries.length === 0;
+        const isDropped = isNowhere && record.decisions.some(({ result }) => result === "dropped");
+        const isContained = record.decisions.some(({ result }) => result === "contained");
+        const { changes } = markRouted.run(
+          record.routedAt,
+          record.facts.severity,
+          record.facts.alertKey,
+          isNowhere && !isDropped && !isContained ? 1 : 0,
+          isDropped ? 1 : 0,
+          JSON.stringify(record.facts),
+          JSON.stringify(record.decisions),
+          record.alertSeq,
+        );
+        if (changes === 0) continue;
+        changed.add(record.alertSeq);
+        indexLate(record.alertSeq, record.facts);
+        for (const planned of record.deliveries) {
+          insertDelivery(record.alertSeq, planned, record.purpose, record.routedAt);
+          if (record.facts.status === "resolved" && record.purpose === "alert")
+            markOver.run(record.routedAt, planned.destination, planned.recipient, record.facts.alertKey);
+        }
+      }
+    },
+
+    recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): void {
+      for (const alertSeq of alertSeqs) {
+        if (markFailed.run(error, retryAt, alertSeq).changes > 0) changed.add(alertSeq);
+      }
+    },
+
+    recordNotice(notice: NoticeRecord): void {
+      const { lastInsertRowid } = insertNotice.run(
+        notice.id,
+        notice.at,
+        notice.at,
+        notice.facts.severity,
+        notice.facts.alertKey,
+        notice.deliveries.length === 0 ? 1 : 0,
+        JSON.stringify(notice.facts),
+        JSON.stringify(notice.decisions),
+      );
+      const alertSeq = Number(lastInsertRowid);
+      changed.add(alertSeq);
+      for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, "notice", notice.at);
+    },
+  };
+}

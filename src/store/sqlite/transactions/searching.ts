@@ -1,0 +1,50 @@
+import type { AlertFacts } from "../../../core/alert.ts";
+import { searchableText } from "../search-words.ts";
+import { boundLimit, type TransactionContext } from "./context.ts";
+
+interface Next {
+  seq: number;
+  id: string;
+  facts: string | null;
+  route_failures: number;
+}
+
+/**
+ * Full-text indexing after the fact, from a cursor that survives restarts. The cursor waits for alerts that are about to
+ * be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is routed.
+ */
+export function createSearching({ db }: Pick<TransactionContext, "db">) {
+  const cursor = db.prepare<[], number>("SELECT alert_seq FROM search_cursor").pluck();
+  const move = db.prepare("UPDATE search_cursor SET alert_seq = ?");
+  const next = db.prepare<[number, number], Next>(
+    `SELECT seq, id, facts, route_failures FROM alerts WHERE seq > ? ORDER BY seq ${boundLimit}`,
+  );
+  const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
+  const insert = db.prepare("INSERT INTO alerts_search (rowid, words) VALUES (?, ?)");
+
+  function index(seq: number, id: string, facts: AlertFacts): void {
+    insert.run(seq, searchableText(id, facts));
+  }
+
+  return {
+    indexAlerts(limit: number): number {
+      let passed = 0;
+      let position = cursor.get() ?? 0;
+      for (const row of next.all(position, limit)) {
+        if (row.facts === null && row.route_failures === 0) break;
+        if (row.facts !== null) index(row.seq, row.id, JSON.parse(row.facts) as AlertFacts);
+        position = row.seq;
+        passed += 1;
+      }
+      if (passed > 0) move.run(position);
+      return passed;
+    },
+
+    /** For an alert that has just been routed: indexes it when the cursor has passed it by. */
+    indexLate(seq: number, facts: AlertFacts): void {
+      if (seq > (cursor.get() ?? 0)) return;
+      const id = idOf.get(seq);
+      if (id !== undefined) index(seq, id, facts);
+    },
+  };
+}

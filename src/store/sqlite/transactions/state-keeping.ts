@@ -1,0 +1,187 @@
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../../core/alert.ts";
+import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
+import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
+import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
+import type { TransactionContext } from "./context.ts";
+
+interface ThreadRow {
+  destination: string;
+  recipient: string;
+  alert_key: string;
+  root_ref: string;
+  root_alert_seq: number;
+  last_ref: string;
+  last_alert_seq: number;
+  first_at: number;
+  last_new_at: number;
+  last_at: number;
+  count: number;
+  severity: Severity;
+  status: AlertStatus;
+  over_at: number | null;
+}
+
+interface PaceRow {
+  key: string;
+  sent_at: string;
+  parked_until: number;
+  parked_why: string | null;
+}
+
+/** A message of a vendor that gives no ids. */
+const noRef = "";
+
+/** What delivery has to remember between messages: paces, threads, the health of destinations. */
+export function createStateKeeping({ db, changed }: TransactionContext) {
+  const upsertPace = db.prepare(
+    "INSERT OR REPLACE INTO paces (key, sent_at, parked_until, parked_why) VALUES (?, ?, ?, ?)",
+  );
+  const paces = db.prepare<[], PaceRow>("SELECT * FROM paces");
+  const upsertThread = db.prepare(
+    `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
+       last_new_at, last_at, count, severity, status, last_alert_seq)
+     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
+  );
+  const thread = db.prepare<[string, string, string], ThreadRow>(
+    "SELECT * FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?",
+  );
+  const alertFacts = db.prepare<
+    [number],
+    { id: string; received_at: number; origin: AlertOrigin; facts: string | null }
+  >("SELECT id, received_at, origin, facts FROM alerts WHERE seq = ?");
+  const statuses = db.prepare<[], string>("SELECT status FROM destination_statuses").pluck();
+  const upsertStatus = db.prepare("INSERT OR REPLACE INTO destination_statuses (name, status) VALUES (?, ?)");
+  const counts = db.prepare<[], { destination: string; state: string; count: number }>(
+    "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
+  );
+  // The index is named where SQLite, which has no statistics here, might take one that holds finished deliveries too.
+  const oldestWaiting = db
+    .prepare<[string], number | null>(
+      "SELECT min(created_at) FROM deliveries INDEXED BY deliveries_due WHERE destination = ? AND due_at IS NOT NULL",
+    )
+    .pluck();
+  const heldCount = db
+    .prepare<[string], number>(
+      "SELECT count(*) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+    )
+    .pluck();
+  const heldUntil = db
+    .prepare<[string], number | null>(
+      "SELECT min(due_at) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+    )
+    .pluck();
+  const destinationsWaiting = db
+    .prepare<[], string>(
+      `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
+       UNION SELECT destination FROM deliveries INDEXED BY deliveries_claimed WHERE claim_token IS NOT NULL`,
+    )
+    .pluck();
+  const failUnfinished = (index: string, condition: string) =>
+    db.prepare<[string, number, string], { alert_seq: number }>(
+      `UPDATE deliveries INDEXED BY ${index} SET state = 'failed', reason = ?, due_at = NULL, finished_at = ?,
+         claim_token = NULL, lease_until = NULL, fallback_at = NULL
+       WHERE destination = ? AND ${condition} RETURNING alert_seq`,
+    );
+  const failWaiting = failUnfinished("deliveries_due", "due_at IS NOT NULL");
+  const failClaimed = failUnfinished("deliveries_claimed", "claim_token IS NOT NULL");
+
+  function savePace(pace: PaceRecord): void {
+    upsertPace.run(pace.key, JSON.stringify(pace.sentAt), pace.parkedUntil, pace.parkedWhy ?? null);
+  }
+
+  return {
+    savePace,
+    savePaces: (records: PaceRecord[]): void => records.forEach(savePace),
+
+    loadPaces: (): PaceRecord[] =>
+      paces.all().map((row) => ({
+        key: row.key,
+        sentAt: JSON.parse(row.sent_at) as number[],
+        parkedUntil: row.parked_until,
+        parkedWhy: row.parked_why ?? undefined,
+      })),
+
+    saveThread(deliverySeq: number, update: ThreadUpdate): void {
+      upsertThread.run(
+        update.rootRef ?? noRef,
+        update.rootAlertSeq,
+        update.lastRef ?? noRef,
+        update.firstAt,
+        update.lastNewAt,
+        update.lastAt,
+        update.count,
+        update.severity,
+        update.status,
+        update.lastAlertSeq,
+        deliverySeq,
+      );
+    },
+
+    findThread(destination: string, recipient: string, alertKey: string): Thread | undefined {
+      const row = thread.get(destination, recipient, alertKey);
+      if (row === undefined) return undefined;
+      return {
+        destination: row.destination,
+        recipient: row.recipient,
+        alertKey: row.alert_key,
+        rootRef: row.root_ref === noRef ? undefined : row.root_ref,
+        rootAlertSeq: row.root_alert_seq,
+        lastRef: row.last_ref === noRef ? undefined : row.last_ref,
+        lastAlertSeq: row.last_alert_seq,
+        firstAt: row.first_at,
+        lastNewAt: row.last_new_at,
+        lastAt: row.last_at,
+        count: row.count,
+        severity: row.severity,
+        status: row.status,
+        overAt: row.over_at ?? undefined,
+      };
+    },
+
+    findAlertFacts(alertSeq: number) {
+      const row = alertFacts.get(alertSeq);
+      if (!row?.facts) return undefined;
+      return {
+        id: row.id,
+        receivedAt: row.received_at,
+        origin: row.origin,
+        facts: JSON.parse(row.facts) as AlertFacts,
+      };
+    },
+
+    loadStatuses: (): DestinationStatus[] =>
+      statuses.all().map((text) => JSON.parse(text) as DestinationStatus),
+
+    saveStatus(status: DestinationStatus): void {
+      upsertStatus.run(status.name, JSON.stringify(status));
+    },
+
+    countByDestination(): DestinationCounts[] {
+      const found = new Map<string, DestinationCounts>();
+      for (const { destination, state, count } of counts.all()) {
+        let entry = found.get(destination);
+        if (!entry) {
+          entry = { destination, counts: {}, oldestWaitingAt: oldestWaiting.get(destination) ?? undefined };
+          found.set(destination, entry);
+        }
+        entry.counts[state as keyof DestinationCounts["counts"]] = count;
+        const until = state === "held" ? heldUntil.get(destination) : undefined;
+        if (until) entry.heldByQuietHours = { count: heldCount.get(destination) ?? 0, until };
+      }
+      return [...found.values()];
+    },
+
+    failOrphans(known: string[], at: number): number {
+      let failed = 0;
+      for (const destination of destinationsWaiting.all()) {
+        if (known.includes(destination)) continue;
+        const reason = "this destination is no longer configured";
+        const rows = [failWaiting, failClaimed].flatMap((fail) => fail.all(reason, at, destination));
+        for (const row of rows) changed.add(row.alert_seq);
+        failed += rows.length;
+      }
+      return failed;
+    },
+  };
+}

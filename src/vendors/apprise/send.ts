@@ -1,0 +1,111 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { Message } from "../../core/message.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { AppriseDestination } from "../../core/rules.ts";
+import { expectKind } from "../expect-kind.ts";
+import {
+  type AnswerContext,
+  classifyRefusal,
+  describeAnswer,
+  jsonObjectOf,
+  unexpectedSuccess,
+} from "../http/classify.ts";
+import type { Answer } from "../http/exchange.ts";
+import {
+  basicAuthOf,
+  createHttpClient,
+  type HttpChannelOptions,
+  parseDestinationUrl,
+  urlBelow,
+} from "../http/http-client.ts";
+import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
+
+/**
+ * An Apprise API server: `/notify/KEY` for a configuration that it keeps, `/notify` with the addresses in the request.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ */
+export function createAppriseChannel(destination: AppriseDestination, options: HttpChannelOptions): Channel {
+  const server = parseDestinationUrl(destination.server, destination);
+  const auth = basicAuthOf(server);
+  const path = destination.key === undefined ? "notify/" : `notify/${encodeURIComponent(destination.key)}`;
+  const http = createHttpClient({
+    ...options,
+    allowInternal: destination.allowInternal,
+    secrets: [
+      ...secretsOfUrl(server),
+      ...(destination.key === undefined ? [] : [destination.key]),
+      ...destination.urls.flatMap((url) => secretsOfAppriseUrl(url.reveal())),
+      ...Object.values(auth).flatMap(secretsOfHeader),
+    ],
+  });
+
+  return {
+    type: "apprise",
+    send: async (message, context) => {
+      const body = notifyBody(expectKind(message, "apprise"), destination);
+      const headers = { ...auth, "content-type": "application/json", accept: "application/json" };
+      const request = { url: urlBelow(server, path), method: "POST" as const, headers, body };
+      return http.call(request, classifyApprise, context.signal);
+    },
+    probe: (_recipient, signal) => {
+      const request = { url: urlBelow(server, "status"), method: "GET" as const, headers: auth };
+      return http.ask(request, classifyAppriseStatus, signal);
+    },
+    close: () => http.close(),
+  };
+}
+
+/**
+ * Source: the Apprise API's documentation and its answers.
+ *
+ * A 204 is no success: the server found no configuration or no usable address, and told nobody. A 424 says that at
+ * least one of the services failed and not which: the others have shown the message. Repeating it may double it there
+ * and not repeating it loses it elsewhere, so it is ambiguous, and `onAmbiguous` decides.
+ */
+export function classifyApprise(answer: Answer, context: AnswerContext): Outcome {
+  const { status } = answer;
+  const detail = describeAnswer(answer, context);
+  if (status === 204) {
+    const hint = `${detail}: no configuration under this key, or no usable address; nobody was told`;
+    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+  }
+  if (status >= 200 && status < 300) {
+    const error = jsonObjectOf(answer)?.error;
+    const accepted = error === null || error === "" || error === false;
+    return accepted ? { kind: "sent" } : unexpectedSuccess(answer, context, "no error");
+  }
+  if (status === 424) return { kind: "ambiguous", reason: "server_error", detail };
+  if (status === 404 || status === 405) {
+    const hint = `${detail}. Is this the address of an Apprise API server?`;
+    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+  }
+  return classifyRefusal(answer, context, { repeatable: false });
+}
+
+/** `/status` answers 200, or 417 with what the server lacks; a lack of attachments or storage does not concern us. */
+function classifyAppriseStatus(answer: Answer, context: AnswerContext): Outcome {
+  if (answer.status === 200 && !/^\s*</.test(answer.body)) {
+    return { kind: "sent", note: "the server is up; its services were not tried" };
+  }
+  if (answer.status === 417) return { kind: "sent", note: describeAnswer(answer, context) };
+  const outcome = classifyApprise(answer, context);
+  if (outcome.kind !== "sent") return outcome;
+  return { kind: "retry", reason: "bad_answer", detail: describeAnswer(answer, context) };
+}
+
+function notifyBody(message: Extract<Message, { kind: "apprise" }>, destination: AppriseDestination): string {
+  return JSON.stringify({
+    title: message.title,
+    body: message.text,
+    type: message.type,
+    format: "text",
+    ...(destination.key === undefined ? { urls: destination.urls.map((url) => url.reveal()).join(" ") } : {}),
+    ...(destination.tag === undefined ? {} : { tag: destination.tag }),
+  });
+}
+
+/** Apprise's schemes are not the web's (`slack://a/b/c`), so each part between its separators counts. */
+function secretsOfAppriseUrl(url: string): string[] {
+  const rest = url.replace(/^[a-z0-9]+:\/\//i, "");
+  return [url, rest, ...rest.split(/[/?&=@:]/).filter((part) => part.length >= 6)];
+}

@@ -1,0 +1,114 @@
+import type { Document } from "../../core/document.ts";
+import type { Message, MessageForm } from "../../core/message.ts";
+import { clip } from "../../ground/text/graphemes.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "../layout/fit.ts";
+import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { withoutHeading, writePlainText } from "../layout/plain-text.ts";
+
+/** https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000. */
+const maxContentUnits = 2000;
+const maxDescriptionUnits = 4096;
+
+/**
+ * The body of a Discord webhook: the heading as the message, which is what a notification shows, and the rest as an
+ * embed in the colour of the severity. Nobody is pinged, whatever the text says.
+ */
+export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm): Message {
+  if (form === "plain") return renderPlain(document, times);
+  const fitting = fitDocument(
+    document,
+    (candidate) => writeRest(layOut(candidate, times)).length <= maxDescriptionUnits,
+  );
+  const blocks = layOut(fitting, times);
+  const heading = blocks[0]?.kind === "heading" ? blocks[0].runs.map(writeRun).join("") : "";
+  // Only a document with thousands of our own notes gets as far as the last cut.
+  const description = clip(writeRest(blocks), maxDescriptionUnits);
+  const content =
+    heading.length <= maxContentUnits && heading !== ""
+      ? heading
+      : clip(escapeMarkdown(document.subject), maxContentUnits);
+  const embeds = description === "" ? [] : [{ description, color: colourOf(document) }];
+  return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
+}
+
+function renderPlain(document: Document, times: TimeFormat): Message {
+  const write = (candidate: Document): string => writePlainText(layOut(candidate, times));
+  const text = write(
+    fitDocument(document, (candidate) => escapeMarkdown(write(candidate)).length <= maxContentUnits),
+  );
+  return { kind: "discord", text, body: toBody({ content: clip(escapeMarkdown(text), maxContentUnits) }) };
+}
+
+function toBody(message: Record<string, unknown>): string {
+  return JSON.stringify({ ...message, allowed_mentions: { parse: [] } });
+}
+
+function writeRest(blocks: LaidBlock[]): string {
+  return withoutHeading(blocks)
+    .map((block) => {
+      const written = block.runs.map(writeRun).join("");
+      return block.gap + (block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written);
+    })
+    .join("");
+}
+
+function writeRun(run: Run): string {
+  switch (run.style) {
+    case "text":
+      return escapeMarkdown(run.text);
+    case "bold":
+      return wrap(run.text, "**");
+    case "italic":
+      return wrap(run.text, "*");
+    case "code":
+      return writeCode(run.text);
+    case "pre":
+      return `\`\`\`\n${run.text.replaceAll("```", "`\u200b``")}\n\`\`\``;
+    case "link":
+      return writeLink(run.text, run.href);
+    case "time":
+      return `<t:${Math.floor(run.at / 1000)}:${run.shown === "clock" ? "t" : "f"}>`;
+  }
+}
+
+/** Discord reads no emphasis that begins or ends with a blank. */
+function wrap(text: string, mark: string): string {
+  const inner = text.trim();
+  if (inner === "") return text;
+  const start = text.indexOf(inner);
+  return text.slice(0, start) + mark + escapeMarkdown(inner) + mark + text.slice(start + inner.length);
+}
+
+function writeCode(text: string): string {
+  return text.includes("`") ? `\`\` ${text.replaceAll("``", "`\u200b`")} \`\`` : `\`${text}\``;
+}
+
+/** Discord distrusts a link whose words are another address, and shows its source. */
+function writeLink(text: string, href: string): string {
+  const address = new URL(href).href.replaceAll("(", "%28").replaceAll(")", "%29").replaceAll(">", "%3E");
+  return text.includes("://") ? `<${address}>` : `[${escapeMarkdown(text)}](<${address}>)`;
+}
+
+/** A backslash before whatever Discord's markdown reads: emphasis, code, links, mentions, emoji, quotes, headings, lists. */
+function escapeMarkdown(text: string): string {
+  return text
+    .replace(/[\\*_~`|<>[\]@]/g, "\\$&")
+    .replace(/:(?=\w+:|\/\/)/g, "\\:")
+    .replace(/^([ \t]*)(#|-|\+)/gm, "$1\\$2")
+    .replace(/^([ \t]*\d+)\./gm, "$1\\.");
+}
+
+function colourOf(document: Document): number {
+  if (document.status === "resolved") return 0x2e9e5b;
+  switch (document.severity) {
+    case "critical":
+      return 0xd92d20;
+    case "warning":
+      return 0xe08600;
+    case "info":
+      return 0x2f6fdb;
+    case "unknown":
+      return 0x7a7f87;
+  }
+}

@@ -1,0 +1,150 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { DiscordDestination } from "../../core/rules.ts";
+import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import { expectKind } from "../expect-kind.ts";
+import {
+  type AnswerContext,
+  classifyRefusal,
+  describeAnswer,
+  jsonObjectOf,
+  rateLimited,
+  unexpectedSuccess,
+} from "../http/classify.ts";
+import type { Answer } from "../http/exchange.ts";
+import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { secretsOfUrl } from "../http/redact.ts";
+
+/** `SUPPRESS_NOTIFICATIONS`: no push and no sound. */
+const silentFlag = 1 << 12;
+
+/**
+ * Discord's webhooks. The whole address is the secret. `wait=true` makes Discord answer after it has stored the
+ * message, with the id by which it can be edited.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ */
+export function createDiscordChannel(destination: DiscordDestination, options: HttpChannelOptions): Channel {
+  const given = parseDestinationUrl(destination.url.reveal(), destination);
+  const webhook = pinVersion(given);
+  const http = createHttpClient({
+    ...options,
+    allowInternal: destination.allowInternal,
+    secrets: [...secretsOfUrl(given), ...secretsOfUrl(webhook)],
+  });
+  const headers = { "content-type": "application/json" };
+
+  return {
+    type: "discord",
+    send: async (message, context) => {
+      const { body } = expectKind(message, "discord");
+      const request = {
+        url: executeUrl(webhook),
+        method: "POST" as const,
+        headers,
+        body: context.silent ? silenced(body) : body,
+      };
+      return http.call(request, classifyDiscord, context.signal);
+    },
+    edit: async (ref, message, context) => {
+      const { body } = expectKind(message, "discord");
+      const request = {
+        url: messageUrl(webhook, ref),
+        method: "PATCH" as const,
+        headers,
+        body: replacing(body),
+      };
+      return http.call(request, classifyDiscordEdit, context.signal);
+    },
+    probe: (_recipient, signal) => {
+      const request = { url: webhook, method: "GET" as const, headers: {} };
+      return http.ask(request, classifyDiscordProbe, signal);
+    },
+    close: () => http.close(),
+  };
+}
+
+/** Source: Discord's documentation of webhooks, rate limits and JSON error codes. */
+export function classifyDiscord(answer: Answer, context: AnswerContext): Outcome {
+  const { status } = answer;
+  const body = jsonObjectOf(answer);
+  if (status === 204) return { kind: "sent" };
+  if (status >= 200 && status < 300) {
+    return typeof body?.id === "string"
+      ? { kind: "sent", ref: body.id }
+      : unexpectedSuccess(answer, context, "the message with its id");
+  }
+  const detail = describeAnswer(answer, context);
+  if (status === 404) return { kind: "rejected", scope: "destination", reason: "gone", detail };
+  if (status === 429) {
+    return rateLimited(detail, waitOf(answer, context), body?.global === true ? "account" : "destination");
+  }
+  if (status === 400 && typeof body?.code === "number") {
+    if (body.code === 50006) return { kind: "rejected", scope: "message", reason: "empty_text", detail };
+    if (forumCodes.has(body.code)) {
+      const hint = `${detail}. A forum channel needs ?thread_id=… in the webhook's address`;
+      return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    }
+  }
+  return classifyRefusal(answer, context, { repeatable: false });
+}
+
+/** As for a message, but what is gone is the message, and it can be told as a new one. */
+export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Outcome {
+  const code = jsonObjectOf(answer)?.code;
+  // Unknown message; too many edits to a message older than an hour.
+  if (answer.status >= 400 && (code === 10008 || code === 30046)) {
+    const detail = describeAnswer(answer, context);
+    return { kind: "rejected", scope: "message", reason: "edit_target_gone", detail };
+  }
+  return classifyDiscord(answer, context);
+}
+
+function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
+  const outcome = classifyDiscord(answer, context);
+  return outcome.kind === "sent" ? { kind: "sent", note: "the webhook exists" } : outcome;
+}
+
+/** Webhooks of forum and media channels: no thread named, or one where none is allowed. */
+const forumCodes = new Set([220001, 220002, 220003, 220004]);
+
+/** Whole and fractional seconds in three places; the longest holds. Cloudflare's own 429 has the header alone. */
+function waitOf(answer: Answer, context: AnswerContext): number | undefined {
+  const seconds = jsonObjectOf(answer)?.retry_after;
+  const waits = [
+    typeof seconds === "number" && seconds >= 0 ? Math.ceil(seconds * 1_000) : undefined,
+    parseRetryAfter(answer.headers["retry-after"], context.nowMs),
+    parseRetryAfter(answer.headers["x-ratelimit-reset-after"], context.nowMs),
+  ].filter((wait) => wait !== undefined);
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** Without a version, or with one below 8, Discord counts `retry_after` in milliseconds. */
+function pinVersion(url: URL): URL {
+  const pinned = new URL(url.href);
+  pinned.pathname = url.pathname.replace(/^\/api\/(?:v\d+\/)?webhooks\//, "/api/v10/webhooks/");
+  return pinned;
+}
+
+/** A `thread_id` of the configured address stays. */
+function executeUrl(webhook: URL): URL {
+  const url = new URL(webhook.href);
+  url.searchParams.set("wait", "true");
+  return url;
+}
+
+function messageUrl(webhook: URL, ref: string): URL {
+  const url = new URL(webhook.href);
+  url.pathname = `${webhook.pathname.replace(/(?<!\/)\/+$/, "")}/messages/${encodeURIComponent(ref)}`;
+  url.searchParams.delete("wait");
+  return url;
+}
+
+function silenced(body: string): string {
+  const message = JSON.parse(body) as { flags?: number };
+  return JSON.stringify({ ...message, flags: (message.flags ?? 0) | silentFlag });
+}
+
+/** What an edit does not name stays as it was, so name both places where a message has its text. */
+function replacing(body: string): string {
+  return JSON.stringify({ content: "", embeds: [], ...(JSON.parse(body) as object) });
+}

@@ -1,0 +1,158 @@
+import type { Document } from "../../core/document.ts";
+import type { Message, MessageForm } from "../../core/message.ts";
+import { cleanLine } from "../../ground/text/clean.ts";
+import { clipWithEllipsis } from "../../ground/text/graphemes.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "../layout/fit.ts";
+import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { writePlainText } from "../layout/plain-text.ts";
+
+const maxSubjectUnits = 200;
+/** Gmail hides what lies beyond 102 KB of HTML. */
+const maxHtmlUnits = 90_000;
+/** After a refusal of the whole, a mail that no filter has reason to refuse for its size. */
+const maxPlainUnits = 4000;
+
+/** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
+export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): Message {
+  const subject = clipWithEllipsis(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
+  const fitting = fitDocument(document, (candidate) => {
+    const blocks = layOut(candidate, times);
+    return form === "plain"
+      ? writePlainText(blocks).length <= maxPlainUnits
+      : writeHtml(document, blocks).length <= maxHtmlUnits;
+  });
+  const blocks = layOut(fitting, times);
+  const text = writePlainText(blocks) || subject;
+  return { kind: "email", subject, text, html: form === "plain" ? "" : writeHtml(document, blocks) };
+}
+
+/** No colours of text or ground: the reader's light or dark scheme decides, and the accents are readable on both. */
+function writeHtml(document: Document, blocks: LaidBlock[]): string {
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="supported-color-schemes" content="light dark" />
+        <title>{document.subject}</title>
+      </head>
+      <body style="margin: 0; padding: 16px; color-scheme: light dark">
+        <div style={`${frameStyle}; border-left: 4px solid ${accentOf(document)}`}>
+          {blocks.map((block) => (
+            <BlockHtml block={block} />
+          ))}
+        </div>
+      </body>
+    </html>
+  );
+  return `<!DOCTYPE html>${page}`;
+}
+
+const frameStyle =
+  "max-width: 640px; padding: 2px 0 2px 16px; font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; overflow-wrap: anywhere";
+const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.9em";
+
+function BlockHtml({ block }: { block: LaidBlock }) {
+  if (block.quoted) {
+    return (
+      <blockquote style="margin: 16px 0; padding: 0 0 0 12px; border-left: 3px solid #8a8f98; white-space: pre-wrap">
+        <Runs runs={block.runs} />
+      </blockquote>
+    );
+  }
+  switch (block.kind) {
+    case "heading":
+      return (
+        <h1 style="margin: 0 0 8px; font-size: 20px; line-height: 1.3">
+          <Runs runs={block.runs.map((run) => (run.style === "bold" ? { ...run, style: "text" } : run))} />
+        </h1>
+      );
+    case "paragraph":
+      return (
+        <p style="margin: 8px 0">
+          <Runs runs={block.runs} />
+        </p>
+      );
+    case "note":
+      return (
+        <p style="margin: 4px 0; font-size: 14px; opacity: 0.8">
+          <Runs runs={block.runs.map((run) => (run.style === "italic" ? { ...run, style: "text" } : run))} />
+        </p>
+      );
+    case "fields":
+    case "list":
+      return (
+        <div style="margin: 12px 0">
+          {linesOf(block.runs).map((line) => (
+            <div style="padding: 1px 0 1px 1em; text-indent: -1em">
+              <Runs runs={line} />
+            </div>
+          ))}
+        </div>
+      );
+    case "code":
+      return (
+        <pre style={`margin: 12px 0; white-space: pre-wrap; ${codeStyle}`}>
+          <Runs runs={block.runs} />
+        </pre>
+      );
+  }
+}
+
+function Runs({ runs }: { runs: Run[] }) {
+  return (
+    <>
+      {runs.map((run) => (
+        <RunHtml run={run} />
+      ))}
+    </>
+  );
+}
+
+function RunHtml({ run }: { run: Run }) {
+  switch (run.style) {
+    case "text":
+    case "pre":
+      return <>{run.text}</>;
+    case "bold":
+      return <strong>{run.text}</strong>;
+    case "italic":
+      return <em>{run.text}</em>;
+    case "code":
+      return <code style={codeStyle}>{run.text}</code>;
+    case "link":
+      return (
+        <a href={run.href} style="color: #2f7ad6">
+          {run.text}
+        </a>
+      );
+    case "time":
+      return <span style="white-space: nowrap">{run.text}</span>;
+  }
+}
+
+/** Lines of a block that joins its rows with line breaks; no row of it has a line break of its own. */
+function linesOf(runs: Run[]): Run[][] {
+  const lines: Run[][] = [[]];
+  for (const run of runs) {
+    if (run.style === "text" && run.text === "\n") lines.push([]);
+    else lines.at(-1)?.push(run);
+  }
+  return lines;
+}
+
+function accentOf(document: Document): string {
+  if (document.status === "resolved") return "#2e9e5b";
+  switch (document.severity) {
+    case "critical":
+      return "#d92d20";
+    case "warning":
+      return "#e08600";
+    case "info":
+      return "#2f6fdb";
+    case "unknown":
+      return "#7a7f87";
+  }
+}

@@ -1,0 +1,138 @@
+import type { Socket } from "node:net";
+import type { Now } from "../../core/clock.ts";
+import type { Outcome } from "../../core/delivery.ts";
+import { AppError } from "../../core/errors.ts";
+import { createRedactor } from "../../ground/text/redact.ts";
+import { createAddressPolicy } from "./address-policy.ts";
+import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
+import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
+import { faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
+import { decodePart, toOneLine } from "./redact.ts";
+
+/** What every HTTP channel is given. */
+export interface HttpChannelOptions {
+  now: Now;
+  /** Milliseconds for name, TCP and TLS. Default 10,000. */
+  connectTimeoutMs?: number;
+  /** Milliseconds from the first byte sent to the last byte read. Default 15,000, so that both together end before the engine's own bound. */
+  answerTimeoutMs?: number;
+  /** Default `dns.lookup`. */
+  resolve?: ResolveHost;
+}
+
+export interface HttpClientOptions extends HttpChannelOptions {
+  allowInternal: readonly string[];
+  /** Everything that may appear in no outcome, even when the other side echoes it. */
+  secrets: readonly string[];
+}
+
+/** Pure: what an answer of this vendor means. */
+export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
+
+export interface HttpClient {
+  /** One request, one outcome; never throws for what the network or the other side does. */
+  call(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome>;
+  /** Like `call`, for a question that people do not see: repeating it harms nobody, so nothing is ambiguous. */
+  ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome>;
+  /** Whether a permitted address of the host takes connections (TCP and TLS). Sends nothing. */
+  probeConnection(url: URL, signal: AbortSignal): Promise<Outcome>;
+  /** Ends what is under way; those calls resolve with what is known of them. */
+  close(): Promise<void>;
+}
+
+const maxDetailLength = 300;
+
+/** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
+  const policy = createAddressPolicy(options.allowInternal);
+  const redact = createRedactor(options.secrets);
+  let closed = false;
+  const openSockets = new Set<Socket>();
+
+  async function connect(url: URL, signal: AbortSignal) {
+    const connection = await openConnection(url, { policy, timeoutMs: connectTimeoutMs, signal, resolve });
+    if ("socket" in connection) {
+      const { socket } = connection;
+      openSockets.add(socket);
+      socket.once("close", () => openSockets.delete(socket));
+    }
+    return connection;
+  }
+
+  async function call(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
+    const { host } = request.url;
+    const connection = await connect(request.url, signal);
+    if ("fault" in connection) return outcomeOfConnectFault(connection.fault, host);
+    if (signal.aborted || closed) {
+      connection.socket.destroy();
+      return outcomeOfConnectFault(faultOfAbort(signal), host);
+    }
+    const headers = { "user-agent": "Tocsin", ...request.headers };
+    const exchange = await exchangeOver(
+      connection.socket,
+      { ...request, headers },
+      { timeoutMs: answerTimeoutMs, signal },
+    );
+    if ("fault" in exchange) return outcomeOfAnswerFault(exchange.fault, host);
+    return classify(exchange.answer, { host, nowMs: now(), redact });
+  }
+
+  const clean = (outcome: Outcome): Outcome => {
+    if (outcome.kind === "sent") {
+      return outcome.note === undefined
+        ? outcome
+        : { ...outcome, note: toOneLine(redact(outcome.note), maxDetailLength) };
+    }
+    return { ...outcome, detail: toOneLine(redact(outcome.detail), maxDetailLength) };
+  };
+
+  return {
+    call: async (request, classify, signal) => clean(await call(request, classify, signal)),
+    ask: async (request, classify, signal) => {
+      const outcome = clean(await call(request, classify, signal));
+      if (outcome.kind !== "ambiguous") return outcome;
+      return { kind: "retry", reason: outcome.reason, detail: outcome.detail, waitMs: outcome.waitMs };
+    },
+    probeConnection: async (url, signal) => {
+      const connection = await connect(url, signal);
+      if ("fault" in connection) return clean(outcomeOfConnectFault(connection.fault, url.host));
+      connection.socket.destroy();
+      return { kind: "sent", note: `${url.host} takes connections; nothing was sent` };
+    },
+    close: async () => {
+      closed = true;
+      for (const socket of openSockets) socket.destroy();
+    },
+  };
+}
+
+/**
+ * Reads a destination's address.
+ * @throws AppError `config_invalid`, without the address: it may be a secret.
+ */
+export function parseDestinationUrl(text: string, destination: { name: string; definedAt: string }): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && (url.protocol === "https:" || url.protocol === "http:")) return url;
+  throw new AppError(
+    "config_invalid",
+    `${destination.definedAt}: destination "${destination.name}" has no readable http or https address`,
+    { hint: "Write the whole address, beginning with https://." },
+  );
+}
+
+/** User and password of an address become the header that a browser would make of them. */
+export function basicAuthOf(url: URL): Record<string, string> {
+  if (url.username === "" && url.password === "") return {};
+  const pair = `${decodePart(url.username)}:${decodePart(url.password)}`;
+  return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
+}
+
+/** `path` below a server's address, which may have a path of its own. */
+export function urlBelow(server: URL, path: string): URL {
+  const below = new URL(server.href);
+  below.pathname = `${server.pathname.replace(/(?<!\/)\/+$/, "")}/${path}`;
+  below.search = "";
+  below.hash = "";
+  return below;
+}

@@ -1,0 +1,120 @@
+import type { Block, Document, Inline } from "../../core/document.ts";
+import { clip } from "../../ground/text/graphemes.ts";
+
+/** Rows of a list or of fields that are kept for each unit of text length that is kept. */
+const unitsPerRow = 20;
+/** Shorter than this a text says nothing; the rest of the shortening is left to rows. */
+const shortestUnits = 24;
+const count = new Intl.NumberFormat("en");
+
+/**
+ * The document, its long texts cut as little as needed to make `fits` true; every cut says how much is missing. What we
+ * say ourselves (heading, notes, links, times) is never cut. If not even the shortest version fits, that one is returned.
+ *
+ * All texts are cut to the same length, found by bisection: one huge text gives way before many short ones do.
+ */
+export function fitDocument(document: Document, fits: (candidate: Document) => boolean): Document {
+  if (fits(document)) return document;
+  let tooLong = longestText(document);
+  let fitting = 0;
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2);
+    if (fits(shorten(document, middle))) fitting = middle;
+    else tooLong = middle;
+  }
+  return shorten(document, fitting);
+}
+
+function shorten(document: Document, units: number): Document {
+  return { ...document, blocks: document.blocks.flatMap((block) => shortenBlock(block, units)) };
+}
+
+function shortenBlock(block: Block, units: number): Block[] {
+  const rows = Math.max(1, Math.ceil(units / unitsPerRow));
+  switch (block.kind) {
+    case "heading":
+    case "note":
+      return [block];
+    case "paragraph":
+      return [
+        {
+          ...block,
+          inlines: block.inlines.map((inline) => shortenInline(inline, block.quoted ? units : undefined)),
+        },
+      ];
+    case "fields":
+      return [
+        {
+          ...block,
+          rows: block.rows.slice(0, rows).map((row) => ({
+            ...row,
+            value: row.value.map((inline) => shortenInline(inline, units)),
+          })),
+        },
+        ...leftOut(block.rows.length - rows, "field"),
+      ];
+    case "list":
+      return [
+        {
+          ...block,
+          items: block.items.slice(0, rows).map((item) => item.map((inline) => shortenInline(inline, units))),
+        },
+        ...leftOut(block.items.length - rows, "line"),
+      ];
+    case "code":
+      return [{ ...block, text: shortenText(block.text, units) }];
+  }
+}
+
+/** `units` undefined: ours, and left whole. */
+function shortenInline(inline: Inline, units: number | undefined): Inline {
+  if (units === undefined || inline.kind === "time" || inline.kind === "link") return inline;
+  return { ...inline, text: shortenText(inline.text, units) };
+}
+
+function shortenText(text: string, units: number): string {
+  const length = Math.max(units, shortestUnits);
+  if (text.length <= length) return text;
+  const kept = clip(text, length).trimEnd();
+  return `${kept}… [${count.format(text.length - kept.length)} characters cut]`;
+}
+
+function leftOut(rows: number, what: string): Block[] {
+  if (rows <= 0) return [];
+  return [
+    {
+      kind: "note",
+      inlines: [{ kind: "text", text: `${rows} more ${what}${rows === 1 ? "" : "s"} left out here` }],
+    },
+  ];
+}
+
+function longestText(document: Document): number {
+  const texts = document.blocks.flatMap(textsOf);
+  const rows = Math.max(...document.blocks.map(rowsOf), 1);
+  return texts.reduce((longest, text) => Math.max(longest, text.length), rows * unitsPerRow) + 1;
+}
+
+function textsOf(block: Block): string[] {
+  switch (block.kind) {
+    case "heading":
+    case "note":
+    case "paragraph":
+      return block.inlines.map(textOf);
+    case "fields":
+      return block.rows.flatMap((row) => row.value.map(textOf));
+    case "list":
+      return block.items.flatMap((item) => item.map(textOf));
+    case "code":
+      return [block.text];
+  }
+}
+
+function rowsOf(block: Block): number {
+  if (block.kind === "fields") return block.rows.length;
+  return block.kind === "list" ? block.items.length : 1;
+}
+
+function textOf(inline: Inline): string {
+  return inline.kind === "time" ? "" : inline.text;
+}

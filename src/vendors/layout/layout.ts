@@ -1,0 +1,131 @@
+import type { Block, Document, Inline } from "../../core/document.ts";
+import { cleanText } from "../../ground/text/clean.ts";
+import { isLinkable } from "../../ground/text/linkable.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+
+/** A stretch of literal text in one style. */
+export type Run =
+  | { style: "text" | "bold" | "italic" | "code" | "pre"; text: string }
+  /** `href` is an address that `isLinkable` accepts. */
+  | { style: "link"; text: string; href: string }
+  /** `at` is after 1970 and before 2038. */
+  | { style: "time"; text: string; at: number; shown?: "clock" };
+
+/** One block as runs in reading order, the same for every channel. */
+export interface LaidBlock {
+  kind: Block["kind"];
+  quoted: boolean;
+  /** What stands between the block and the one before it where text is all there is: nothing, one line break or two. */
+  gap: "" | "\n" | "\n\n";
+  /** At least one, none empty; line breaks within the block are in the runs. */
+  runs: Run[];
+}
+
+/** Blocks in reading order, cleaned for every vendor; blocks without text are left out. Empty when nothing remains. */
+export function layOut(document: Document, times: TimeFormat): LaidBlock[] {
+  const laid: LaidBlock[] = [];
+  for (const block of document.blocks) {
+    const runs = trimEnds(runsOf(block, times));
+    if (runs.length === 0) continue;
+    const quoted = block.kind === "paragraph" && block.quoted === true;
+    laid.push({ kind: block.kind, quoted, gap: gapAfter(laid.at(-1), block.kind, quoted), runs });
+  }
+  return laid;
+}
+
+function runsOf(block: Block, times: TimeFormat): Run[] {
+  switch (block.kind) {
+    case "heading":
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "bold")));
+    case "paragraph":
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "text")));
+    case "note":
+      return mergeRuns(block.inlines.map((inline) => runOf(inline, times, "italic")));
+    case "fields":
+      return joinLines(
+        block.rows.map((row) => [
+          { style: "text", text: `${cleanText(row.label)}: ` },
+          ...row.value.map((inline) => runOf(inline, times, "text")),
+        ]),
+      );
+    case "list":
+      return joinLines(
+        block.items.map((item) => [
+          { style: "text", text: "• " },
+          ...item.map((inline) => runOf(inline, times, "text")),
+        ]),
+      );
+    case "code":
+      return [{ style: "pre", text: cleanText(block.text) }];
+  }
+}
+
+function runOf(inline: Inline, times: TimeFormat, textStyle: "text" | "bold" | "italic"): Run {
+  switch (inline.kind) {
+    case "text":
+      return { style: textStyle, text: cleanText(inline.text) };
+    case "bold":
+    case "italic":
+    case "code":
+      return { style: inline.kind, text: cleanText(inline.text) };
+    case "link": {
+      const text = cleanText(inline.text);
+      if (isLinkable(inline.href)) return { style: "link", text, href: inline.href };
+      return { style: "text", text: text === inline.href ? text : `${text} (${cleanText(inline.href)})` };
+    }
+    case "time": {
+      const text = inline.shown === "clock" ? times.clock(inline.at) : times.full(inline.at);
+      if (!isCommonInstant(inline.at)) return { style: textStyle, text };
+      return { style: "time", text, at: inline.at, ...(inline.shown && { shown: inline.shown }) };
+    }
+  }
+}
+
+/** Vendors hold an instant in 32 bits of seconds and refuse a message with any other; senders write any number. */
+function isCommonInstant(at: number): boolean {
+  return at > 0 && at < 2 ** 31 * 1000;
+}
+
+/** A bold title behind a bold word is one bold run. */
+function mergeRuns(runs: Run[]): Run[] {
+  const merged: Run[] = [];
+  for (const run of runs) {
+    const previous = merged.at(-1);
+    const isPlainStyle = run.style === "text" || run.style === "bold" || run.style === "italic";
+    if (isPlainStyle && previous?.style === run.style) previous.text += run.text;
+    else merged.push({ ...run });
+  }
+  return merged;
+}
+
+function joinLines(lines: Run[][]): Run[] {
+  return lines.flatMap((line, index) =>
+    index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line],
+  );
+}
+
+/** Drops empty runs, and the white space at both ends of the block. */
+function trimEnds(runs: Run[]): Run[] {
+  const kept = runs.filter((run) => run.text !== "");
+  for (let first = kept[0]; first !== undefined; first = kept[0]) {
+    const text = first.text.trimStart();
+    kept[0] = { ...first, text };
+    if (text !== "") break;
+    kept.shift();
+  }
+  for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
+    const text = last.text.trimEnd();
+    kept[kept.length - 1] = { ...last, text };
+    if (text !== "") break;
+    kept.pop();
+  }
+  return kept;
+}
+
+/** Facts stand close together, and so does a list with what ends it; the sender's words and code get air. */
+function gapAfter(previous: LaidBlock | undefined, kind: Block["kind"], quoted: boolean): LaidBlock["gap"] {
+  if (previous === undefined) return "";
+  if (quoted || kind === "code" || kind === "list") return "\n\n";
+  if (previous.quoted || previous.kind === "code" || previous.kind === "fields") return "\n\n";
+  return "\n";
+}

@@ -1,0 +1,113 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { Message } from "../../core/message.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { NtfyDestination } from "../../core/rules.ts";
+import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import { expectKind } from "../expect-kind.ts";
+import {
+  type AnswerContext,
+  classifyRefusal,
+  describeAnswer,
+  jsonObjectOf,
+  rateLimited,
+  unexpectedSuccess,
+} from "../http/classify.ts";
+import type { Answer } from "../http/exchange.ts";
+import {
+  basicAuthOf,
+  createHttpClient,
+  type HttpChannelOptions,
+  parseDestinationUrl,
+  urlBelow,
+} from "../http/http-client.ts";
+import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
+
+/** From this priority down phones make no sound. */
+const silentPriority = 2;
+
+/**
+ * ntfy, by publishing JSON to the server's root. Who knows a topic's name can read and write it, so it counts as a
+ * secret. The delivery's id is sent as `sequence_id`: since 2.16 a repeat replaces the first on the phone, and a
+ * message can be edited; an older server ignores it, and then there is no `ref` and nothing to edit.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ */
+export function createNtfyChannel(destination: NtfyDestination, options: HttpChannelOptions): Channel {
+  const server = parseDestinationUrl(destination.server, destination);
+  const auth = destination.token
+    ? { authorization: `Bearer ${destination.token.reveal()}` }
+    : basicAuthOf(server);
+  const http = createHttpClient({
+    ...options,
+    allowInternal: destination.allowInternal,
+    secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
+  });
+  const publish = async (message: Message, sequenceId: string, silent: boolean, signal: AbortSignal) => {
+    const body = publishBody(expectKind(message, "ntfy"), destination.topic, sequenceId, silent);
+    const headers = { ...auth, "content-type": "application/json" };
+    return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, signal);
+  };
+
+  return {
+    type: "ntfy",
+    send: (message, context) => publish(message, context.deliveryId, context.silent, context.signal),
+    edit: (ref, message, context) => publish(message, ref, context.silent, context.signal),
+    probe: (_recipient, signal) => {
+      const request = { url: urlBelow(server, "v1/health"), method: "GET" as const, headers: auth };
+      return http.ask(request, classifyNtfyHealth, signal);
+    },
+    close: () => http.close(),
+  };
+}
+
+/** Source: ntfy's documentation of publishing and its list of error codes. */
+export function classifyNtfy(answer: Answer, context: AnswerContext): Outcome {
+  const { status } = answer;
+  const body = jsonObjectOf(answer);
+  if (status >= 200 && status < 300) {
+    if (typeof body?.id !== "string") return unexpectedSuccess(answer, context, "the message with its id");
+    return typeof body.sequence_id === "string" ? { kind: "sent", ref: body.sequence_id } : { kind: "sent" };
+  }
+  const detail = describeAnswer(answer, context);
+  if (status === 404) {
+    const hint = `${detail}. Is this the address of an ntfy server?`;
+    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+  }
+  if (status === 400 && (body?.code === 40009 || body?.code === 40010)) {
+    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail };
+  }
+  // The day's messages are used up: asking each half minute would only be noise.
+  if (status === 429 && body?.code === 42908) {
+    return rateLimited(detail, parseRetryAfter(answer.headers["retry-after"], context.nowMs) ?? 15 * 60_000);
+  }
+  return classifyRefusal(answer, context, { repeatable: false });
+}
+
+function classifyNtfyHealth(answer: Answer, context: AnswerContext): Outcome {
+  if (answer.status === 200 && jsonObjectOf(answer)?.healthy === true) {
+    return { kind: "sent", note: "the server is healthy; the topic and token were not tried" };
+  }
+  const outcome = classifyNtfy(answer, context);
+  if (outcome.kind !== "sent") return outcome;
+  return {
+    kind: "retry",
+    reason: "bad_answer",
+    detail: `${describeAnswer(answer, context)} (expected healthy)`,
+  };
+}
+
+function publishBody(
+  message: Extract<Message, { kind: "ntfy" }>,
+  topic: string,
+  sequenceId: string,
+  silent: boolean,
+): string {
+  return JSON.stringify({
+    topic,
+    title: message.title,
+    message: message.text,
+    priority: silent ? Math.min(message.priority, silentPriority) : message.priority,
+    tags: message.tags,
+    ...(message.click === undefined ? {} : { click: message.click }),
+    sequence_id: sequenceId,
+  });
+}

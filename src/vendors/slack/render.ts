@@ -1,0 +1,117 @@
+import type { Document } from "../../core/document.ts";
+import type { Message, MessageForm } from "../../core/message.ts";
+import { clip } from "../../ground/text/graphemes.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "../layout/fit.ts";
+import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { writePlainText } from "../layout/plain-text.ts";
+
+/** Keeps a message within five blocks or so: a channel is read, the page is studied. */
+const maxTextUnits = 12_000;
+/** Slack's documented limit for a section's text; its limit for rich text is not documented and surely no smaller. */
+const maxBlockUnits = 3000;
+const maxBlocks = 50;
+/** A list of more elements is unreadable anyhow, and this bounds the body. */
+const maxRuns = 1000;
+
+type Element = Record<string, unknown>;
+interface Section {
+  element: Element;
+  units: number;
+}
+
+/**
+ * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style beside them, so that no
+ * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack asks.
+ */
+export function renderSlack(document: Document, times: TimeFormat, form: MessageForm): Message {
+  const fitting = fitDocument(document, (candidate) => fits(layOut(candidate, times)));
+  const blocks = layOut(fitting, times);
+  const text = writePlainText(blocks);
+  const escaped = escapeForSlack(text);
+  const base = { text: escaped, link_names: false, unfurl_links: false, unfurl_media: false };
+  const body = form === "plain" ? base : { ...base, blocks: packIntoBlocks(blocks.flatMap(sectionsOf)) };
+  return { kind: "slack", text, body: JSON.stringify(body) };
+}
+
+/** The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text */
+export function escapeForSlack(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function fits(blocks: LaidBlock[]): boolean {
+  const runs = blocks.flatMap((block) => block.runs);
+  const units = runs.reduce((sum, run) => sum + run.text.length, 0);
+  return (
+    units <= maxTextUnits &&
+    runs.length <= maxRuns &&
+    packIntoBlocks(blocks.flatMap(sectionsOf)).length <= maxBlocks
+  );
+}
+
+function sectionsOf(block: LaidBlock): Section[] {
+  return chunkRuns(block.runs).map((runs) => ({
+    units: runs.reduce((sum, run) => sum + run.text.length, 0),
+    element: { type: sectionType(block), elements: runs.map((run) => elementOf(run, block)) },
+  }));
+}
+
+function sectionType(block: LaidBlock): string {
+  if (block.quoted) return "rich_text_quote";
+  return block.kind === "code" ? "rich_text_preformatted" : "rich_text_section";
+}
+
+function elementOf(run: Run, block: LaidBlock): Element {
+  switch (run.style) {
+    case "bold":
+    case "italic":
+    case "code":
+      return { type: "text", text: run.text, style: { [run.style]: true } };
+    case "text":
+    case "pre":
+      return { type: "text", text: run.text };
+    case "link":
+      return { type: "link", url: run.href, text: run.text };
+    case "time":
+      if (block.kind === "code") return { type: "text", text: run.text };
+      return {
+        type: "date",
+        timestamp: Math.floor(run.at / 1000),
+        format: run.shown === "clock" ? "{time}" : "{date_short}, {time_secs}",
+        fallback: run.text,
+      };
+  }
+}
+
+/** Cuts runs so that each chunk stays within one block. */
+function chunkRuns(runs: Run[]): Run[][] {
+  const chunks: Run[][] = [[]];
+  let room = maxBlockUnits;
+  for (const run of runs) {
+    let rest = run.text;
+    while (rest.length > room) {
+      const head = clip(rest, room);
+      if (head !== "") chunks.at(-1)?.push({ ...run, text: head });
+      rest = rest.slice(head.length);
+      chunks.push([]);
+      room = maxBlockUnits;
+    }
+    chunks.at(-1)?.push({ ...run, text: rest });
+    room -= rest.length;
+  }
+  return chunks.filter((chunk) => chunk.length > 0);
+}
+
+function packIntoBlocks(sections: Section[]): Element[] {
+  const packs: Section[][] = [];
+  let room = 0;
+  for (const section of sections) {
+    if (section.units > room || packs.length === 0) {
+      packs.push([]);
+      room = maxBlockUnits;
+    }
+    packs.at(-1)?.push(section);
+    room -= section.units;
+  }
+  return packs.map((pack) => ({ type: "rich_text", elements: pack.map((section) => section.element) }));
+}

@@ -1,0 +1,71 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { Channel } from "../../core/ports/channel.ts";
+import type { SlackDestination } from "../../core/rules.ts";
+import { expectKind } from "../expect-kind.ts";
+import {
+  type AnswerContext,
+  classifyRefusal,
+  describeAnswer,
+  jsonObjectOf,
+  unexpectedSuccess,
+} from "../http/classify.ts";
+import type { Answer } from "../http/exchange.ts";
+import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { secretsOfUrl } from "../http/redact.ts";
+
+/**
+ * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). The whole address is the
+ * secret. There is no message id, so no edit.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ */
+export function createSlackChannel(destination: SlackDestination, options: HttpChannelOptions): Channel {
+  const url = parseDestinationUrl(destination.url.reveal(), destination);
+  const http = createHttpClient({
+    ...options,
+    allowInternal: destination.allowInternal,
+    secrets: secretsOfUrl(url),
+  });
+  return {
+    type: "slack",
+    send: async (message, context) => {
+      const { body } = expectKind(message, "slack");
+      const headers = { "content-type": "application/json; charset=utf-8" };
+      return http.call({ url, method: "POST", headers, body }, classifySlack, context.signal);
+    },
+    probe: (_recipient, signal) => http.probeConnection(url, signal),
+    close: () => http.close(),
+  };
+}
+
+/** Source: Slack's list of errors of incoming webhooks; the body is one word of plain text. */
+export function classifySlack(answer: Answer, context: AnswerContext): Outcome {
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    return isAccepted(answer) ? { kind: "sent" } : unexpectedSuccess(answer, context, '"ok"');
+  }
+  const word = answer.body.trim();
+  const detail = describeAnswer(answer, context);
+  if (status === 404 || (status === 400 && deadWords.has(word))) {
+    return { kind: "rejected", scope: "destination", reason: "gone", detail };
+  }
+  if (status === 400 && word === "no_text") {
+    return { kind: "rejected", scope: "message", reason: "empty_text", detail };
+  }
+  return classifyRefusal(answer, context, { repeatable: false });
+}
+
+/** Said of a webhook, channel or workspace that is no more, whatever the status. */
+const deadWords = new Set([
+  "no_service",
+  "no_team",
+  "no_active_hooks",
+  "invalid_token",
+  "channel_not_found",
+  "channel_is_archived",
+]);
+
+function isAccepted(answer: Answer): boolean {
+  if (answer.body.trim() === "ok") return true;
+  const body = jsonObjectOf(answer);
+  return body?.ok === true || body?.success === true || body?.result === "success";
+}

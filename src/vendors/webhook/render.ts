@@ -1,0 +1,50 @@
+import type { Document } from "../../core/document.ts";
+import { writeJson } from "../../core/json-text.ts";
+import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
+import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
+import { layOut } from "../layout/layout.ts";
+import { writePlainText } from "../layout/plain-text.ts";
+
+/**
+ * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message that
+ * people get elsewhere as `data.subject` and `data.text`. Times are ISO 8601 in UTC. The plain form leaves the facts and
+ * the payload out, in case it was their size or content that the receiver refused.
+ */
+export function renderWebhook(
+  document: Document,
+  times: TimeFormat,
+  form: MessageForm,
+  data: WebhookData | undefined,
+): Message {
+  const told = { subject: document.subject, text: writePlainText(layOut(document, times)) };
+  if (data === undefined) {
+    const { severity, status } = document;
+    return { kind: "webhook", body: writeJson({ type: "notice", data: { severity, status, ...told } }) };
+  }
+  return {
+    kind: "webhook",
+    body: writeJson({
+      type: data.type,
+      timestamp: isoTime(data.at),
+      data: {
+        deliveryId: data.deliveryId,
+        repeat: data.repeat,
+        silent: data.silent,
+        ...told,
+        alerts: data.alerts.map((alert) => writeAlert(alert, form)),
+      },
+    }),
+  };
+}
+
+function writeAlert(alert: WebhookData["alerts"][number], form: MessageForm): Record<string, unknown> {
+  const { facts, payload, receivedAt, ...rest } = alert;
+  const summary = { ...rest, receivedAt: isoTime(receivedAt) };
+  if (form === "plain") return summary;
+  const occurredAt = typeof facts.occurredAt === "number" ? isoTime(facts.occurredAt) : facts.occurredAt;
+  return { ...summary, facts: { ...facts, occurredAt }, payload };
+}
+
+function isoTime(at: number): string | undefined {
+  return isInstant(at) ? new Date(at).toISOString() : undefined;
+}

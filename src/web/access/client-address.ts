@@ -1,0 +1,110 @@
+import { isIP } from "node:net";
+import { createIpRanges, readIpAddress } from "../../ground/net/ip-ranges.ts";
+import type { WebContext } from "../web-env.ts";
+
+export interface ProxyTrust {
+  /** Addresses and CIDR ranges whose word in `X-Forwarded-For` and `Forwarded` counts. */
+  trustedProxies: readonly string[];
+  /** It runs on Fly.io: `Fly-Client-IP` counts when Fly's proxy says it. */
+  behindFly: boolean;
+}
+
+/**
+ * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one network.
+ * `unknown` when the connection is gone.
+ */
+export type ClientNetworkOf = (c: WebContext) => string;
+
+/**
+ * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from 172.16.0.0/16
+ * or 172.19.0.0/16 by what people report. Nothing else does: machines reach each other by IPv6 (fdaa::/16), which is not
+ * believed. At its edge Fly replaces a `Fly-Client-IP` that a client made up (https://fly.io/docs/networking/request-headers/).
+ */
+const flyProxies = ["172.16.0.0/12"];
+
+/** Of a list that is longer than any chain of proxies only the end is read. */
+const maxHops = 32;
+
+type HeaderOf = (name: string) => string | undefined;
+
+/** @param trust ranges as `createIpRanges` takes them; throws what that throws. */
+export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): ClientNetworkOf {
+  const trusted = createIpRanges(trustedProxies);
+  const fly = createIpRanges(behindFly ? flyProxies : []);
+
+  /** From the nearest hop to the farthest, as long as the one before is trusted: what stands behind is anybody's word. */
+  function follow(from: string, hops: readonly string[]): string {
+    let client = from;
+    for (const hop of hops.toReversed()) {
+      const next = trusted.includes(client) ? readAddress(hop) : undefined;
+      if (next === undefined) break;
+      client = next;
+    }
+    return client;
+  }
+
+  function findClient(peer: string, header: HeaderOf): string {
+    const forwardedFor = header("x-forwarded-for")?.split(",").slice(-maxHops);
+    const named = fly.includes(peer) ? readAddress(header("fly-client-ip") ?? "") : undefined;
+    if (named !== undefined) {
+      // Behind the client Fly lists the address that it was reached at.
+      const hops = forwardedFor ?? [];
+      const place = hops.findLastIndex((hop) => readAddress(hop) === named);
+      return follow(named, hops.slice(0, Math.max(0, place)));
+    }
+    // A proxy that writes one of the two passes the other on as the client made it up: where they differ, neither counts.
+    const lists = [forwardedFor, readForwarded(header("forwarded"))].filter((hops) => hops !== undefined);
+    const clients = lists.map((hops) => follow(peer, hops));
+    const [client = peer] = clients;
+    return clients.every((other) => other === client) ? client : peer;
+  }
+
+  return (c) => {
+    const peer = readAddress(c.env?.incoming?.socket?.remoteAddress ?? "");
+    return peer === undefined ? "unknown" : networkOf(findClient(peer, (name) => c.req.header(name)));
+  };
+}
+
+/** With or without port and brackets. Undefined for all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3) allows. */
+function readAddress(text: string): string | undefined {
+  const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
+  return readIpAddress(bracketed ?? withPort ?? text.trim());
+}
+
+/** What `for` says in each element of a `Forwarded` header (RFC 7239); none of them when it cannot be read as a whole. */
+function readForwarded(header: string | undefined): string[] | undefined {
+  if (header === undefined) return undefined;
+  const elements = splitUnquoted(header, ",") ?? [];
+  return elements.slice(-maxHops).map((element) => {
+    const values = (splitUnquoted(element, ";") ?? [])
+      .map((pair) => /^\s*for\s*=(.*)$/is.exec(pair)?.[1]?.trim())
+      .filter((value) => value !== undefined);
+    return values.length === 1 ? (values[0] ?? "").replace(/^"(.*)"$/s, "$1") : "";
+  });
+}
+
+/** Undefined when a quotation does not end: it would swallow what the next proxy has added. */
+function splitUnquoted(text: string, separator: "," | ";"): string[] | undefined {
+  const parts: string[] = [];
+  let from = 0;
+  let isQuoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isQuoted && character === "\\") index += 1;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(from, index));
+      from = index + 1;
+    }
+  }
+  return isQuoted ? undefined : [...parts, text.slice(from)];
+}
+
+function networkOf(address: string): string {
+  if (isIP(address) === 4) return address;
+  const [head = "", tail = ""] = address.split("::", 2);
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === "" ? [] : tail.split(":");
+  const zeros = Math.max(0, 8 - front.length - back.length);
+  return `${[...front, ...Array<string>(zeros).fill("0"), ...back].slice(0, 4).join(":")}::/64`;
+}

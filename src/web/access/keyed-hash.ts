@@ -1,0 +1,25 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { Secret } from "../../core/secret.ts";
+
+/** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
+export type KeyPurpose = "session" | "form" | "login-code";
+
+/** HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them all. */
+export function signText(adminToken: Secret, purpose: KeyPurpose, text: string): string {
+  const key = createHmac("sha256", adminToken.reveal()).update(`tocsin ${purpose}`).digest();
+  return createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** SHA-256 as base64url, for what is remembered without being kept. */
+export function hashText(text: string): string {
+  return sha256(text).toString("base64url");
+}
+
+/** Compares in a time that does not depend on where, or whether, the texts differ. */
+export function isSameText(given: string, wanted: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(wanted));
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

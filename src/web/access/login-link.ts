@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import type { ExpiringKey, ExpiringKeyStore } from "../../core/ports/shared.ts";
+import type { Secret } from "../../core/secret.ts";
+import { hashText, isSameText, signText } from "./keyed-hash.ts";
+
+/** How long a login link is good for, milliseconds. */
+export const loginLinkLifetimeMs = 15 * 60 * 1000;
+
+/**
+ * An address that logs one browser in, once, within 15 minutes. It holds no admin token, only a code signed with it, so any
+ * process that knows the token can make one.
+ */
+export function loginLink(
+  publicUrl: string,
+  adminToken: Secret,
+  now: number,
+  nonce: string = randomBytes(12).toString("base64url"),
+): string {
+  const text = `${(now + loginLinkLifetimeMs).toString(36)}.${nonce}`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/login?code=${text}.${signText(adminToken, "login-code", text)}`;
+}
+
+export interface LoginCodes {
+  /** Whether the code would log in now. Uses nothing up. */
+  isValid(code: string): Promise<boolean>;
+  /**
+   * True once for each valid code, over restarts and for all processes together.
+   * @throws AppError `store_unavailable` when the use cannot be recorded: then the code has not logged anybody in.
+   */
+  use(code: string): Promise<boolean>;
+}
+
+export interface LoginCodesDeps {
+  adminToken: Secret;
+  store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "hasKey">;
+  now(): number;
+}
+
+/** Checks codes without any record of those that were made; the store keeps those that were used until they run out. */
+export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps): LoginCodes {
+  /** What stands in the store when the code has been used; undefined for a code that was not made here, or has run out. */
+  function readCode(code: string): ExpiringKey | undefined {
+    const [expiry, nonce, signature, ...rest] = code.split(".");
+    if (!expiry || !nonce || !signature || rest.length > 0) return undefined;
+    const text = `${expiry}.${nonce}`;
+    if (!isSameText(signature, signText(adminToken, "login-code", text))) return undefined;
+    const expiresAt = Number.parseInt(expiry, 36);
+    return now() < expiresAt ? { key: hashText(text), expiresAt } : undefined;
+  }
+
+  return {
+    async isValid(code) {
+      const entry = readCode(code);
+      return entry !== undefined && !(await store.hasKey("used-login-code", entry.key, now()));
+    },
+    async use(code) {
+      const entry = readCode(code);
+      return entry !== undefined && (await store.putKeyIfAbsent("used-login-code", entry, now()));
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
+import type { Secret } from "../../core/secret.ts";
+import { hashText, isSameText, signText } from "./keyed-hash.ts";
+
+export interface Session {
+  /** Random; in no log and on no page. */
+  id: string;
+  startedAt: number;
+  /** When the cookie was last made anew. */
+  seenAt: number;
+}
+
+export interface SessionOptions {
+  /** Without any request for so long, a session ends. Default 12 h. Milliseconds. */
+  idleMs?: number;
+  /** A session ends so long after the login, whatever happens. Default 7 d. Milliseconds. */
+  absoluteMs?: number;
+}
+
+export interface SessionDeps {
+  adminToken: Secret;
+  store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
+  now(): number;
+  /** Called at the moment in which a session is ended, before that is on record. */
+  onEnded(session: Session): void;
+}
+
+export interface Sessions {
+  start(): Session;
+  /** The session of a cookie, when it is genuine and has not ended. */
+  read(cookie: string | undefined): Session | undefined;
+  /** The same session as seen just now; undefined while the cookie is fresh enough. */
+  renew(session: Session): Session | undefined;
+  /**
+   * It counts as ended in this process at once, and everywhere and over restarts when this resolves.
+   * @throws AppError `store_unavailable` when that cannot be recorded.
+   */
+  end(session: Session): Promise<void>;
+  format(session: Session): string;
+  /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
+  lifetimeMs(session: Session): number;
+  /** Proves that a form came from a page of this session, where a browser says nothing of its origin. */
+  formToken(session: Session): string;
+}
+
+const hour = 60 * 60 * 1000;
+const renewAfterMs = 5 * 60 * 1000;
+
+/**
+ * Sessions are signed cookies, so that a restart logs nobody out, keyed from the admin token, so that a new token logs
+ * everybody out. Those that were ended by a logout are kept in the store until they would have run out, as hashes; a
+ * copy in memory answers for each request.
+ *
+ * Not Hono's signed cookies: they sign as strongly, but write another form, so that an upgrade would log everybody out.
+ */
+export async function openSessions(deps: SessionDeps, options: SessionOptions = {}): Promise<Sessions> {
+  const { adminToken, store, now } = deps;
+  const { idleMs = 12 * hour, absoluteMs = 7 * 24 * hour } = options;
+  const known = await store.listKeys("ended-session", now());
+  const ended = new Map(known.map(({ key, expiresAt }) => [key, expiresAt]));
+
+  function endsAt({ startedAt, seenAt }: Session): number {
+    return Math.min(seenAt + idleMs, startedAt + absoluteMs);
+  }
+
+  function forgetEnded(): void {
+    for (const [key, until] of ended) if (until <= now()) ended.delete(key);
+  }
+
+  function lifetimeMs(session: Session): number {
+    return ended.has(hashText(session.id)) ? 0 : Math.max(0, endsAt(session) - now());
+  }
+
+  return {
+    start: () => ({ id: randomBytes(16).toString("base64url"), startedAt: now(), seenAt: now() }),
+    read(cookie) {
+      const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
+      if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
+      if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`)))
+        return undefined;
+      const session = {
+        id,
+        startedAt: Number.parseInt(startedAt, 36),
+        seenAt: Number.parseInt(seenAt, 36),
+      };
+      return lifetimeMs(session) > 0 ? session : undefined;
+    },
+    renew: (session) => (now() - session.seenAt < renewAfterMs ? undefined : { ...session, seenAt: now() }),
+    async end(session) {
+      const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
+      forgetEnded();
+      ended.set(entry.key, entry.expiresAt);
+      deps.onEnded(session);
+      await store.putKeyIfAbsent("ended-session", entry, now());
+    },
+    format({ id, startedAt, seenAt }) {
+      const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;
+      return `${text}.${signText(adminToken, "session", text)}`;
+    },
+    lifetimeMs,
+    formToken: (session) => signText(adminToken, "form", session.id),
+  };
+}

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Message } from "../../src/core/message.ts";
+import type { Channel } from "../../src/core/ports/channel.ts";
+import type { AppriseDestination } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { createAppriseChannel } from "../../src/vendors/apprise/send.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { sendContext } from "../support/send-context.ts";
+import { type AppriseVendor, createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
+import { echo, json, text } from "../support/vendors/http-vendor.ts";
+
+let vendor: AppriseVendor;
+const channels: Channel[] = [];
+
+beforeEach(async () => {
+  vendor = await createAppriseVendor();
+});
+
+afterEach(async () => {
+  for (const channel of channels.splice(0)) await channel.close();
+  await vendor.close();
+});
+
+function open(change: Partial<AppriseDestination>): Channel {
+  const channel = createAppriseChannel(
+    {
+      ...destinationBase("all"),
+      type: "apprise",
+      server: vendor.origin,
+      urls: [],
+      allowInternal: ["127.0.0.1"],
+      ...change,
+    },
+    { now: Date.now },
+  );
+  channels.push(channel);
+  return channel;
+}
+
+const message: Message = { kind: "apprise", title: "TVL fell", text: "below 5", type: "failure" };
+const urls = [
+  new Secret("slack://canaryTokenA/canaryTokenB/canaryTokenC"),
+  new Secret("mailto://desk:canaryPassword@example.com?to=ops@example.com"),
+];
+
+describe("Apprise", () => {
+  it("is told the type, and the tag of a stored configuration", async () => {
+    await open({ key: vendor.key, tag: "oncall" }).send(message, sendContext());
+    expect(vendor.told).toEqual([{ title: "TVL fell", body: "below 5", type: "failure", tag: "oncall" }]);
+  });
+
+  it("is given the addresses where it keeps none, and says none of them", async () => {
+    const channel = open({ urls });
+    expect(await channel.send(message, sendContext())).toEqual({ kind: "sent" });
+    expect(vendor.told[0]?.urls).toBe(urls.map((url) => url.reveal()).join(" "));
+    vendor.behave({ kind: "answer", answer: echo(400) });
+    expect(JSON.stringify(await channel.send(message, sendContext()))).not.toMatch(/canary/);
+  });
+
+  it("counts a 204 as nobody told", async () => {
+    expect(await open({ key: "no-such-key" }).send(message, sendContext())).toMatchObject({
+      kind: "rejected",
+      scope: "destination",
+      detail: expect.stringContaining("nobody was told"),
+    });
+  });
+
+  it("leaves open who was told when some of the services failed", async () => {
+    vendor.behave({ kind: "answer", answer: () => json(424, { error: "One or more", details: [] }) });
+    expect(await open({ key: vendor.key }).send(message, sendContext())).toMatchObject({ kind: "ambiguous" });
+  });
+
+  it("is reached below a path of its server", async () => {
+    await open({ server: `${vendor.origin}/apprise/`, key: vendor.key }).send(message, sendContext());
+    expect(vendor.requests[0]?.path).toBe(`/apprise/notify/${vendor.key}`);
+  });
+
+  it("is up when it only lacks what an alert does not need", async () => {
+    vendor.behave({ kind: "answer", answer: () => text(417, "ATTACH_PERMISSION_ISSUE") });
+    const outcome = await open({ key: vendor.key }).probe("all", AbortSignal.timeout(240_000));
+    expect(outcome).toMatchObject({ kind: "sent", note: expect.stringContaining("ATTACH_PERMISSION_ISSUE") });
+    expect(vendor.told).toEqual([]);
+  });
+});

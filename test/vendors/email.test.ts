@@ -1,0 +1,536 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Message } from "../../src/core/message.ts";
+import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
+import type { EmailAccount } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { createEmailChannel, type EmailChannelOptions } from "../../src/vendors/email/send.ts";
+import {
+  createScriptedSmtpServer,
+  type ScriptedSmtpOptions,
+  type ScriptedSmtpServer,
+} from "../support/scripted-smtp-server.ts";
+
+const password = "canary-pass-ÿ9'\"";
+const message: Message = {
+  kind: "email",
+  subject: "TVL of USDC fell",
+  text: "It fell.\n.\nBy 4 %.",
+  html: "<p>It fell.</p>",
+};
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+async function startServer(options?: ScriptedSmtpOptions): Promise<ScriptedSmtpServer> {
+  const server = await createScriptedSmtpServer(options);
+  closers.push(server.close);
+  return server;
+}
+
+function connectChannel(
+  port: number,
+  account: Partial<EmailAccount> = {},
+  options: EmailChannelOptions = {},
+): Channel {
+  const channel = createEmailChannel(
+    {
+      type: "email",
+      name: "ops mail",
+      timeZone: "UTC",
+      onAmbiguous: "retry",
+      digestOver: 10,
+      pace: {},
+      definedAt: "EMAIL_TO",
+      to: ["ops@example.com"],
+      from: "Tocsin <alerts@tocsin.example>",
+      account: {
+        id: `127.0.0.1:${port}`,
+        host: "127.0.0.1",
+        port,
+        secure: false,
+        allowInsecureAuth: false,
+        rejectUnauthorized: true,
+        ...account,
+      },
+    },
+    options,
+  );
+  closers.push(() => channel.close());
+  return channel;
+}
+
+const login = { user: "alerts", password: new Secret(password), allowInsecureAuth: true };
+
+function about(change: Partial<SendContext> = {}): SendContext {
+  return {
+    recipient: "ops@example.com",
+    deliveryId: "0193-delivery",
+    alertId: "0193-alert",
+    receivedAt: Date.UTC(2026, 10, 20, 12, 0, 5),
+    threadKey: "usdc-tvl",
+    silent: false,
+    signal: new AbortController().signal,
+    ...change,
+  };
+}
+
+describe("a mail that goes well", () => {
+  it("arrives whole, once, with the delivery's id", async () => {
+    const server = await startServer();
+    const outcome = await connectChannel(server.port).send(message, about());
+    expect(outcome).toEqual({
+      kind: "sent",
+      ref: "<0193-delivery@tocsin.example>",
+      note: "The mail server took it: 250 2.0.0 taken as 4711",
+    });
+    expect(server.mails).toHaveLength(1);
+    expect(server.commands).toContain("EHLO tocsin.example");
+    expect(server.commands).toContain("RCPT TO:<ops@example.com>");
+  });
+
+  it("uses one connection for a burst and no more than it may", async () => {
+    const server = await startServer();
+    const channel = connectChannel(server.port, {}, { maxConnections: 2 });
+    const ids = Array.from({ length: 20 }, (_, i) => `d${i}`);
+    const outcomes = await Promise.all(ids.map((deliveryId) => channel.send(message, about({ deliveryId }))));
+    expect(outcomes.every(({ kind }) => kind === "sent")).toBe(true);
+    expect(server.mails).toHaveLength(20);
+    expect(server.connections()).toBe(2);
+  });
+
+  it("works for a server without pipelining, and for one that never heard of EHLO extensions", async () => {
+    for (const extensions of [[], ["8BITMIME"]]) {
+      const server = await startServer({ extensions });
+      expect(await connectChannel(server.port).send(message, about())).toMatchObject({ kind: "sent" });
+    }
+  });
+
+  it("replaces a kept connection that the server has dropped, without telling it as an attempt", async () => {
+    const server = await startServer();
+    const channel = connectChannel(server.port);
+    await channel.send(message, about({ deliveryId: "first" }));
+    server.cutAll();
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "sent" });
+    expect(server.mails).toHaveLength(2);
+  });
+
+  it("replaces a kept connection that the server says goodbye to with 421", async () => {
+    const server = await startServer({
+      script: { mail: ["250 ok", "421 4.4.2 too many mails on this connection"] },
+    });
+    const channel = connectChannel(server.port);
+    await channel.send(message, about({ deliveryId: "first" }));
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "sent" });
+    expect(server.connections()).toBe(2);
+  });
+});
+
+describe("a kept connection", () => {
+  it("is not replaced once the mail may have left: nothing is sent twice unseen", async () => {
+    for (const dot of [{ drop: true } as const, "421 4.3.2 shutting down"]) {
+      const server = await startServer({ script: { dot: ["250 ok", dot] } });
+      const channel = connectChannel(server.port);
+      await channel.send(message, about({ deliveryId: "first" }));
+      const second = await channel.send(message, about({ deliveryId: "second" }));
+      expect(second.kind).toBe(typeof dot === "string" ? "retry" : "ambiguous");
+      expect(server.mails).toHaveLength(2);
+    }
+  });
+
+  it("is replaced once and no more", async () => {
+    const server = await startServer({ script: { mail: ["250 ok", { drop: true }, { drop: true }] } });
+    const channel = connectChannel(server.port);
+    await channel.send(message, about({ deliveryId: "first" }));
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "retry" });
+    expect(server.connections()).toBe(2);
+  });
+
+  it("ends with its time, so that no server holds it open for nobody", async () => {
+    const server = await startServer();
+    await connectChannel(server.port, {}, { idleMs: 1 }).send(message, about());
+    await server.heard("QUIT");
+    expect(server.commands.at(-1)).toBe("QUIT");
+  });
+});
+
+describe("a refusal", () => {
+  const table: { name: string; script: ScriptedSmtpOptions["script"]; outcome: object }[] = [
+    {
+      name: "421 as greeting",
+      script: { greeting: "421 4.3.2 busy" },
+      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000, scope: "account" },
+    },
+    {
+      name: "554 as greeting",
+      script: { greeting: "554 no service for you" },
+      outcome: { kind: "retry", reason: "server_error", waitMs: 60_000, scope: "account" },
+    },
+    {
+      name: "a greeting that is no SMTP",
+      script: { greeting: "HTTP/1.1 400 Bad Request" },
+      outcome: { kind: "retry", reason: "bad_answer" },
+    },
+    {
+      name: "4yz to MAIL",
+      script: { mail: "451 4.3.0 try later" },
+      outcome: { kind: "retry", reason: "temporary_refusal" },
+    },
+    {
+      name: "5yz to MAIL",
+      script: { mail: "550 5.7.1 sender not yours" },
+      outcome: { kind: "rejected", scope: "destination", reason: "no_rights" },
+    },
+    {
+      name: "530 to MAIL",
+      script: { mail: "530 5.7.0 log in first" },
+      outcome: { kind: "rejected", scope: "account", reason: "auth_failed" },
+    },
+    {
+      name: "552 to MAIL",
+      script: { mail: "552 5.3.4 too big" },
+      outcome: { kind: "rejected", scope: "message", reason: "too_long" },
+    },
+    {
+      name: "4.7.x to RCPT",
+      script: { rcpt: "450 4.7.1 greylisted" },
+      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
+    },
+    {
+      name: "5yz to RCPT",
+      script: { rcpt: "550 5.1.1 no such user" },
+      outcome: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
+    },
+    {
+      name: "4yz to DATA",
+      script: { data: "451 4.3.0 not now" },
+      outcome: { kind: "retry", reason: "temporary_refusal" },
+    },
+    {
+      name: "5yz to DATA",
+      script: { data: "554 5.5.1 no" },
+      outcome: { kind: "rejected", scope: "message", reason: "message_refused" },
+    },
+    {
+      name: "4yz after the mail",
+      script: { dot: "452 4.3.1 disk full" },
+      outcome: { kind: "retry", reason: "temporary_refusal" },
+    },
+    {
+      name: "421 after the mail",
+      script: { dot: "421 4.3.2 shutting down" },
+      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
+    },
+    {
+      name: "5yz after the mail",
+      script: { dot: "550 5.7.1 looks like spam" },
+      outcome: { kind: "rejected", scope: "message", reason: "message_refused" },
+    },
+    {
+      name: "a spent quota",
+      script: { dot: "550 5.4.5 Daily user sending limit exceeded" },
+      outcome: { kind: "rejected", scope: "account", reason: "rate_limited" },
+    },
+    {
+      name: "nonsense after the mail",
+      script: { dot: "maybe" },
+      outcome: { kind: "ambiguous", reason: "bad_answer", waitMs: 300_000 },
+    },
+  ];
+
+  for (const extensions of [["PIPELINING"], []]) {
+    describe(extensions.length > 0 ? "with pipelining" : "without pipelining", () => {
+      for (const { name, script, outcome } of table) {
+        it(`${name} is told as ${JSON.stringify(outcome)}`, async () => {
+          const server = await startServer({ script, extensions });
+          expect(await connectChannel(server.port).send(message, about())).toMatchObject(outcome);
+        });
+      }
+    });
+  }
+
+  it("keeps the words of the server, on one line", async () => {
+    const server = await startServer({
+      script: { rcpt: "550-5.1.1 The account\r\n550 5.1.1 does\tnot exist" },
+    });
+    expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+      detail: "The mail server refuses the recipient: 550 5.1.1 The account does not exist",
+    });
+  });
+
+  it("leaves the next mail alone", async () => {
+    const server = await startServer({ script: { rcpt: ["550 5.1.1 no such user"] } });
+    const channel = connectChannel(server.port);
+    expect(await channel.send(message, about())).toMatchObject({ kind: "rejected" });
+    expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
+  });
+});
+
+describe("silence and broken lines", () => {
+  const timeouts = { greetingMs: 60, commandMs: 60 };
+  const before = ["greeting", "ehlo", "mail", "rcpt", "data"] as const;
+
+  for (const extensions of [["PIPELINING"], []]) {
+    const how = extensions.length > 0 ? "pipelined" : "in turn";
+    for (const stage of before) {
+      it(`nothing has left when the server drops the line at ${stage} (${how})`, async () => {
+        const server = await startServer({ script: { [stage]: { drop: true } }, extensions });
+        expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+          kind: "retry",
+          reason: "connection_lost",
+        });
+        expect(server.mails).toHaveLength(0);
+      });
+
+      it(`nothing has left when the server hangs at ${stage} (${how})`, async () => {
+        const server = await startServer({ script: { [stage]: { hang: true } }, extensions });
+        expect(await connectChannel(server.port, {}, { timeouts }).send(message, about())).toMatchObject({
+          kind: "retry",
+          reason: "timeout_before_send",
+        });
+      });
+
+      it(`nothing has left when the caller gives up at ${stage} (${how})`, async () => {
+        const server = await startServer({ script: { [stage]: { hang: true } }, extensions });
+        const caller = new AbortController();
+        const sending = connectChannel(server.port).send(message, about({ signal: caller.signal }));
+        await server.reached(stage);
+        caller.abort();
+        expect(await sending).toMatchObject({ kind: "retry", reason: "process_stopped" });
+      });
+    }
+
+    it(`nobody knows when the line drops after the go-ahead (${how})`, async () => {
+      const server = await startServer({ script: { data: { drop: true, after: "354 go on" } }, extensions });
+      expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+        kind: "ambiguous",
+        reason: "connection_lost",
+        waitMs: 300_000,
+      });
+    });
+
+    it(`nobody knows when the line drops after the mail (${how})`, async () => {
+      const server = await startServer({ script: { dot: { drop: true } }, extensions });
+      expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+        kind: "ambiguous",
+        reason: "connection_lost",
+      });
+      expect(server.mails).toHaveLength(1);
+    });
+
+    it(`nobody knows when the server hangs after the mail (${how})`, async () => {
+      const server = await startServer({ script: { dot: { hang: true } }, extensions });
+      const channel = connectChannel(server.port, {}, { timeouts: { verdictMs: 60 } });
+      expect(await channel.send(message, about())).toMatchObject({
+        kind: "ambiguous",
+        reason: "no_answer",
+      });
+    });
+
+    it(`nobody knows when the caller gives up after the mail (${how})`, async () => {
+      const server = await startServer({ script: { dot: { hang: true } }, extensions });
+      const caller = new AbortController();
+      const sending = connectChannel(server.port).send(message, about({ signal: caller.signal }));
+      await server.reached("dot");
+      caller.abort(new DOMException("too long", "TimeoutError"));
+      expect(await sending).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
+    });
+  }
+
+  it("knows that nothing of the second mail has left on a connection that carried a first", async () => {
+    const server = await startServer({ script: { mail: ["250 ok", { hang: true }] } });
+    const channel = connectChannel(server.port, {}, { timeouts: { commandMs: 500 } });
+    await channel.send(message, about({ deliveryId: "first" }));
+    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({
+      kind: "retry",
+      reason: "timeout_before_send",
+    });
+  });
+
+  it("says at once that nothing was sent when the call was over before it began", async () => {
+    const server = await startServer();
+    expect(
+      await connectChannel(server.port).send(message, about({ signal: AbortSignal.abort() })),
+    ).toMatchObject({ kind: "retry" });
+    expect(server.connections()).toBe(0);
+  });
+
+  it("gives up waiting for a connection when its caller does, and lets the others through", async () => {
+    const server = await startServer({ script: { dot: [{ hang: true }] } });
+    const channel = connectChannel(server.port, {}, { maxConnections: 1 });
+    const first = new AbortController();
+    const second = new AbortController();
+    const stuck = channel.send(message, about({ deliveryId: "stuck", signal: first.signal }));
+    const queued = channel.send(message, about({ deliveryId: "queued", signal: second.signal }));
+    const patient = channel.send(message, about({ deliveryId: "patient" }));
+    await server.reached("dot");
+    second.abort();
+    expect(await queued).toMatchObject({ kind: "retry" });
+    first.abort();
+    expect(await stuck).toMatchObject({ kind: "ambiguous" });
+    expect(await patient).toMatchObject({ kind: "sent" });
+  });
+
+  it("tells a mail under way as ambiguous when the channel is closed", async () => {
+    const server = await startServer({ script: { dot: { hang: true } } });
+    const channel = connectChannel(server.port);
+    const sending = channel.send(message, about());
+    await server.reached("dot");
+    await channel.close();
+    expect(await sending).toMatchObject({ kind: "ambiguous" });
+    expect(await channel.send(message, about())).toMatchObject({ kind: "retry" });
+  });
+
+  it("tells a server that is not there as such", async () => {
+    const server = await startServer();
+    await server.close();
+    expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+      kind: "retry",
+      reason: "connect_failed",
+      detail: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+});
+
+describe("the login", () => {
+  it("sends no password in clear text", async () => {
+    const server = await startServer();
+    const outcome = await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(
+      message,
+      about(),
+    );
+    expect(outcome).toMatchObject({ kind: "rejected", scope: "account", reason: "no_starttls" });
+    expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
+  });
+
+  it("tells a server without EHLO, which cannot have STARTTLS, the same way", async () => {
+    const server = await startServer({ script: { ehlo: "502 5.5.1 what?" } });
+    expect(
+      await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(message, about()),
+    ).toMatchObject({
+      scope: "account",
+      reason: "no_starttls",
+    });
+  });
+
+  it("logs in over STARTTLS", async () => {
+    const server = await startServer({ starttls: true });
+    const channel = connectChannel(
+      server.port,
+      { ...login, allowInsecureAuth: false },
+      { tls: { ca: server.ca } },
+    );
+    expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
+    expect(server.commands.some((line) => line.startsWith("tls AUTH PLAIN"))).toBe(true);
+    expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
+  });
+
+  it("logs in over TLS from the first byte", async () => {
+    const server = await startServer({ implicitTls: true });
+    const channel = connectChannel(
+      server.port,
+      { ...login, allowInsecureAuth: false, secure: true },
+      { tls: { ca: server.ca } },
+    );
+    expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
+  });
+
+  it("does not trust a certificate that nobody vouches for, unless told so", async () => {
+    for (const kind of [{ starttls: true }, { implicitTls: true }]) {
+      const server = await startServer(kind);
+      const account = { ...login, allowInsecureAuth: false, secure: "implicitTls" in kind };
+      expect(await connectChannel(server.port, account).send(message, about())).toMatchObject({
+        kind: "retry",
+        reason: "tls_failed",
+      });
+      expect(server.commands.some((line) => line.includes("AUTH"))).toBe(false);
+      const trusting = connectChannel(server.port, { ...account, rejectUnauthorized: false });
+      expect(await trusting.send(message, about())).toMatchObject({ kind: "sent" });
+    }
+  });
+
+  it("tells TLS against a server that speaks none as a failed TLS", async () => {
+    const server = await startServer();
+    expect(await connectChannel(server.port, { secure: true }).send(message, about())).toMatchObject({
+      kind: "retry",
+    });
+  });
+
+  it("pauses the account for a wrong password, and only waits when the server cannot tell yet", async () => {
+    const wrong = await startServer({ script: { auth: "535 5.7.8 no" } });
+    expect(await connectChannel(wrong.port, login).send(message, about())).toMatchObject({
+      scope: "account",
+      reason: "auth_failed",
+    });
+    const later = await startServer({ script: { auth: "454 4.7.0 try later" } });
+    expect(await connectChannel(later.port, login).send(message, about())).toMatchObject({
+      kind: "retry",
+      waitMs: 60_000,
+      scope: "account",
+    });
+  });
+
+  it("speaks the older login too, and keeps its password to itself there", async () => {
+    const server = await startServer({ extensions: ["AUTH LOGIN"] });
+    expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({ kind: "sent" });
+    const echo = Buffer.from(password).toString("base64");
+    const wrong = await startServer({
+      extensions: ["AUTH LOGIN"],
+      script: { auth: `535 5.7.8 not ${echo}` },
+    });
+    const outcome = await connectChannel(wrong.port, login).send(message, about());
+    expect(outcome).toMatchObject({ reason: "auth_failed", detail: expect.stringContaining("not ***") });
+  });
+
+  it("does not go on without a login where one is configured", async () => {
+    const server = await startServer({ extensions: ["PIPELINING"] });
+    expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({
+      scope: "account",
+      reason: "auth_failed",
+    });
+    expect(server.commands.some((line) => line.startsWith("MAIL"))).toBe(false);
+  });
+
+  it("keeps the password out of every outcome, even when the server echoes it", async () => {
+    const plain = Buffer.from(`\0alerts\0${password}`).toString("base64");
+    const echoes = [password, plain, Buffer.from(password).toString("base64"), encodeURIComponent(password)];
+    for (const stage of ["auth", "mail", "rcpt", "data", "dot"] as const) {
+      for (const echo of echoes) {
+        for (const code of ["535 5.7.8", "451", "550 5.1.1", "250", "what"]) {
+          // Padded so that the secret would stand at the place where a long reply is cut.
+          for (const padding of ["", "x".repeat(150)]) {
+            const server = await startServer({ script: { [stage]: `${code} ${padding} you sent ${echo}` } });
+            const outcome = JSON.stringify(await connectChannel(server.port, login).send(message, about()));
+            for (const secret of echoes) expect(outcome).not.toContain(secret.slice(0, 8));
+          }
+        }
+      }
+    }
+  });
+});
+
+describe("a probe", () => {
+  it("connects, logs in and leaves without a mail", async () => {
+    const server = await startServer({ starttls: true });
+    const channel = connectChannel(
+      server.port,
+      { ...login, allowInsecureAuth: false },
+      { tls: { ca: server.ca } },
+    );
+    expect(await channel.probe("ops@example.com", new AbortController().signal)).toEqual({ kind: "sent" });
+    expect(server.commands.at(-1)).toBe("tls QUIT");
+    expect(server.commands.some((line) => line.includes("MAIL"))).toBe(false);
+  });
+
+  it("tells what would stop a mail", async () => {
+    const server = await startServer({ script: { auth: "535 5.7.8 no" } });
+    const channel = connectChannel(server.port, login);
+    expect(await channel.probe("ops@example.com", new AbortController().signal)).toMatchObject({
+      reason: "auth_failed",
+    });
+    expect(await channel.probe("ops", new AbortController().signal)).toMatchObject({
+      reason: "address_invalid",
+    });
+  });
+});

@@ -1,0 +1,483 @@
+import type { AddressInfo } from "node:net";
+import { createServer, type Server as NetServer } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Message, TelegramEntity } from "../../src/core/message.ts";
+import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
+import type { TelegramDestination } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
+
+const secretPart = "AAE-canary_5f2c9d1e7b";
+const token = `42:${secretPart}`;
+const chatId = "-1001000000001";
+const groupId = "-500";
+
+let standIn: ChatStandIn;
+let now = 1_790_000_000_000;
+const closers: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  now = 1_790_000_000_000;
+  standIn = await createChatStandIn({
+    now: () => now,
+    tokens: [token],
+    limits: { chatBurst: Number.POSITIVE_INFINITY, botPerSecond: Number.POSITIVE_INFINITY },
+    chats: [
+      { id: chatId, title: "Desk", topics: [{ id: 7, name: "Alerts" }] },
+      { id: groupId, title: "Old group" },
+      { id: "-1009", title: "Board", kind: "channel" },
+    ],
+  });
+  closers.push(() => standIn.close());
+});
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+function channelTo(
+  change: Partial<TelegramDestination> = {},
+  apiRoot = standIn.url,
+  timeoutSeconds = 5,
+): Channel {
+  const channel = createTelegramChannel(
+    {
+      name: "desk",
+      type: "telegram",
+      chatId,
+      silent: false,
+      bot: { id: "42", token: new Secret(token), apiRoot },
+      timeZone: "UTC",
+      onAmbiguous: "retry",
+      digestOver: 10,
+      pace: {},
+      definedAt: "test",
+      ...change,
+    },
+    { timeoutSeconds },
+  );
+  closers.push(() => channel.close());
+  return channel;
+}
+
+function context(change: Partial<SendContext> = {}): SendContext {
+  return {
+    recipient: chatId,
+    deliveryId: "018f0000-0000-7000-8000-000000000001",
+    alertId: "018f0000-0000-7000-8000-000000000002",
+    receivedAt: now,
+    threadKey: "k",
+    silent: false,
+    signal: new AbortController().signal,
+    ...change,
+  };
+}
+
+const text = (content: string, entities: TelegramEntity[] = []): Message => ({
+  kind: "telegram",
+  text: content,
+  entities,
+});
+
+async function silentServer(onData?: (socket: import("node:net").Socket) => void): Promise<number> {
+  const sockets = new Set<import("node:net").Socket>();
+  const server: NetServer = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    if (onData !== undefined) socket.on("data", () => onData(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+describe("sending to a Telegram chat", () => {
+  it("delivers text and entities as they are, without a preview, and names the message with its chat", async () => {
+    const entities: TelegramEntity[] = [
+      { type: "bold", offset: 3, length: 3 },
+      { type: "date_time", offset: 7, length: 5, unix_time: 1_790_000_000, date_time_format: "wDT" },
+    ];
+    const outcome = await channelTo().send(text("🔥 TVL 12:00 <b>&amp;</b>", entities), context());
+    expect(outcome).toEqual({ kind: "sent", ref: `${chatId}/1` });
+    expect(standIn.messages(chatId)).toMatchObject([
+      { text: "🔥 TVL 12:00 <b>&amp;</b>", entities, previewDisabled: true, silent: false },
+    ]);
+  });
+
+  it("is silent when the destination or the delivery asks for it", async () => {
+    await channelTo({ silent: true }).send(text("one"), context());
+    await channelTo().send(text("two"), context({ silent: true }));
+    expect(standIn.messages(chatId).map(({ silent }) => silent)).toEqual([true, true]);
+  });
+
+  it("answers an earlier message inside the topic", async () => {
+    const channel = channelTo({ topicId: 7 });
+    const first = await channel.send(text("fires"), context());
+    const ref = first.kind === "sent" ? first.ref : undefined;
+    expect(await channel.send(text("resolved"), context({ replyTo: ref }))).toMatchObject({ kind: "sent" });
+    expect(standIn.messages(chatId)).toMatchObject([{ topicId: 7 }, { topicId: 7, replyTo: 1 }]);
+  });
+
+  it("sends on its own when the answered message was deleted", async () => {
+    const channel = channelTo();
+    await channel.send(text("fires"), context());
+    standIn.deleteMessage(chatId, 1);
+    expect(await channel.send(text("resolved"), context({ replyTo: `${chatId}/1` }))).toMatchObject({
+      kind: "sent",
+    });
+    expect(standIn.messages(chatId)).toMatchObject([{ text: "resolved" }]);
+  });
+
+  it("never answers a message of the same number in another chat", async () => {
+    standIn.post(chatId, "Dana", "unrelated");
+    const outcome = await channelTo().send(text("resolved"), context({ replyTo: `${groupId}/1` }));
+    expect(outcome).toMatchObject({ kind: "sent", note: "the answered message is in another chat" });
+    expect(standIn.messages(chatId).at(-1)?.replyTo).toBeUndefined();
+  });
+
+  it.each(["deleted", "closed"])(
+    "sends to the group itself when the topic is %s, and says so",
+    async (how) => {
+      if (how === "deleted") standIn.deleteTopic(chatId, 7);
+      else standIn.closeTopic(chatId, 7);
+      const outcome = await channelTo({ topicId: 7 }).send(text("fires"), context());
+      expect(outcome).toMatchObject({
+        kind: "sent",
+        note: "the topic is gone or closed, sent to the group itself",
+        degraded: "the topic is gone or closed, sent to the group itself",
+      });
+      expect(standIn.messages(chatId)).toHaveLength(1);
+      expect(standIn.messages(chatId)[0]?.topicId).toBeUndefined();
+    },
+  );
+
+  it("tells the outcome of the second call when the topic was gone", async () => {
+    standIn.deleteTopic(chatId, 7);
+    standIn.faults.next({ kind: "slow", delayMs: 1 });
+    standIn.faults.next({ kind: "reset", delivered: true });
+    const outcome = await channelTo({ topicId: 7 }).send(text("fires"), context());
+    expect(outcome).toMatchObject({ kind: "ambiguous", reason: "connection_lost" });
+    expect(standIn.messages(chatId)).toHaveLength(1);
+  });
+
+  it("tells the supergroup that a group became, and delivers there", async () => {
+    const channel = channelTo({ chatId: groupId });
+    const movedTo = standIn.migrate(groupId);
+    const outcome = await channel.send(text("fires"), context({ recipient: groupId }));
+    expect(outcome).toMatchObject({ kind: "retry", reason: "address_moved", movedTo, waitMs: 0 });
+    expect(await channel.send(text("fires"), context({ recipient: movedTo }))).toMatchObject({
+      kind: "sent",
+    });
+    expect(standIn.messages(movedTo)).toHaveLength(1);
+  });
+
+  it("obeys the flood wait in full", async () => {
+    standIn.faults.next({ kind: "flood", retryAfterSeconds: 97 });
+    expect(await channelTo().send(text("x"), context())).toMatchObject({
+      kind: "retry",
+      reason: "rate_limited",
+      waitMs: 97_500,
+      countsAsAttempt: false,
+    });
+    now += 96_999;
+    expect(await channelTo().send(text("x"), context())).toMatchObject({ kind: "retry", waitMs: 1_500 });
+    now += 1;
+    expect(await channelTo().send(text("x"), context())).toMatchObject({ kind: "sent" });
+  });
+
+  it("waits five seconds when the vendor does not say how long", async () => {
+    standIn.faults.next({ kind: "flood_unsaid" });
+    expect(await channelTo().send(text("x"), context())).toMatchObject({ kind: "retry", waitMs: 5_000 });
+  });
+
+  it.each([
+    ["too long", text("x".repeat(4097)), "too_long"],
+    ["empty", text(""), "empty_text"],
+    ["blank", text(" \n "), "empty_text"],
+    [
+      "with half a character in an entity",
+      text("🔥", [{ type: "bold", offset: 0, length: 1 }]),
+      "markup_refused",
+    ],
+    ["with an entity beyond its end", text("x", [{ type: "bold", offset: 0, length: 2 }]), "markup_refused"],
+    [
+      "with a link that nobody can open",
+      text("x", [{ type: "text_link", offset: 0, length: 1, url: "http://localhost/" }]),
+      "markup_refused",
+    ],
+  ])("asks for the plain form of a message %s", async (_name, message, reason) => {
+    expect(await channelTo().send(message, context())).toMatchObject({
+      kind: "rejected",
+      scope: "message",
+      reason,
+    });
+  });
+
+  it("tells a destination that is closed until a human acts", async () => {
+    const rejected = (reason: string) => ({ kind: "rejected", scope: "destination", reason });
+    const channel = channelTo();
+    expect(await channel.send(text("x"), context({ recipient: "-999" }))).toMatchObject(
+      rejected("chat_not_found"),
+    );
+    standIn.setMembership(chatId, "muted");
+    expect(await channel.send(text("x"), context())).toMatchObject(rejected("no_rights"));
+    standIn.setMembership(chatId, "kicked");
+    expect(await channel.send(text("x"), context())).toMatchObject(rejected("kicked"));
+  });
+
+  it("refuses a message made for another channel, as a defect", async () => {
+    await expect(channelTo().send({ kind: "webhook", body: "{}" }, context())).rejects.toThrow(
+      "webhook message",
+    );
+  });
+});
+
+describe("what is known when no answer comes", () => {
+  it("is certain that nothing left when nobody listens", async () => {
+    const port = await silentServer();
+    await closers.pop()?.();
+    expect(await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context())).toMatchObject({
+      kind: "retry",
+      reason: "connect_failed",
+      detail: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+
+  it("is certain that nothing left when there is no secure connection", async () => {
+    const root = standIn.url.replace("http:", "https:");
+    expect(await channelTo({}, root).send(text("x"), context())).toMatchObject({
+      kind: "retry",
+      reason: "tls_failed",
+    });
+  });
+
+  it("is certain that nothing left when the handshake never ends", async () => {
+    const port = await silentServer();
+    const outcome = await channelTo({}, `https://127.0.0.1:${port}`, 0.2).send(text("x"), context());
+    expect(outcome).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
+  });
+
+  it.each([
+    ["hang", false, "no_answer"],
+    ["hang", true, "no_answer"],
+    ["reset", false, "connection_lost"],
+    ["reset", true, "connection_lost"],
+    ["reset_before_reading", false, "connection_lost"],
+    ["error_500", true, "server_error"],
+    ["bad_gateway", true, "server_error"],
+    ["not_json", true, "bad_answer"],
+  ] as const)("does not know after %s (delivered: %s)", async (kind, delivered, reason) => {
+    standIn.faults.next({ kind, delivered });
+    const outcome = await channelTo({}, standIn.url, kind === "hang" ? 0.3 : 5).send(text("x"), context());
+    expect(outcome).toMatchObject({ kind: "ambiguous", reason });
+    expect(standIn.messages(chatId)).toHaveLength(delivered ? 1 : 0);
+  });
+
+  it("does not know after half an answer", async () => {
+    const port = await silentServer((socket) => {
+      socket.write(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{"ok":true,',
+      );
+      setImmediate(() => socket.resetAndDestroy());
+    });
+    const outcome = await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context());
+    expect(outcome).toMatchObject({ kind: "ambiguous" });
+  });
+
+  it.each(["null", "[]", "7", "{}"])("does not know after the answer %s", async (body) => {
+    const port = await silentServer((socket) => {
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+    });
+    const outcome = await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context());
+    expect(outcome).toMatchObject({ kind: "ambiguous", reason: "bad_answer" });
+  });
+
+  it("takes the token to no other address", async () => {
+    const seen: string[] = [];
+    const elsewhere = await silentServer(() => seen.push("called"));
+    const port = await silentServer((socket) => {
+      socket.end(
+        `HTTP/1.1 307 Moved\r\nlocation: http://127.0.0.1:${elsewhere}/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+      );
+    });
+    const outcome = await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context());
+    expect(outcome).toMatchObject({ kind: "ambiguous", reason: "bad_answer" });
+    expect(seen).toEqual([]);
+  });
+
+  it("tells a call that was stopped before it began from one that was stopped on its way", async () => {
+    const stopped = new AbortController();
+    stopped.abort();
+    const before = await channelTo().send(text("x"), context({ signal: stopped.signal }));
+    expect(before).toMatchObject({ kind: "retry", reason: "process_stopped" });
+    expect(standIn.calls()).toEqual([]);
+
+    const running = new AbortController();
+    standIn.faults.next({ kind: "hang" });
+    const sending = channelTo().send(text("x"), context({ signal: running.signal }));
+    await expect.poll(() => standIn.calls().length).toBe(1);
+    running.abort();
+    expect(await sending).toMatchObject({ kind: "ambiguous", reason: "process_stopped" });
+  });
+
+  it("tells the caller's time limit from a stop of the relay", async () => {
+    standIn.faults.next({ kind: "hang" });
+    const limit = new AbortController();
+    const sending = channelTo().send(text("x"), context({ signal: limit.signal }));
+    await expect.poll(() => standIn.calls().length).toBe(1);
+    limit.abort(new DOMException("no answer in time", "TimeoutError"));
+    expect(await sending).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
+  });
+
+  it("repeats nothing by itself", async () => {
+    standIn.faults.next({ kind: "error_500" });
+    await channelTo().send(text("x"), context());
+    expect(standIn.calls()).toHaveLength(1);
+  });
+
+  it("works through a root with a slash at its end", async () => {
+    expect(await channelTo({}, `${standIn.url}/`).send(text("x"), context())).toMatchObject({ kind: "sent" });
+  });
+});
+
+describe("editing", () => {
+  it("replaces the text, and takes the same text again as done", async () => {
+    const channel = channelTo();
+    await channel.send(text("fires"), context());
+    const ref = `${chatId}/1`;
+    expect(await channel.edit?.(ref, text("resolved"), context())).toEqual({ kind: "sent", ref });
+    expect(await channel.edit?.(ref, text("resolved"), context())).toEqual({ kind: "sent", ref });
+    expect(standIn.messages(chatId)).toMatchObject([{ text: "resolved", edits: [{ text: "fires" }] }]);
+  });
+
+  it("never overwrites the message of the same number in another chat", async () => {
+    const channel = channelTo({ chatId: groupId });
+    await channel.send(text("first alert"), context({ recipient: groupId }));
+    const movedTo = standIn.migrate(groupId);
+    await channel.send(text("second alert"), context({ recipient: movedTo }));
+    const outcome = await channel.edit?.(
+      `${groupId}/1`,
+      text("first resolved"),
+      context({ recipient: movedTo }),
+    );
+    expect(outcome).toMatchObject({ kind: "rejected", scope: "message", reason: "edit_target_gone" });
+    expect(standIn.messages(movedTo)).toMatchObject([{ text: "second alert", edits: [] }]);
+  });
+
+  it.each(["", "1", `${chatId}/`, `${chatId}/0`, `${chatId}/1e3`, `${chatId}/-1`, "x/1"])(
+    "does not guess at the reference %j",
+    async (ref) => {
+      const outcome = await channelTo().edit?.(ref, text("x"), context());
+      expect(outcome).toMatchObject({ kind: "rejected", reason: "edit_target_gone" });
+      expect(standIn.calls()).toEqual([]);
+    },
+  );
+
+  it("tells that the message is gone or somebody else's", async () => {
+    standIn.post(chatId, "Dana", "mine");
+    for (const number of [1, 99]) {
+      const outcome = await channelTo().edit?.(`${chatId}/${number}`, text("x"), context());
+      expect(outcome).toMatchObject({ kind: "rejected", scope: "message", reason: "edit_target_gone" });
+    }
+  });
+
+  it("may be repeated after a lost answer, since nobody can see an edit twice", async () => {
+    const channel = channelTo();
+    await channel.send(text("fires"), context());
+    standIn.faults.next({ kind: "reset", delivered: true });
+    const ref = `${chatId}/1`;
+    expect(await channel.edit?.(ref, text("resolved"), context())).toMatchObject({
+      kind: "retry",
+      reason: "connection_lost",
+    });
+    expect(await channel.edit?.(ref, text("resolved"), context())).toMatchObject({ kind: "sent" });
+    expect(standIn.messages(chatId)[0]?.edits).toHaveLength(1);
+  });
+});
+
+describe("probing", () => {
+  const probe = (recipient = chatId, change: Partial<TelegramDestination> = {}) =>
+    channelTo(change).probe(recipient, new AbortController().signal);
+
+  it("tells that delivery could work, and sends nothing", async () => {
+    expect(await probe()).toEqual({ kind: "sent", note: 'the bot can write in "Desk"' });
+    expect(await probe("-1009")).toMatchObject({ kind: "sent" });
+    expect(standIn.messages(chatId)).toEqual([]);
+  });
+
+  it.each([
+    ["kicked", "kicked"],
+    ["left", "kicked"],
+    ["muted", "no_rights"],
+  ] as const)("tells that the bot is %s", async (membership, reason) => {
+    standIn.setMembership(chatId, membership);
+    expect(await probe()).toMatchObject({ kind: "rejected", scope: "destination", reason });
+  });
+
+  it("tells that a channel wants an administrator", async () => {
+    standIn.setMembership("-1009", "member");
+    expect(await probe("-1009")).toMatchObject({ kind: "rejected", reason: "no_rights" });
+  });
+
+  it("tells an unknown chat, a moved group, a topic where there are none", async () => {
+    expect(await probe("-999")).toMatchObject({ kind: "rejected", reason: "chat_not_found" });
+    expect(await probe(groupId, { topicId: 7 })).toMatchObject({
+      note: expect.stringContaining("no topics"),
+    });
+    const movedTo = standIn.migrate(groupId);
+    expect(await probe(groupId)).toMatchObject({ kind: "retry", reason: "address_moved", movedTo });
+  });
+
+  it("is only a failed look when no answer comes", async () => {
+    standIn.faults.next({ kind: "reset" });
+    expect(await probe()).toMatchObject({ kind: "retry", reason: "connection_lost" });
+  });
+
+  it("tells a token that is not accepted", async () => {
+    const bot = { id: "42", token: new Secret("42:another"), apiRoot: standIn.url };
+    expect(await probe(chatId, { bot })).toMatchObject({
+      kind: "rejected",
+      scope: "account",
+      reason: "auth_failed",
+    });
+  });
+});
+
+describe("the bot token", () => {
+  it("appears in no outcome, whatever fails and whatever the other side quotes", async () => {
+    const echo = await silentServer((socket) => {
+      const body = JSON.stringify({
+        ok: false,
+        error_code: 400,
+        description: `Bad Request: bot${token} and ${encodeURIComponent(token)} and ${secretPart}`,
+      });
+      socket.end(
+        `HTTP/1.1 400 x\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      );
+    });
+    const dead = await silentServer();
+    await closers.pop()?.();
+    const roots = [
+      `http://127.0.0.1:${echo}`,
+      `http://127.0.0.1:${dead}`,
+      standIn.url.replace("http:", "https:"),
+      "http://127.0.0.1:1",
+      "not an address",
+    ];
+    for (const root of roots) {
+      const outcome = await channelTo({}, root).send(text("x"), context()).catch(String);
+      expect(JSON.stringify(outcome)).not.toContain(secretPart);
+      expect(outcome).toHaveProperty("kind");
+    }
+    for (const kind of ["hang", "reset", "bad_gateway", "not_json"] as const) {
+      standIn.faults.next({ kind });
+      const outcome = await channelTo({}, standIn.url, 0.3).send(text("x"), context());
+      expect(JSON.stringify(outcome)).not.toContain(secretPart);
+    }
+    expect(JSON.stringify(standIn.calls())).not.toContain(secretPart);
+  });
+});

@@ -1,0 +1,271 @@
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { createServer } from "node:tls";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Channel } from "../../src/core/ports/channel.ts";
+import type { WebhookDestination } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { createSelfSignedCertificate } from "../../src/sandbox/mailbox/self-signed-certificate.ts";
+import { createWebhookChannel } from "../../src/vendors/webhook/send.ts";
+import { createSigner } from "../../src/vendors/webhook/standard-webhooks.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { sendContext } from "../support/send-context.ts";
+import {
+  createHttpVendor,
+  type HttpVendor,
+  text,
+  type VendorAnswer,
+} from "../support/vendors/http-vendor.ts";
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+let vendor: HttpVendor;
+let answer: VendorAnswer;
+let now: number;
+const channels: Channel[] = [];
+
+beforeEach(async () => {
+  answer = { status: 204 };
+  now = Date.now();
+  vendor = await createHttpVendor(() => answer);
+});
+
+afterEach(async () => {
+  for (const channel of channels.splice(0)) await channel.close();
+  await vendor.close();
+});
+
+function open(change: Partial<WebhookDestination> = {}): Channel {
+  const channel = createWebhookChannel(
+    {
+      ...destinationBase("desk"),
+      type: "webhook",
+      url: `${vendor.origin}/in`,
+      headers: {},
+      allowInternal: ["127.0.0.1"],
+      ...change,
+    },
+    { now: () => now, answerTimeoutMs: 2_000 },
+  );
+  channels.push(channel);
+  return channel;
+}
+
+const body = '{"data":{"price":1.10,"text":"\\u00e9 é 𝕏"}}';
+const send = (channel: Channel, deliveryId = "d1") =>
+  channel.send({ kind: "webhook", body }, sendContext({ deliveryId }));
+
+describe("the signature", () => {
+  it("is that of the standard's own example", () => {
+    const sign = createSigner(new Secret(secret), "here");
+    expect(sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, '{"test": 2432232314}')).toBe(
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    );
+  });
+
+  it("satisfies the reference library over the bytes that arrived", async () => {
+    expect(await send(open({ secret: new Secret(secret) }))).toEqual({ kind: "sent" });
+    const [request] = vendor.requests;
+    expect(request?.body).toBe(body);
+    expect(() => new Webhook(secret).verify(request?.body ?? "", request?.headers ?? {})).not.toThrow();
+  });
+
+  it("is of the moment of each attempt, under the id of the delivery", async () => {
+    const channel = open({ secret: new Secret(secret) });
+    now = 1_763_700_000_999;
+    await send(channel, "d7");
+    now = 1_763_700_060_000;
+    await send(channel, "d7");
+    const sent = vendor.requests.map(({ headers }) => [headers["webhook-id"], headers["webhook-timestamp"]]);
+    expect(sent).toEqual([
+      ["d7", "1763700000"],
+      ["d7", "1763700060"],
+    ]);
+    const signatures = vendor.requests.map(({ headers }) => headers["webhook-signature"]);
+    expect(new Set(signatures).size).toBe(2);
+  });
+
+  it("is absent without a secret, the id is not", async () => {
+    await send(open());
+    expect(vendor.requests[0]?.headers).toMatchObject({
+      "webhook-id": "d1",
+      "content-type": "application/json",
+    });
+    expect(vendor.requests[0]?.headers).not.toHaveProperty("webhook-signature");
+  });
+
+  it.each(["whsec_", "whsec_not base64!", "whsec_c2hvcnQ="])(
+    "refuses the secret %s without showing it",
+    (bad) => {
+      expect(() => open({ secret: new Secret(bad) })).toThrow(
+        /^tocsin.yaml:12: the webhook's signing secret/,
+      );
+    },
+  );
+});
+
+describe("headers of the configuration", () => {
+  it("go along", async () => {
+    await send(
+      open({ headers: { "X-Api-Key": new Secret("canary-key"), Authorization: new Secret("Bearer x") } }),
+    );
+    expect(vendor.requests[0]?.headers).toMatchObject({
+      "x-api-key": "canary-key",
+      authorization: "Bearer x",
+    });
+  });
+
+  it.each([
+    ["X-A", "one\r\nX-Injected: two"],
+    ["X-A", "one\ntwo"],
+    ["X-A", "nul\u0000"],
+    ["X-A", "beyond Latin-1: 𝕏"],
+    ["X A", "v"],
+    ["X-A\r\nX-B", "v"],
+    ["Webhook-Signature", "v1,forged"],
+    ["Content-Length", "12345"],
+    ["Host", "other.example"],
+  ])("are refused when they would forge a request: %j: %j", (name, value) => {
+    expect(() => open({ headers: { [name]: new Secret(value) } })).toThrow(
+      expect.objectContaining({ code: "config_invalid", message: expect.not.stringContaining(value) }),
+    );
+  });
+
+  it("take user and password out of the address", async () => {
+    const url = `${vendor.origin.replace("://", "://desk:p%40ss@")}/in`;
+    await send(open({ url }));
+    expect(vendor.requests[0]?.headers.authorization).toBe(
+      `Basic ${Buffer.from("desk:p@ss").toString("base64")}`,
+    );
+  });
+});
+
+describe("an outgoing webhook", () => {
+  it("does not follow a redirect, even to itself", async () => {
+    answer = { status: 307, headers: { location: `${vendor.origin}/elsewhere` } };
+    expect(await send(open())).toMatchObject({ kind: "rejected", reason: "address_moved" });
+    expect(vendor.requests).toHaveLength(1);
+  });
+
+  it("is not sent to an internal address that is not allowed, and says how to allow it", async () => {
+    expect(await send(open({ allowInternal: [] }))).toEqual({
+      kind: "rejected",
+      scope: "destination",
+      reason: "forbidden_address",
+      detail: expect.stringMatching(/127\.0\.0\.1 is loopback.*allowInternal/),
+    });
+    expect(vendor.requests).toHaveLength(0);
+  });
+
+  it("is not sent to a server whose certificate nobody vouches for", async () => {
+    const { cert, key } = createSelfSignedCertificate(now);
+    let connections = 0;
+    const server = createServer({ cert, key }, (socket) => socket.on("error", () => undefined));
+    server.on("connection", () => {
+      connections += 1;
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    const { port } = server.address() as AddressInfo;
+    const outcome = await send(open({ url: `https://localhost:${port}/in`, allowInternal: ["localhost"] }));
+    await new Promise((closed) => server.close(closed));
+    expect(outcome).toMatchObject({ kind: "retry", reason: "tls_failed" });
+    expect(connections).toBeGreaterThan(0);
+  });
+
+  it("is sent whatever the size of the answer", async () => {
+    answer = text(200, "x".repeat(5_000_000));
+    expect(await send(open())).toEqual({ kind: "sent" });
+  });
+
+  it("is refused in a line, whatever the size of the answer", async () => {
+    answer = text(422, "x".repeat(5_000_000));
+    const outcome = await send(open());
+    expect(outcome).toMatchObject({
+      kind: "rejected",
+      scope: "message",
+      detail: expect.stringMatching(/^.{60,300}$/),
+    });
+  });
+
+  it.each([
+    "",
+    "hooks.example.com/in",
+    "ftp://hooks.example.com/",
+    "javascript:alert(1)",
+    "file:///etc/passwd",
+  ])("refuses the address %j", (url) => {
+    expect(() => open({ url })).toThrow(
+      /tocsin.yaml:12: destination "desk" has no readable http or https address/,
+    );
+  });
+
+  it("rejects a message of another kind, which only a bug can bring", async () => {
+    const sending = open().send({ kind: "slack", text: "", body: "" }, sendContext());
+    await expect(sending).rejects.toThrow(TypeError);
+  });
+
+  it("reads no more of an answer than it needs", async () => {
+    let written = 0;
+    const endless = createTcpServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
+      const pour = (): void => {
+        while (!socket.destroyed && socket.write(Buffer.alloc(65_536, "x"))) written += 65_536;
+      };
+      socket.on("drain", pour);
+      socket.once("data", pour);
+    });
+    await new Promise<void>((listening) => endless.listen(0, "127.0.0.1", listening));
+    const { port } = endless.address() as AddressInfo;
+    const outcome = await send(open({ url: `http://127.0.0.1:${port}/in` }));
+    await new Promise((closed) => endless.close(closed));
+    expect(outcome).toEqual({ kind: "sent" });
+    expect(written).toBeLessThan(20_000_000);
+  });
+
+  it("tells a call that its caller found too slow from one that was stopped", async () => {
+    vendor.behave({ kind: "take_then_hang" });
+    const sendUntil = (signal: AbortSignal) =>
+      open().send({ kind: "webhook", body }, sendContext({ signal }));
+    expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({
+      kind: "ambiguous",
+      reason: "no_answer",
+    });
+    const late = AbortSignal.abort(new DOMException("too slow", "TimeoutError"));
+    expect(await sendUntil(late)).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
+  });
+
+  it("keeps its detail within 300 characters, whatever the name of the host", async () => {
+    const label = "x".repeat(60);
+    const host = `${label}.${label}.${label}.${label}.example`;
+    const channel = createWebhookChannel(
+      {
+        ...destinationBase("desk"),
+        type: "webhook",
+        url: `https://${host}/`,
+        headers: {},
+        allowInternal: [],
+      },
+      {
+        now: () => now,
+        resolve: (_host, _options, callback) => callback(null, [{ address: "10.0.0.1", family: 4 }]),
+      },
+    );
+    const outcome = await send(channel);
+    await channel.close();
+    expect(outcome).toMatchObject({
+      reason: "forbidden_address",
+      detail: expect.stringMatching(/^.{280,300}$/),
+    });
+  });
+
+  it("ends when the channel is closed under it, and leaves open what happened", async () => {
+    vendor.behave({ kind: "take_then_hang" });
+    const channel = open();
+    const arrived = vendor.nextRequest();
+    const sending = send(channel);
+    await arrived;
+    await channel.close();
+    expect(await sending).toMatchObject({ kind: "ambiguous" });
+    expect(await send(channel)).toMatchObject({ kind: "retry", reason: "process_stopped" });
+  });
+});
