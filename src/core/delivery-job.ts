@@ -1,8 +1,8 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts";
 import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
+import type { DigestReason } from "./message-context.ts";
 import type { UpdatePolicy } from "./rules.ts";
-import type { DigestReason } from "./telling.ts";
 
 /** A delivery as the engine plans with it. */
 export interface DueDelivery {

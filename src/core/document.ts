@@ -1,3 +1,5 @@
+import type { AlertStatus, Severity } from "./alert.ts";
+
 /**
  * A message before any channel's syntax: what rendering makes of one alert, a digest or a notice, and what each
  * channel's renderer turns into Telegram entities, HTML, or plain text. Text is always literal.
@@ -39,7 +41,7 @@ export interface Document {
    */
   mailSubject?: string;
   /** For channels that colour or prioritise. */
-  severity: import("./alert.ts").Severity;
-  status: import("./alert.ts").AlertStatus;
+  severity: Severity;
+  status: AlertStatus;
   blocks: Block[];
 }

@@ -1,13 +1,12 @@
 import type { Alert, AlertFacts, AlertStatus } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
-import type { Telling } from "../core/telling.ts";
+import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { isTest, writeHeadline } from "./headline.ts";
-import { bold, code, link, text, time } from "./inlines.ts";
-import { pageOfAlert } from "./page-links.ts";
+import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
 import { writeValueLine } from "./value-line.ts";
 
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
@@ -19,24 +18,24 @@ const cutTextUnits = 19_900;
  * when, the sender's words, the rest of the body, what is to be known about the message itself, and where to read on.
  * Shows only what the body offers; what it lacks leaves no trace.
  */
-export function composeAlert(alert: Alert, telling: Telling, publicUrl: string | undefined): Document {
+export function composeAlert(alert: Alert, context: MessageContext, publicUrl: string | undefined): Document {
   const { status } = alert.facts;
   const ending = paragraph(writeEnding(alert, publicUrl));
-  if (isBriefResolution(alert, telling)) {
-    const notes = [...writeLateness(telling), ...writeSmallPrint(alert, telling, publicUrl)];
-    return withoutEmpty(composeResolution(alert, telling, { notes, ending }));
+  if (isBriefResolution(alert, context)) {
+    const notes = [...writeLateness(context), ...writeSmallPrint(alert, context, publicUrl)];
+    return withoutEmpty(composeResolution(alert, context, { notes, ending }));
   }
-  const headline = writeHeadline(alert, telling, status);
+  const headline = writeHeadline(alert, context, status);
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
-    ...writeResolution(alert, telling),
+    ...writeResolution(alert, context),
     paragraph(writeValueLine(alert.facts)),
-    ...writeLateness(telling),
-    ...writeHistory(alert, telling, status),
-    { kind: "fields", rows: writeAlertRows(alert, telling.now) },
-    ...writeWords(alert, telling.resolvedBy),
+    ...writeLateness(context),
+    ...writeHistory(alert, context, status),
+    { kind: "fields", rows: writeAlertRows(alert, context.now) },
+    ...writeWords(alert, context.resolvedBy),
     { kind: "fields", rows: writeMoreFields(alert.facts) },
-    ...writeSmallPrint(alert, telling, publicUrl),
+    ...writeSmallPrint(alert, context, publicUrl),
     ending,
   ];
   return withoutEmpty({
@@ -53,7 +52,7 @@ function withoutEmpty(document: Document): Document {
 }
 
 /** The first message of an alert that is over stays the record of what fired; this is added to it. */
-function writeResolution(alert: Alert, { resolvedBy, history, now }: Telling): Block[] {
+function writeResolution(alert: Alert, { resolvedBy, history, now }: MessageContext): Block[] {
   if (resolvedBy === undefined) return [];
   const firstAt = history?.firstAt ?? alert.receivedAt;
   const lastedMs = resolvedAfterMs(resolvedBy, firstAt);
@@ -71,13 +70,17 @@ function writeResolution(alert: Alert, { resolvedBy, history, now }: Telling): B
 }
 
 /** What changes how the numbers are to be taken stands right below them. */
-function writeLateness({ late }: Telling): Block[] {
+function writeLateness({ late }: MessageContext): Block[] {
   if (late === undefined) return [];
   const why = cleanLine(late.why);
   return [note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)])];
 }
 
-function writeHistory(alert: Alert, { history, resolvedBy, now }: Telling, status: AlertStatus): Block[] {
+function writeHistory(
+  alert: Alert,
+  { history, resolvedBy, now }: MessageContext,
+  status: AlertStatus,
+): Block[] {
   if (history === undefined || resolvedBy !== undefined) return [];
   if (status === "resolved") {
     const lastedMs = resolvedAfterMs(alert, history.firstAt);
@@ -102,26 +105,26 @@ function writeText(alert: Alert): Block[] {
     return [{ kind: "code", text: words }];
   const [firstLine = "", ...rest] = words.split("\n");
   // Many senders' text begins with what is their title as well.
-  const untold = cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
-  return untold === "" ? [] : [{ ...paragraph([text(untold)]), quoted: true }];
+  const ownWords = cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
+  return ownWords === "" ? [] : [{ ...paragraph([text(ownWords)]), quoted: true }];
 }
 
-function writeSmallPrint(alert: Alert, telling: Telling, publicUrl: string | undefined): Block[] {
+function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: string | undefined): Block[] {
   const notes: Inline[][] = [];
   if (matterToReaders(alert.facts)) {
     notes.push([text(sentence(alert.facts.notes.map((one) => cleanLine(one)).join("; ")))]);
   }
-  if (telling.possibleRepeat) {
+  if (context.possibleRepeat) {
     notes.push([text("You may have this twice: the first try got no answer. Alert "), code(alert.id)]);
   }
-  if (telling.insteadOf !== undefined) {
-    const because = cleanLine(telling.insteadBecause ?? "");
-    const why = because === "" ? `instead of ${cleanLine(telling.insteadOf)}` : `because ${because}`;
+  if (context.insteadOf !== undefined) {
+    const because = cleanLine(context.insteadBecause ?? "");
+    const why = because === "" ? `instead of ${cleanLine(context.insteadOf)}` : `because ${because}`;
     notes.push([text(`Sent here ${why}`)]);
   }
-  if (telling.purpose === "resend" || telling.purpose === "bulk_resend") notes.push([text("Resent by hand")]);
-  if (isTest(alert, telling)) notes.push([text("Test message. No action needed.")]);
-  if (publicUrl === undefined && !telling.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
+  if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent by hand")]);
+  if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
+  if (publicUrl === undefined && !context.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
 }
 

@@ -1,18 +1,26 @@
-import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
+import { type Alert, type AlertStatus, type Severity, severities } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
-import type { DigestReason, DigestTelling } from "../core/telling.ts";
+import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { clipWithEllipsis } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
-import { type DigestItem, gatherDigestItems, isResolved, severityRank } from "./digest-items.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
-import { bold, link, text, time } from "./inlines.ts";
-import { pageOfAlert, pageOfLog } from "./page-links.ts";
+import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
 
 const maxItems = 15;
 const maxTitleUnits = 100;
 const maxValueUnits = 40;
+
+/** Alerts of one alert key, on one line. */
+interface DigestItem {
+  /** The newest where the newest is a resolution; else the newest of the worst severity among them. */
+  alert: Alert;
+  /** How many alerts the line stands for. */
+  count: number;
+  /** Set when it is over: when the first of them fired, epoch milliseconds. */
+  firedAt?: number;
+}
 
 /**
  * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those of
@@ -20,56 +28,56 @@ const maxValueUnits = 40;
  */
 export function composeDigest(
   alerts: Alert[],
-  telling: DigestTelling,
+  context: DigestContext,
   publicUrl: string | undefined,
 ): Document {
   const items = gatherDigestItems(alerts);
   const shown = items.slice(0, maxItems);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
-  const repeat = telling.possibleRepeat ? " (possible repeat)" : "";
-  const head = writeHead(alerts, items, telling);
+  const repeat = context.possibleRepeat ? " (possible repeat)" : "";
+  const head = writeHead(alerts, items, context);
   const blocks: Block[] = [
     {
       kind: "heading",
       inlines: [
-        bold(`${telling.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`),
+        bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`),
       ],
     },
-    { kind: "note", inlines: writeReason(alerts, telling) },
-    { kind: "list", items: shown.map((item) => writeItem(item, telling.now, publicUrl)) },
+    { kind: "note", inlines: writeReason(alerts, context) },
+    { kind: "list", items: shown.map((item) => writeItem(item, context.now, publicUrl)) },
     ...writeRest(alerts.length, shown),
-    ...writeSmallPrint(items, telling),
+    ...writeSmallPrint(items, context),
     ...writeEnding(publicUrl),
   ];
   return { subject: `${head}${repeat}`, severity, status, blocks };
 }
 
 /** After quiet hours the first question is what is still open; otherwise it is how much and how bad. */
-function writeHead(alerts: Alert[], items: DigestItem[], { reason, quietHours }: DigestTelling): string {
+function writeHead(alerts: Alert[], items: DigestItem[], { reason, quietHours }: DigestContext): string {
   const total = countOf(alerts.length, "alert");
   if (reason !== "quiet_hours") return `${total}: ${writeCounts(alerts)}`;
   const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
-  const open = items.map(({ told }) => told).filter((told) => !isResolved(told));
+  const open = items.map(({ alert }) => alert).filter((alert) => !isResolved(alert));
   if (open.length === 0) return `While quiet${hours}: ${total}, none still firing`;
   return `While quiet${hours}: ${total}, ${count(open.length)} still firing (${writeCounts(open)})`;
 }
 
 function writeItem(item: DigestItem, now: number, publicUrl: string | undefined): Inline[] {
-  const { told, count, firedAt } = item;
-  const { severity, status, value, unit } = told.facts;
-  const page = pageOfAlert(publicUrl, told.id);
-  const title = isolate(shortTitle(told.facts, maxTitleUnits));
+  const { alert, count, firedAt } = item;
+  const { severity, status, value, unit } = alert.facts;
+  const page = pageOfAlert(publicUrl, alert.id);
+  const title = isolate(shortTitle(alert.facts, maxTitleUnits));
   const number = clipWithEllipsis(
     cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`),
     maxValueUnits,
   );
-  const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(told, firedAt))}`;
+  const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
   return [
     text(`${stateSymbol(severity, status)} `),
     page === undefined ? text(title) : link(title, page),
     text(`${count > 1 ? ` ×${count}` : ""}${lasted}${number === "" ? "" : ` · ${isolate(number)}`} · `),
-    time(told.facts.occurredAt ?? told.receivedAt, now),
+    time(alert.facts.occurredAt ?? alert.receivedAt, now),
   ];
 }
 
@@ -91,20 +99,20 @@ function writeCounts(alerts: Alert[]): string {
 }
 
 /** What they have in common: why they are one message, when they came, how late it is. */
-function writeReason(alerts: Alert[], telling: DigestTelling): Inline[] {
+function writeReason(alerts: Alert[], context: DigestContext): Inline[] {
   const times = alerts.map((alert) => alert.receivedAt);
   const firstAt = times.reduce((first, at) => Math.min(first, at), Number.POSITIVE_INFINITY);
   const lastAt = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
   const span = lastAt - firstAt;
   const since = span < 60_000 ? "Received at " : `Received within ${formatDuration(span)} since `;
   return [
-    text(`${reasonWords(telling.reason, alerts.length, span)}${since}`),
-    time(firstAt, telling.now),
-    text(writeLateness(telling)),
+    text(`${reasonWords(context.reason, alerts.length, span)}${since}`),
+    time(firstAt, context.now),
+    text(writeLateness(context)),
   ];
 }
 
-function writeLateness({ late, reason }: DigestTelling): string {
+function writeLateness({ late, reason }: DigestContext): string {
   const why = cleanLine(late?.why ?? "");
   // The heading of the summary says it already.
   if (late === undefined || (reason === "quiet_hours" && why === "quiet hours")) return "";
@@ -127,19 +135,19 @@ function reasonWords(reason: DigestReason, total: number, spanMs: number): strin
 }
 
 function writeRest(total: number, shown: DigestItem[]): Block[] {
-  const told = shown.reduce((sum, item) => sum + item.count, 0);
-  if (told === total) return [];
-  return [{ kind: "paragraph", inlines: [text(`and ${count(total - told)} more`)] }];
+  const listed = shown.reduce((sum, item) => sum + item.count, 0);
+  if (listed === total) return [];
+  return [{ kind: "paragraph", inlines: [text(`and ${count(total - listed)} more`)] }];
 }
 
 /** The id by which the reader finds the earlier copy: that of the first line. */
-function writeSmallPrint(items: DigestItem[], telling: DigestTelling): Block[] {
+function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   const first = items[0];
-  if (!telling.possibleRepeat || first === undefined) return [];
+  if (!context.possibleRepeat || first === undefined) return [];
   return [
     {
       kind: "note",
-      inlines: [text(`You may have this twice: the first try got no answer. First alert ${first.told.id}`)],
+      inlines: [text(`You may have this twice: the first try got no answer. First alert ${first.alert.id}`)],
     },
   ];
 }
@@ -172,4 +180,56 @@ function countOf(number: number, noun: string): string {
 
 function count(number: number): string {
   return number.toLocaleString("en");
+}
+
+/** One item for each alert key: what still fires first, the worst first, and of equals the newest first. */
+function gatherDigestItems(alerts: Alert[]): DigestItem[] {
+  const byKey = new Map<string, Alert[]>();
+  for (const alert of alerts.toSorted(newestFirst)) {
+    const same = byKey.get(alert.facts.alertKey);
+    if (same === undefined) byKey.set(alert.facts.alertKey, [alert]);
+    else same.push(alert);
+  }
+  return [...byKey.values()]
+    .flatMap((same): DigestItem[] => {
+      const alert = pickShown(same);
+      return alert === undefined ? [] : [{ alert, count: same.length, firedAt: firedBefore(alert, same) }];
+    })
+    .sort((one, other) => rankOf(one.alert) - rankOf(other.alert) || newestFirst(one.alert, other.alert));
+}
+
+function isResolved(alert: Alert): boolean {
+  return alert.facts.status === "resolved";
+}
+
+/** 0 is the worst. An unknown severity may be anything and stands above mere information. */
+function severityRank(severity: Severity): number {
+  const ranks: Record<Severity, number> = { critical: 0, warning: 1, unknown: 2, info: 3 };
+  return ranks[severity];
+}
+
+/** `same`: newest first. */
+function pickShown(same: Alert[]): Alert | undefined {
+  const newest = same[0];
+  if (newest === undefined || isResolved(newest)) return newest;
+  const worst = Math.min(...same.filter((alert) => !isResolved(alert)).map(rankOf));
+  return same.find((alert) => !isResolved(alert) && rankOf(alert) === worst);
+}
+
+/** Since the resolution before, if there is one among them. */
+function firedBefore(shown: Alert, same: Alert[]): number | undefined {
+  if (!isResolved(shown)) return undefined;
+  const before = same.slice(same.indexOf(shown) + 1);
+  const last = before.findIndex((alert) => !isResolved(alert));
+  if (last === -1) return undefined;
+  const end = before.findIndex((alert, index) => index > last && isResolved(alert));
+  return before.slice(last, end === -1 ? undefined : end).at(-1)?.receivedAt;
+}
+
+function rankOf(alert: Alert): number {
+  return severityRank(alert.facts.severity) + (isResolved(alert) ? severities.length : 0);
+}
+
+function newestFirst(one: Alert, other: Alert): number {
+  return other.seq - one.seq;
 }

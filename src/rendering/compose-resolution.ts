@@ -1,6 +1,6 @@
 import type { Alert } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
-import type { Telling } from "../core/telling.ts";
+import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
 import { clipWithEllipsis } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -19,39 +19,39 @@ const shownRows = new Set(["Token", "Chain", "When", "Received"]);
  * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole, as
  * is a body that could not be read well enough to be sure.
  */
-export function isBriefResolution(alert: Alert, telling: Telling): boolean {
+export function isBriefResolution(alert: Alert, context: MessageContext): boolean {
   const { status, format } = alert.facts;
   return (
     status === "resolved" &&
     alert.origin === "hook" &&
-    (telling.purpose === "alert" || telling.purpose === "fallback") &&
-    telling.resolvedBy === undefined &&
+    (context.purpose === "alert" || context.purpose === "fallback") &&
+    context.resolvedBy === undefined &&
     format !== "broken-json" &&
     format !== "binary"
   );
 }
 
 /**
- * "Over after 8 min", what, and the value now: one line where it answers the first message, and so much as stands for
+ * "Over after 8 min", what, and the value now: one line where it answers the first message, and what is enough to stand for
  * itself where it does not. `notes` and `ending` are what every message may have to say of itself.
  */
 export function composeResolution(
   alert: Alert,
-  telling: Telling,
+  context: MessageContext,
   { notes, ending }: { notes: Block[]; ending: Block },
 ): Document {
   const { facts } = alert;
-  const over = `Over${writeLength(alert, telling)}`;
+  const over = `Over${writeLength(alert, context)}`;
   const title = shortTitle({ title: titleWithoutState(facts.title) }, maxTitleUnits);
-  const value = telling.isAnswer ? writeShortValue(alert, title) : "";
-  const repeat = telling.possibleRepeat ? " (possible repeat)" : "";
+  const value = context.isAnswer ? writeShortValue(alert, title) : "";
+  const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const heading: Inline[] = [
     bold(`✅ ${over}: `),
     ...markLongWords(title, bold),
     ...(value === "" ? [] : [text(` · ${isolate(value)}`)]),
     ...(repeat === "" ? [] : [bold(repeat)]),
   ];
-  const inBrackets = telling.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
+  const inBrackets = context.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
   return {
     subject: writeSubject(`${over}: `, title, repeat),
     mailSubject: writeSubject(inBrackets, cleanLine(facts.title), ""),
@@ -59,9 +59,9 @@ export function composeResolution(
     status: "resolved",
     blocks: [
       { kind: "heading", inlines: heading },
-      ...(telling.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
-      ...writeFiresAgain(telling),
-      ...(telling.isAnswer ? notes : [...writeDetails(alert, telling), ...notes, ending]),
+      ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
+      ...writeFiresAgain(context),
+      ...(context.isAnswer ? notes : [...writeDetails(alert, context), ...notes, ending]),
     ],
   };
 }
@@ -78,7 +78,7 @@ export function lengthWords(lastedMs: number): string {
   return lastedMs < 1000 ? "at once" : `after ${formatDuration(lastedMs)}`;
 }
 
-function writeLength(alert: Alert, { history }: Telling): string {
+function writeLength(alert: Alert, { history }: MessageContext): string {
   if (history === undefined) return "";
   const lastedMs = resolvedAfterMs(alert, history.firstAt);
   // Negative when the clock was set back meanwhile.
@@ -91,12 +91,12 @@ function writeShortValue({ facts }: Alert, title: string): string {
   return clipWithEllipsis(cleanLine(`${value} ${unit ?? ""}`), maxValueUnits);
 }
 
-function writeFiresAgain({ firesAgainAt, now }: Telling): Block[] {
+function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {
   if (firesAgainAt === undefined) return [];
   return [{ kind: "note", inlines: [text("It fires again since "), time(firesAgainAt, now)] }];
 }
 
-function writeDetails(alert: Alert, { now }: Telling): Block[] {
+function writeDetails(alert: Alert, { now }: MessageContext): Block[] {
   const rows = writeAlertRows(alert, now).filter(({ label }) => shownRows.has(label));
   const words = cleanText(alert.facts.text ?? "").trim();
   const details: Block[] = [{ kind: "fields", rows }];

@@ -1,6 +1,6 @@
 import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
-import type { Telling } from "../core/telling.ts";
+import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { clipWithEllipsis } from "../ground/text/graphemes.ts";
 import { bold, markLongWords } from "./inlines.ts";
@@ -20,16 +20,16 @@ export interface Headline {
  * Symbol, state in a word (or that it is a test, or from Tocsin itself), title, mark of a possible repeat. The symbols differ in shape as well as in
  * colour; the word is left out where the title begins with it.
  */
-export function writeHeadline(alert: Alert, telling: Telling, status: AlertStatus): Headline {
+export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus): Headline {
   const title = cleanLine(alert.facts.title);
-  const test = isTest(alert, telling);
+  const test = isTest(alert, context);
   const state = stateOf(alert, status, test);
   const isSaid = state !== undefined && startsWithWord(title, state);
   const before = state === undefined || isSaid ? "" : `${state}: `;
   // A subject comes without the symbol, and a title alone must not pass for a test.
   const mark = test ? "TEST" : isSaid ? undefined : state;
-  const after = telling.possibleRepeat ? " (possible repeat)" : "";
-  const marks = [mark, telling.possibleRepeat ? "possible repeat" : undefined].filter(
+  const after = context.possibleRepeat ? " (possible repeat)" : "";
+  const marks = [mark, context.possibleRepeat ? "possible repeat" : undefined].filter(
     (one) => one !== undefined,
   );
   const inBrackets = marks.length === 0 ? "" : `[${marks.join(" · ")}] `;
@@ -50,8 +50,8 @@ export function writeSubject(before: string, title: string, after: string): stri
   return `${before}${isolate(clipWithEllipsis(title, room))}${after}`;
 }
 
-export function isTest(alert: Alert, telling: Telling): boolean {
-  return alert.origin === "test" || telling.purpose === "test";
+export function isTest(alert: Alert, context: MessageContext): boolean {
+  return alert.origin === "test" || context.purpose === "test";
 }
 
 export function stateSymbol(severity: Severity, status: AlertStatus): string {

@@ -29,3 +29,17 @@ export function markLongWords(line: string, style: (value: string) => Inline = t
   if (done < line.length) inlines.push(style(isolate(line.slice(done))));
   return inlines;
 }
+
+/** The alert's page; undefined when nobody knows under which address Tocsin is reached. */
+export function pageOfAlert(publicUrl: string | undefined, alertId: string): string | undefined {
+  return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/alerts/${encodeURIComponent(alertId)}`;
+}
+
+/** The log of all alerts. */
+export function pageOfLog(publicUrl: string | undefined): string | undefined {
+  return publicUrl === undefined ? undefined : `${baseOf(publicUrl)}/`;
+}
+
+function baseOf(publicUrl: string): string {
+  return publicUrl.replace(/(?<!\/)\/+$/, "");
+}

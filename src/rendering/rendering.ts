@@ -1,4 +1,4 @@
-import type { Rendering } from "../core/telling.ts";
+import type { Rendering } from "../core/message-context.ts";
 import { composeAlert } from "./compose-alert.ts";
 import { composeDigest } from "./compose-digest.ts";
 
@@ -12,8 +12,8 @@ export interface RenderingOptions {
 /** Pure: the same input gives the same messages. */
 export function createRendering({ publicUrl, renderDocument }: RenderingOptions): Rendering {
   return {
-    composeAlert: (alert, telling) => composeAlert(alert, telling, publicUrl),
-    composeDigest: (alerts, telling) => composeDigest(alerts, telling, publicUrl),
+    composeAlert: (alert, context) => composeAlert(alert, context, publicUrl),
+    composeDigest: (alerts, context) => composeDigest(alerts, context, publicUrl),
     renderDocument,
   };
 }

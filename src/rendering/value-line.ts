@@ -67,7 +67,7 @@ function writePrevious(previousValue: string, value: string | undefined): string
   return `was ${isolate(shown)}${change === undefined ? "" : ` (${change})`}`;
 }
 
-/** `−5.7 %`; undefined where it cannot be told or would read as nothing. */
+/** `−5.7 %`; undefined where it is not certain or would read as nothing. */
 function changeInPercent(before: number | undefined, now: number | undefined): string | undefined {
   if (before === undefined || now === undefined || before === 0) return undefined;
   const percent = ((now - before) / Math.abs(before)) * 100;

@@ -92,7 +92,7 @@ const vendors: [string, () => Promise<Destination>][] = [
 
 const receivedAt = 1_763_700_000_000;
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
-const telling = { now: receivedAt + 500, purpose: "alert" as const, possibleRepeat: true };
+const context = { now: receivedAt + 500, purpose: "alert" as const, possibleRepeat: true };
 
 function alertOf(seq: number, text: string, fieldCount = 0): Alert {
   return {
@@ -118,15 +118,15 @@ function alertOf(seq: number, text: string, fieldCount = 0): Alert {
 }
 
 const documents: [string, () => Document][] = [
-  ["a small alert", () => rendering.composeAlert(alertOf(1, "below 5"), telling)],
+  ["a small alert", () => rendering.composeAlert(alertOf(1, "below 5"), context)],
   [
     "an alert of 20,000 characters",
-    () => rendering.composeAlert(alertOf(1, "TVL & price ".repeat(1_666)), telling),
+    () => rendering.composeAlert(alertOf(1, "TVL & price ".repeat(1_666)), context),
   ],
-  ["an alert of emoji", () => rendering.composeAlert(alertOf(1, "👩‍👩‍👧‍👦".repeat(1_800), 40), telling)],
+  ["an alert of emoji", () => rendering.composeAlert(alertOf(1, "👩‍👩‍👧‍👦".repeat(1_800), 40), context)],
   [
     "an alert of what JSON escapes",
-    () => rendering.composeAlert(alertOf(1, '"\\\n<>&'.repeat(3_000), 40), telling),
+    () => rendering.composeAlert(alertOf(1, '"\\\n<>&'.repeat(3_000), 40), context),
   ],
   [
     "a digest of 500 alerts",

@@ -6,7 +6,7 @@ import { JsonNumber } from "../../src/core/json.ts";
 import { type Message, readableText, type WebhookData } from "../../src/core/message.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument } from "./arbitrary-document.ts";
-import { fullFacts, makeAlert, makeTelling, publicUrl, receivedAt } from "./sample.ts";
+import { fullFacts, makeAlert, makeContext, publicUrl, receivedAt } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });
 
@@ -20,7 +20,7 @@ function render<K extends Message["kind"]>(
   return message as Extract<Message, { kind: K }>;
 }
 
-const full = rendering.composeAlert(makeAlert({ facts: fullFacts }), makeTelling());
+const full = rendering.composeAlert(makeAlert({ facts: fullFacts }), makeContext());
 const hostile = rendering.composeAlert(
   makeAlert({
     facts: {
@@ -30,7 +30,7 @@ const hostile = rendering.composeAlert(
       fields: [{ name: "_a_", value: "~b~ @here" }],
     },
   }),
-  makeTelling(),
+  makeContext(),
 );
 
 describe("every channel", () => {
@@ -172,9 +172,9 @@ describe("ntfy and Apprise", () => {
       click: `${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
     });
     expect(message.text).toMatch(/^4812345\.67 USD/);
-    const unknown = rendering.composeAlert(makeAlert({ facts: { severity: "unknown" } }), makeTelling());
+    const unknown = rendering.composeAlert(makeAlert({ facts: { severity: "unknown" } }), makeContext());
     expect(render("ntfy", unknown).priority).toBe(4);
-    const resolved = rendering.composeAlert(makeAlert({ facts: { status: "resolved" } }), makeTelling());
+    const resolved = rendering.composeAlert(makeAlert({ facts: { status: "resolved" } }), makeContext());
     expect(render("ntfy", resolved)).toMatchObject({ priority: 3, tags: ["white_check_mark"] });
     expect(render("apprise", resolved)).toMatchObject({ type: "success" });
     expect(render("apprise", full)).toMatchObject({ type: "failure" });
@@ -203,7 +203,7 @@ describe("e-mail", () => {
           fields: [{ name: "<style>", value: "</div><iframe>" }],
         },
       }),
-      makeTelling(),
+      makeContext(),
     );
     const { html } = render("email", document);
     const elements = new Set(
@@ -224,7 +224,7 @@ describe("e-mail", () => {
   it("has a subject on one line that keeps what we say about the alert", () => {
     const document = rendering.composeAlert(
       makeAlert({ facts: { title: `Long\r\nBcc: x@example.com ${"word ".repeat(60)}` } }),
-      makeTelling({ possibleRepeat: true }),
+      makeContext({ possibleRepeat: true }),
     );
     const { subject } = render("email", document);
     expect(subject).toMatch(/^\[Critical · possible repeat\] Long Bcc: x@example\.com word .*…$/);
@@ -234,7 +234,7 @@ describe("e-mail", () => {
   it("is short text alone in the plain form", () => {
     const document = rendering.composeAlert(
       makeAlert({ facts: { text: "long ".repeat(4000) } }),
-      makeTelling(),
+      makeContext(),
     );
     const message = render("email", document, "plain");
     expect(message.html).toBe("");

@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { Alert } from "../../src/core/alert.ts";
 import { readableText } from "../../src/core/message.ts";
-import type { Telling } from "../../src/core/telling.ts";
+import type { MessageContext } from "../../src/core/message-context.ts";
 import { createRendering } from "../support/rendering.ts";
-import { fullFacts, makeAlert, makeTelling, minuteMs, publicUrl, receivedAt } from "./sample.ts";
+import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 
-function textOf(alert: Alert, telling: Partial<Telling> = {}, url: string | undefined = publicUrl): string {
+function textOf(
+  alert: Alert,
+  context: Partial<MessageContext> = {},
+  url: string | undefined = publicUrl,
+): string {
   const rendering = createRendering(url === "" ? {} : { publicUrl: url });
-  const document = rendering.composeAlert(alert, makeTelling(telling));
+  const document = rendering.composeAlert(alert, makeContext(context));
   const options = { form: "plain", timeZone: "Europe/Zurich" } as const;
   return rendering.renderDocument("telegram", document, options).map(readableText).join("\n");
 }

@@ -2,18 +2,18 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Alert, severities } from "../../src/core/alert.ts";
 import { readableText } from "../../src/core/message.ts";
-import type { DigestTelling } from "../../src/core/telling.ts";
+import type { DigestContext } from "../../src/core/message-context.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeAlert, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });
 
-function textOf(alerts: Alert[], telling: Partial<DigestTelling> = {}): string {
+function textOf(alerts: Alert[], context: Partial<DigestContext> = {}): string {
   const document = rendering.composeDigest(alerts, {
     now: receivedAt + minuteMs,
     reason: "burst",
     possibleRepeat: false,
-    ...telling,
+    ...context,
   });
   const [message] = rendering.renderDocument("apprise", document, { form: "rich", timeZone: "UTC" });
   return message === undefined ? "" : readableText(message);
@@ -143,9 +143,9 @@ describe("a digest", () => {
 
   it("is resolved only when everything in it is", () => {
     const resolved = makeOne(1, { status: "resolved" });
-    const telling: DigestTelling = { now: receivedAt, reason: "burst", possibleRepeat: false };
-    expect(rendering.composeDigest([resolved], telling)).toMatchObject({ status: "resolved" });
-    expect(rendering.composeDigest([resolved, makeOne(2, { severity: "warning" })], telling)).toMatchObject({
+    const context: DigestContext = { now: receivedAt, reason: "burst", possibleRepeat: false };
+    expect(rendering.composeDigest([resolved], context)).toMatchObject({ status: "resolved" });
+    expect(rendering.composeDigest([resolved, makeOne(2, { severity: "warning" })], context)).toMatchObject({
       status: "firing",
       severity: "warning",
     });

@@ -7,7 +7,7 @@ import {
   createRandom,
   fullFacts,
   makeAlert,
-  makeTelling,
+  makeContext,
   minuteMs,
   publicUrl,
   receivedAt,
@@ -67,10 +67,10 @@ async function expectGolden(name: string, document: Document): Promise<void> {
 
 function tell(
   facts: Partial<AlertFacts>,
-  telling: Parameters<typeof makeTelling>[0] = {},
+  context: Parameters<typeof makeContext>[0] = {},
   alert: Partial<Alert> = {},
 ) {
-  return rendering.composeAlert(makeAlert({ ...alert, facts }), makeTelling(telling));
+  return rendering.composeAlert(makeAlert({ ...alert, facts }), makeContext(context));
 }
 
 describe("golden messages", () => {

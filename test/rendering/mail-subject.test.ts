@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Telling } from "../../src/core/telling.ts";
+import type { MessageContext } from "../../src/core/message-context.ts";
 import { createRendering } from "../support/rendering.ts";
-import { makeAlert, makeTelling } from "./sample.ts";
+import { makeAlert, makeContext } from "./sample.ts";
 
 const rendering = createRendering();
 
-function subjectOf(facts: object, telling: Partial<Telling> = {}): string {
-  const document = rendering.composeAlert(makeAlert({ facts }), makeTelling(telling));
+function subjectOf(facts: object, context: Partial<MessageContext> = {}): string {
+  const document = rendering.composeAlert(makeAlert({ facts }), makeContext(context));
   const [mail] = rendering.renderDocument("email", document, { form: "rich", timeZone: "UTC" });
   return mail?.kind === "email" ? mail.subject : "";
 }

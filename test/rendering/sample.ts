@@ -1,5 +1,5 @@
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
-import type { Telling } from "../../src/core/telling.ts";
+import type { MessageContext } from "../../src/core/message-context.ts";
 
 /** 21 Nov 2026, 03:02:05 in Zurich. */
 export const receivedAt = Date.UTC(2026, 10, 21, 2, 2, 5);
@@ -31,7 +31,7 @@ export function makeAlert(changes: Changes = {}): Alert {
   };
 }
 
-export function makeTelling(changes: Partial<Telling> = {}): Telling {
+export function makeContext(changes: Partial<MessageContext> = {}): MessageContext {
   return { now: receivedAt + 1000, purpose: "alert", possibleRepeat: false, ...changes };
 }
 

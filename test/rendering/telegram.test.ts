@@ -6,7 +6,7 @@ import { cutText, splitTelegramText } from "../../src/vendors/telegram/split.ts"
 import type { FormattedText } from "../../src/vendors/telegram/text.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument, anyText } from "./arbitrary-document.ts";
-import { makeAlert, makeTelling } from "./sample.ts";
+import { makeAlert, makeContext } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });
 type TelegramMessage = Extract<Message, { kind: "telegram" }>;
@@ -204,7 +204,7 @@ describe("Telegram messages", () => {
 
   it("cut a huge alert to eight parts, say how much is missing, and end with the link", () => {
     const text = "lorem ipsum ".repeat(90_000);
-    const parts = render(rendering.composeAlert(makeAlert({ facts: { text } }), makeTelling()));
+    const parts = render(rendering.composeAlert(makeAlert({ facts: { text } }), makeContext()));
     expect(parts).toHaveLength(8);
     expect(parts.at(-1)?.text).toMatch(/… \[1,04\d,\d{3} characters cut\]\n\nOpen in Tocsin$/);
     expect(parts.flatMap(faultsOf)).toEqual([]);

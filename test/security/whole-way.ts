@@ -9,7 +9,7 @@ import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { FactList } from "../../src/web/pages/alert-facts.tsx";
-import { makeAlert, makeTelling, publicUrl, receivedAt } from "../rendering/sample.ts";
+import { makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";
 import { chat, route, rules } from "../routing/sample.ts";
 import { createRendering } from "../support/rendering.ts";
 
@@ -75,7 +75,7 @@ export function alertOf({ facts }: Translation, seq = 1): Alert {
 
 /** All messages of all channels in both forms; returns their characters. */
 export function renderOne(alert: Alert): number {
-  return renderAll(rendering.composeAlert(alert, makeTelling()), "alert", [alert]);
+  return renderAll(rendering.composeAlert(alert, makeContext()), "alert", [alert]);
 }
 
 export function renderDigest(alerts: Alert[]): number {

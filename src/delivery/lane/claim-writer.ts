@@ -2,8 +2,8 @@ import type { Alert } from "../../core/alert.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/delivery-job.ts";
 import type { Message } from "../../core/message.ts";
+import type { DigestContext, MessageContext } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
-import type { DigestTelling, Telling } from "../../core/telling.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
 import type { HealthKeeper } from "../memory/health-keeper.ts";
 import { formOf } from "../plan/claim-terms.ts";
@@ -14,14 +14,14 @@ import { alertOf, type Composer } from "./compose.ts";
 /** Writes the messages of a claim: what they say besides the alert comes from how its deliveries have fared. */
 export interface ClaimWriter {
   /** The alert itself. What it says of time is kept in `progress`, so that the rest of a long message is cut in the same places. */
-  alert(claim: Claim, progress: DeliveryProgress, context: MessageContext): Message[];
+  alert(claim: Claim, progress: DeliveryProgress, context: ThreadContext): Message[];
   digest(claim: Claim, progress: DeliveryProgress): Message[];
   /** The first message of a thread, which goes on showing its own alert, and that it is over. */
   resolved(claim: Claim, root: Alert, thread: Thread): Message[];
 }
 
 /** What a message has to say of those before it. */
-export type MessageContext = Pick<Telling, "history" | "isAnswer" | "firesAgainAt">;
+export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt">;
 
 export interface ClaimWriterDeps {
   composer: Composer;
@@ -39,7 +39,10 @@ export function createClaimWriter({
   clock,
   startedAt,
 }: ClaimWriterDeps): ClaimWriter {
-  function settleTime(progress: DeliveryProgress, told: ClaimedDelivery): Pick<Telling, "now" | "late"> {
+  function settleTime(
+    progress: DeliveryProgress,
+    told: ClaimedDelivery,
+  ): Pick<MessageContext, "now" | "late"> {
     if (progress.madeAt === undefined) {
       progress.madeAt = clock.now();
       progress.late = explainLateness(told, {
@@ -55,7 +58,7 @@ export function createClaimWriter({
   return {
     alert(claim, progress, context) {
       const [newest] = claim.deliveries;
-      const telling: Telling = {
+      const telling: MessageContext = {
         ...settleTime(progress, newest),
         purpose: newest.purpose,
         possibleRepeat: mayBeRepeat(claim),
@@ -80,7 +83,7 @@ export function createClaimWriter({
     resolved(claim, root, thread) {
       const [newest] = claim.deliveries;
       const { count, firstAt, lastAt } = thread;
-      const telling: Telling = {
+      const telling: MessageContext = {
         now: clock.now(),
         purpose: newest.purpose,
         possibleRepeat: false,
@@ -96,7 +99,7 @@ export function createClaimWriter({
 function hoursOf(
   { quietHours, timeZone }: Destination,
   { deliveries, digest }: Claim,
-): DigestTelling["quietHours"] {
+): DigestContext["quietHours"] {
   if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
   const { from, to } = quietHours;
   const zonedClock = createZonedClock(timeZone);

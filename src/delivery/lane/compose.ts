@@ -5,8 +5,8 @@ import type { Document } from "../../core/document.ts";
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
 import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
+import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
-import type { DigestTelling, Rendering, Telling } from "../../core/telling.ts";
 import { isGoodNews } from "../plan/plan-claim.ts";
 
 /** What of a delivery its message is made from. */
@@ -31,10 +31,10 @@ export interface MessageSource
 
 /** Makes the messages of a claim. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
-  alert(delivery: MessageSource, alert: Alert, telling: Telling, destination: Destination): Message[];
+  alert(delivery: MessageSource, alert: Alert, telling: MessageContext, destination: Destination): Message[];
   digest(
     deliveries: MessageSource[],
-    telling: DigestTelling,
+    telling: DigestContext,
     form: MessageForm,
     destination: Destination,
   ): Message[];

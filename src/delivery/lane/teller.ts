@@ -6,7 +6,7 @@ import type { Store } from "../../core/ports/store.ts";
 import { planUpdate, type UpdateStep } from "../plan/plan-update.ts";
 import { threadAfter } from "../plan/thread-after.ts";
 import { type Claim, type ClaimSession, openClaimSession, type SessionDeps } from "./claim-session.ts";
-import { createClaimWriter, type MessageContext } from "./claim-writer.ts";
+import { createClaimWriter, type ThreadContext } from "./claim-writer.ts";
 import type { Composer } from "./compose.ts";
 import type { PayloadReader } from "./payloads.ts";
 
@@ -196,7 +196,7 @@ function isUpdatable(delivery: ClaimedDelivery): boolean {
 }
 
 /** What the message has to say of those before it. */
-function contextOf(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): MessageContext {
+function contextOf(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): ThreadContext {
   const count = deliveries.length;
   const lastAt = deliveries[0].receivedAt;
   const isNew = step.action === "send" && step.place === undefined;

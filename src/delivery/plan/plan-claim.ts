@@ -1,5 +1,5 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
-import type { DigestReason } from "../../core/telling.ts";
+import type { DigestReason } from "../../core/message-context.ts";
 
 export interface ClaimLimits {
   /** More than this many waiting for one recipient are told together. */

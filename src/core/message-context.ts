@@ -3,8 +3,8 @@ import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
 
-/** What a message has to say besides the alert itself. */
-export interface Telling {
+/** What a message says besides the alert itself. */
+export interface MessageContext {
   /** Epoch milliseconds of making the message. */
   now: number;
   purpose: DeliveryPurpose;
@@ -28,7 +28,7 @@ export interface Telling {
 
 export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend";
 
-export interface DigestTelling {
+export interface DigestContext {
   now: number;
   reason: DigestReason;
   /** For `quiet_hours`: when they are, `HH:MM`; absent when the destination has none any more. */
@@ -39,9 +39,9 @@ export interface DigestTelling {
 
 /** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */
 export interface Rendering {
-  composeAlert(alert: Alert, telling: Telling): Document;
-  /** At least one alert; any order. Tells how many, the worst first, and where to read the rest. */
-  composeDigest(alerts: Alert[], telling: DigestTelling): Document;
+  composeAlert(alert: Alert, context: MessageContext): Document;
+  /** At least one alert; any order. Says how many, the worst first, and where to read the rest. */
+  composeDigest(alerts: Alert[], context: DigestContext): Document;
   /** One message, or several parts of a long one for Telegram. Never empty. */
   renderDocument(channel: ChannelType, document: Document, options: RenderOptions): Message[];
 }
