@@ -3,15 +3,15 @@ import type { PaceRecord } from "../../../core/destination-status.ts";
 import type { AlertRequest, AttemptRecord, ClaimInput, FallbackCall } from "../../../core/ports/dispatch.ts";
 import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { createDeliveryInsertion } from "./routing.ts";
-import { createStateKeeping } from "./state-keeping.ts";
+import type { InsertDelivery } from "./routing.ts";
+import type { StateKeeping } from "./state-keeping.ts";
 
 /** T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. */
-export function createDelivering(context: TransactionContext) {
-  const { db, changed } = context;
-  const insertDelivery = createDeliveryInsertion(context);
-  const { savePace, saveThread } = createStateKeeping(context);
-
+export function createDelivering(
+  { db, changed }: TransactionContext,
+  insertDelivery: InsertDelivery,
+  { savePace, saveThread }: Pick<StateKeeping, "savePace" | "saveThread">,
+) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const dueWhere = (kind: string) =>
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND ${kind} AND d.due_at <= ?

@@ -6,21 +6,26 @@ import { createKeys } from "./keys.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
 import { createResending } from "./resending.ts";
-import { createRouting } from "./routing.ts";
+import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, synchronous, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
+  const insertDelivery = createDeliveryInsertion(context);
+  const stateKeeping = createStateKeeping(context);
+  const searching = createSearching(context);
+  const { savePace: _pace, saveThread: _thread, ...remembering } = stateKeeping;
+  const { indexLate: _late, ...indexing } = searching;
   return {
     ...createAccepting(context),
-    ...createRouting(context),
-    ...createDelivering(context),
+    ...createRouting(context, insertDelivery, searching),
+    ...createDelivering(context, insertDelivery, stateKeeping),
     ...createHolding(context),
-    ...createResending(context),
-    ...createStateKeeping(context),
+    ...createResending(context, insertDelivery),
+    ...remembering,
     ...createLog(context),
-    ...createSearching(context),
+    ...indexing,
     ...createMutes(context),
     ...createKeys(context),
   };

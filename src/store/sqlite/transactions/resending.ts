@@ -4,7 +4,7 @@ import type { ResendCall, ResentCount } from "../../../core/ports/dispatch.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
 import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
 import type { TransactionContext } from "./context.ts";
-import { createDeliveryInsertion } from "./routing.ts";
+import type { InsertDelivery } from "./routing.ts";
 
 interface FailedRow {
   alert_seq: number;
@@ -13,9 +13,7 @@ interface FailedRow {
 }
 
 /** A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice. */
-export function createResending(context: TransactionContext) {
-  const { db, changed } = context;
-  const insertDelivery = createDeliveryInsertion(context);
+export function createResending({ db, changed }: TransactionContext, insertDelivery: InsertDelivery) {
   const made = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
   );

@@ -3,7 +3,7 @@ import type { DeliveryPurpose } from "../../../core/delivery.ts";
 import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { createSearching } from "./searching.ts";
+import type { Searching } from "./searching.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -64,10 +64,11 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
 }
 
 /** T2: what was decided for an alert, and the deliveries that follow from it. */
-export function createRouting(context: TransactionContext) {
-  const { db, changed } = context;
-  const insertDelivery = createDeliveryInsertion(context);
-  const { indexLate } = createSearching(context);
+export function createRouting(
+  { db, changed }: TransactionContext,
+  insertDelivery: InsertDelivery,
+  { indexLate }: Pick<Searching, "indexLate">,
+) {
   const listFresh = db.prepare<[number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures = 0 ORDER BY seq ${boundLimit}`,
   );

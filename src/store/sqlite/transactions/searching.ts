@@ -9,6 +9,8 @@ interface Next {
   route_failures: number;
 }
 
+export type Searching = ReturnType<typeof createSearching>;
+
 /**
  * Full-text indexing after the fact, from a cursor that survives restarts. The cursor waits for alerts that are about to
  * be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is routed.

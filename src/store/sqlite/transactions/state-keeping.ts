@@ -31,6 +31,8 @@ interface PaceRow {
 /** A message of a vendor that gives no ids. */
 const noRef = "";
 
+export type StateKeeping = ReturnType<typeof createStateKeeping>;
+
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
 export function createStateKeeping({ db, changed }: TransactionContext) {
   const upsertPace = db.prepare(
