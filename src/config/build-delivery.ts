@@ -5,7 +5,7 @@ import {
   defaultDeliverySettings,
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
-import { formatDuration } from "./duration.ts";
+import { formatDuration } from "../ground/time/duration.ts";
 import { deliverySchema } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { readShape } from "./shape/read-shape.ts";

@@ -1,16 +1,15 @@
 import { type ChannelType, channelTypes } from "../core/delivery.ts";
 import type { Destination, EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { type BaseOptions, buildBase, type Defaults } from "./destination-base.ts";
 import type { EnvSettings } from "./read-env.ts";
 import { destinationSchemas } from "./schema.ts";
 import { adviseOnDestination, refuseKind } from "./shape/advise-on-kind.ts";
-import { referTo } from "./shape/env-reference.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { readShape } from "./shape/read-shape.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { showValue } from "./shape/show-value.ts";
 import { readSmtpUrl } from "./smtp-url.ts";
 import { readTelegramBot } from "./telegram-bot.ts";
 import { readHeaders, readSigningSecret } from "./webhook-options.ts";

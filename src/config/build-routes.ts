@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Destination, Route } from "../core/rules.ts";
+import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { routeSchema } from "./schema.ts";
 import { refuseKind } from "./shape/advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { readShape } from "./shape/read-shape.ts";
-import { showValue } from "./shape/show-value.ts";
 
 const defaultFallbackAfterMs = 10 * 60_000;
 

@@ -1,5 +1,5 @@
-import { Refusal } from "./shape/refusal.ts";
-import { looksSecret, showValue } from "./shape/show-value.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 
 const howToFind =
   "the id of a group or channel is in the address bar of web.telegram.org, and in getUpdates of the bot";

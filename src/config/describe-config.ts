@@ -1,8 +1,8 @@
 import { describeMatchers } from "../core/describe-matcher.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
+import { formatDuration } from "../ground/time/duration.ts";
 import type { Config } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
-import { formatDuration } from "./duration.ts";
 
 /** What is configured, in words and without any secret; plain JSON. */
 export interface ConfigDescription {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Destination, Route, Rules } from "../core/rules.ts";
+import { showValue } from "../ground/shape/show-value.ts";
 import { buildDelivery } from "./build-delivery.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildMutes } from "./build-mutes.ts";
@@ -18,7 +19,6 @@ import { defaultsSchema, fileSchema, intakeSchema } from "./schema.ts";
 import { refuseKind } from "./shape/advise-on-kind.ts";
 import { createProblemList, type ProblemList } from "./shape/problem-list.ts";
 import { readShape } from "./shape/read-shape.ts";
-import { showValue } from "./shape/show-value.ts";
 import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
 import { warnOfHalves } from "./warn-of-halves.ts";
 

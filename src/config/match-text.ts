@@ -1,8 +1,8 @@
 import { parseFieldPath } from "../core/field-path.ts";
 import type { Condition } from "../core/rules.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { doubtList } from "./guess-meaning.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { looksSecret, showValue } from "./shape/show-value.ts";
 
 /**
  * The text form of `match`, the same on routes, in mutes, on the page and on the command line:

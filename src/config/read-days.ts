@@ -1,6 +1,6 @@
+import { Refusal } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
 import { suggest } from "../ground/text/suggest.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { showValue } from "./shape/show-value.ts";
 
 /** From Sunday, as `Date.getDay` counts. */
 const dayNames = [

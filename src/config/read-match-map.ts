@@ -1,5 +1,7 @@
 import { factFields, parseFieldPath } from "../core/field-path.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { looksSecret } from "../ground/shape/show-value.ts";
 import { suggest, suggestOrList } from "../ground/text/suggest.ts";
 import { splitMatchText } from "./match-text.ts";
 import {
@@ -9,8 +11,6 @@ import {
   refuseContradiction,
   writeAsMap,
 } from "./read-condition.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { looksSecret } from "./shape/show-value.ts";
 
 const conditionKeys = [
   "equals",

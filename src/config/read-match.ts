@@ -2,12 +2,12 @@ import { z } from "zod";
 import { AppError } from "../core/errors.ts";
 import { factFields, parseFieldPath } from "../core/field-path.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggest } from "../ground/text/suggest.ts";
 import { splitMatchText } from "./match-text.ts";
 import { addCondition, type PlacedValue, type Refuse, refuseContradiction } from "./read-condition.ts";
 import { adviseOnField, readMatchMap } from "./read-match-map.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { looksSecret, showValue } from "./shape/show-value.ts";
 
 /**
  * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field → value,

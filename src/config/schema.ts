@@ -2,11 +2,6 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { UpdatePolicy } from "../core/rules.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
-import { isMailAddress, parseMailAddress } from "../ground/text/mail-address.ts";
-import { readChatId } from "./chat-id.ts";
-import { readDays } from "./read-days.ts";
-import { matchSchema } from "./read-match.ts";
-import { referTo } from "./shape/env-reference.ts";
 import {
   field,
   listOf,
@@ -19,9 +14,13 @@ import {
   readText,
   readTimeOfDay,
   readTimeZone,
-} from "./shape/field.ts";
-import { Refusal } from "./shape/refusal.ts";
-import { showValue } from "./shape/show-value.ts";
+} from "../ground/shape/field.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { isMailAddress, parseMailAddress } from "../ground/text/mail-address.ts";
+import { readChatId } from "./chat-id.ts";
+import { readDays } from "./read-days.ts";
+import { matchSchema } from "./read-match.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused everywhere; what refers to other parts is checked where it is built. */
 

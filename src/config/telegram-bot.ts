@@ -1,6 +1,6 @@
 import type { TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
-import { Refusal } from "./shape/refusal.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
 
 /** Reads a bot's token; no part but the bot's public id is ever shown. */
 export function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {

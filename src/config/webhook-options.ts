@@ -1,6 +1,6 @@
 import { Secret } from "../core/secret.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
-import { Refusal } from "./shape/refusal.ts";
 
 /** Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. */
 export function readSigningSecret(text: string): Secret | Refusal {

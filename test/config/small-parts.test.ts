@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatDuration, parseDuration } from "../../src/config/duration.ts";
 import { suggest } from "../../src/ground/text/suggest.ts";
+import { formatDuration, parseDuration } from "../../src/ground/time/duration.ts";
 
 describe("durations", () => {
   test.each([

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
-import { referTo } from "../../src/config/shape/env-reference.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { referTo } from "../../src/ground/shape/refusal.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
 import { botEnv, botToken, errorOf, load, mailEnv, problemsOf } from "./load.ts";
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseDuration } from "../../src/config/duration.ts";
 import { parseMatch } from "../../src/config/read-match.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
@@ -14,6 +13,7 @@ import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { parseDuration } from "../../src/ground/time/duration.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";

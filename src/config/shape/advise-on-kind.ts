@@ -1,6 +1,6 @@
+import { Refusal } from "../../ground/shape/refusal.ts";
+import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress } from "../../ground/text/mail-address.ts";
-import { Refusal } from "./refusal.ts";
-import { looksSecret, showValue } from "./show-value.ts";
 
 /** Where a map or a list belongs and something else stands. `key` is the option, `undefined` for the file itself. */
 export function refuseKind(

@@ -3,7 +3,7 @@ const shownCharacters = 48;
 /** Forms that secrets of the services we talk to have. None of them is an address, a name or a chat id. */
 const secretForms: readonly RegExp[] = [
   // Telegram bot tokens.
-  /\d{5,}:[A-Za-z0-9_-]{25,}/,
+  /(?<!\d)\d{5,}:[A-Za-z0-9_-]{25,}/,
   // Standard Webhooks, Slack, GitHub, ntfy.
   /whsec_[A-Za-z0-9+/=]{8,}/,
   /xox[a-z]-[A-Za-z0-9-]{8,}/,

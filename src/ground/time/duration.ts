@@ -5,7 +5,7 @@ export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(trimmed)) return undefined;
   let total = 0;
-  for (const [, amount, unit] of trimmed.matchAll(/([\d.]+)(ms|[smhdw])/g)) {
+  for (const [, amount, unit] of trimmed.matchAll(/(?<![\d.])([\d.]+)(ms|[smhdw])/g)) {
     total += Number(amount) * unitMs[unit as keyof typeof unitMs];
   }
   const rounded = Math.round(total);

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { suggestOrList } from "../../ground/text/suggest.ts";
-import { isTimeZone } from "../../ground/time/zoned-time.ts";
-import { formatDuration, parseDuration } from "../duration.ts";
-import { referTo } from "./env-reference.ts";
-import { Refusal } from "./refusal.ts";
+import { suggestOrList } from "../text/suggest.ts";
+import { formatDuration, parseDuration } from "../time/duration.ts";
+import { isTimeZone } from "../time/zoned-time.ts";
+import { Refusal, referTo } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
 
 /** A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`. */
@@ -142,5 +141,5 @@ export function readHttpUrl(value: unknown): string | Refusal {
       `send credentials as a header, with a ${referTo("VARIABLE")} reference`,
     );
   }
-  return text.replace(/\/+$/, "");
+  return text.replace(/(?<!\/)\/+$/, "");
 }

@@ -8,3 +8,8 @@ export class Refusal {
     this.instead = instead;
   }
 }
+
+/** How the file refers to an environment variable: `${NAME}`. */
+export function referTo(variable: string): string {
+  return `\${${variable}}`;
+}
