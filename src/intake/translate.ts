@@ -10,8 +10,7 @@ import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey } from "./key/alert-key.ts";
 import { cleanText, contains, cut, formatBytes } from "./read/plain-text.ts";
-import type { Reading } from "./read/read-body.ts";
-import { readRequest } from "./read/split-batch.ts";
+import { type BodyContent, readRequest } from "./read/read-request.ts";
 import { unwrapPayload } from "./read/unwrap-payload.ts";
 
 /**
@@ -19,10 +18,10 @@ import { unwrapPayload } from "./read/unwrap-payload.ts";
  * never throws: a body that cannot be read is described as well as it can be. Work is linear in the body's length.
  */
 export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
-  const request = readRequest(body, contentType);
+  const request = readRequest(body, contentType).content();
   if (request.kind === "single") {
-    const { facts, payload } = translateReading(request.reading, body);
-    return [{ facts: tellUnsplit(facts, request.unsplit), payload }];
+    const { facts, payload } = translateBody(request.body, body);
+    return [{ facts: nameUnsplit(facts, request.unsplit), payload }];
   }
   const { items } = request;
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
@@ -34,24 +33,24 @@ export function translateRequest(body: Uint8Array, contentType: string | undefin
 }
 
 /** The first of thousands must not be taken for the only one. */
-function tellUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
+function nameUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
   if (count === undefined) return facts;
   const title = `${count.toLocaleString("en")} alerts in one request, the first: ${facts.title}`;
   return { ...facts, title: cut(title, maxTitleLength) };
 }
 
-function translateReading(reading: Reading, body: Uint8Array): Translation {
-  const { format, notes } = reading;
+function translateBody(content: BodyContent, body: Uint8Array): Translation {
+  const { format, notes } = content;
   switch (format) {
     case "json":
     case "form":
-      return { facts: translatePayload(reading.value, { format, notes }), payload: reading.value };
+      return { facts: translatePayload(content.value, { format, notes }), payload: content.value };
     case "broken-json":
-      return { facts: translateBroken(reading.found, reading.text, notes) };
+      return { facts: translateBroken(content.found, content.text, notes) };
     case "text":
-      return { facts: translateText(reading.text, notes) };
+      return { facts: translateText(content.text, notes) };
     case "binary": {
-      const title = `Alert (binary body: ${reading.what}, ${formatBytes(body.length)})`;
+      const title = `Alert (binary body: ${content.what}, ${formatBytes(body.length)})`;
       return {
         facts: describe(title, "binary", `binary:${createHash("sha256").update(body).digest("hex")}`, notes),
       };
@@ -59,7 +58,7 @@ function translateReading(reading: Reading, body: Uint8Array): Translation {
     case "empty":
       return { facts: describe("Alert (empty body)", "empty", "empty:body", notes) };
     default:
-      return reading satisfies never;
+      return content satisfies never;
   }
 }
 
@@ -91,8 +90,8 @@ function translateLeaves(
   const text = appendWhole(headline.text, context.whole);
   const texts = [headline.title, text];
   const named = valueLeaf !== undefined && namesQuantity(valueLeaf, texts) ? valueLeaf : undefined;
-  const told = new Set([...used].filter((leaf) => leaf !== named));
-  const list = listFields(leaves, { used: told, texts }, more);
+  const shown = new Set([...used].filter((leaf) => leaf !== named));
+  const list = listFields(leaves, { used: shown, texts }, more);
   const inBatch = context.inBatch ?? false;
   const isSent = found.title !== undefined || found.text !== undefined;
   const measured = isSent ? readMeasurement(headline.title) : undefined;

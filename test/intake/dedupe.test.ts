@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
+import { readRequest } from "../../src/intake/read/read-request.ts";
 
-const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const request = (value: unknown) =>
+  readRequest(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)));
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/payloads/${name}`, import.meta.url));
-const noBody = new Uint8Array();
+const noBody = readRequest(new Uint8Array());
 
 describe("explicitKey", () => {
   it.each(["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"])("reads %s", (header) => {
@@ -18,7 +20,7 @@ describe("explicitKey", () => {
   });
 
   it("is absent without any of them, and for an empty one", () => {
-    expect(explicitKey({ "content-type": "application/json" }, bytes({ id: "1" }))).toBeUndefined();
+    expect(explicitKey({}, request({ id: "1" }))).toBeUndefined();
     expect(explicitKey({ "webhook-id": " " }, noBody)).toBeUndefined();
   });
 
@@ -36,25 +38,25 @@ describe("explicitKey", () => {
 
   it("falls back to the configured paths of the payload, in their order", () => {
     const paths = ["payload.event.id", 'labels["a.b"]', "items[1].id"];
-    const key = (payload: unknown) => explicitKey({}, bytes(payload), { paths });
+    const key = (payload: unknown) => explicitKey({}, request(payload), { paths });
     expect(key({ event: { id: 7 }, items: [{}, { id: "i" }] })).toBe("payload.event.id:7");
     expect(key({ labels: { "a.b": "x" } })).toBe('payload.labels["a.b"]:x');
     expect(key({ event: { id: "" }, items: [{}, { id: "i" }] })).toBe("payload.items[1].id:i");
     expect(key({ event: { id: { deep: 1 } } })).toBeUndefined();
     expect(key("no json")).toBeUndefined();
-    expect(explicitKey({ "webhook-id": "h" }, bytes({ event: { id: 7 } }), { paths })).toBe("webhook-id:h");
+    expect(explicitKey({ "webhook-id": "h" }, request({ event: { id: 7 } }), { paths })).toBe("webhook-id:h");
   });
 
   it("reads a path in a form and in a batch's envelope", () => {
-    expect(explicitKey({}, bytes("id=9&x=1"), { paths: ["id"] })).toBe("payload.id:9");
-    expect(explicitKey({}, bytes({ run: "r", alerts: [{ a: 1 }] }), { paths: ["run"] })).toBe(
+    expect(explicitKey({}, request("id=9&x=1"), { paths: ["id"] })).toBe("payload.id:9");
+    expect(explicitKey({}, request({ run: "r", alerts: [{ a: 1 }] }), { paths: ["run"] })).toBe(
       "payload.run:r",
     );
   });
 
   it("does not climb a prototype", () => {
     expect(
-      explicitKey({}, bytes({ a: 1 }), { paths: ["constructor.name", "__proto__.x", "toString"] }),
+      explicitKey({}, request({ a: 1 }), { paths: ["constructor.name", "__proto__.x", "toString"] }),
     ).toBeUndefined();
   });
 });
@@ -69,7 +71,7 @@ describe("namesItself", () => {
     [{ event: { id: "e1" } }],
     [[{ timestamp: 1795219200 }, { timestamp: 1795219201 }]],
   ])("is true of %j", (payload) => {
-    expect(namesItself(bytes(payload), "application/json")).toBe(true);
+    expect(namesItself(request(payload))).toBe(true);
   });
 
   it.each([
@@ -91,12 +93,12 @@ describe("namesItself", () => {
     [[{ timestamp: 1795219200 }, { title: "x" }]],
     [[]],
   ])("is false of %j, which may truly happen again", (payload) => {
-    expect(namesItself(bytes(payload), "application/json")).toBe(false);
+    expect(namesItself(request(payload))).toBe(false);
   });
 
   it("is false of what is neither JSON nor a form", () => {
     for (const body of ["", "ETH crossing 3000", '{"timestamp":1795219200,', "\u0000\u0001"]) {
-      expect(namesItself(bytes(body), undefined)).toBe(false);
+      expect(namesItself(request(body))).toBe(false);
     }
   });
 
@@ -108,6 +110,6 @@ describe("namesItself", () => {
     ["cloudevents.json", true],
     ["slack-blocks.json", false],
   ])("of %s is %s", (name, expected) => {
-    expect(namesItself(fixture(name), undefined)).toBe(expected);
+    expect(namesItself(readRequest(fixture(name)))).toBe(expected);
   });
 });

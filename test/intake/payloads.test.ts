@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { countAlerts } from "../../src/intake/read/split-batch.ts";
+import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { describeFacts } from "./describe-facts.ts";
 
@@ -30,7 +30,7 @@ describe("the payloads of known senders", () => {
   it.each(payloads)("counts the alerts of %s as it translates them", (name) => {
     const body = readFileSync(new URL(name, folder));
     for (const header of headers) {
-      expect(countAlerts(body, header)).toBe(translateRequest(body, header).length);
+      expect(readRequest(body, header).countAlerts()).toBe(translateRequest(body, header).length);
     }
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countAlerts } from "../../src/intake/read/split-batch.ts";
+import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
@@ -95,7 +95,7 @@ describe("a batch", () => {
       "the list holds more than objects, so it is told as one alert",
     ],
   ])("is not %s", (_, body, note) => {
-    expect(countAlerts(bytes(body))).toBe(1);
+    expect(readRequest(bytes(body)).countAlerts()).toBe(1);
     expect(notes(body)).toContain(note);
   });
 
@@ -112,8 +112,8 @@ describe("a batch", () => {
   });
 
   it("does not make two alerts of one object that happens to speak of alerts", () => {
-    expect(countAlerts(bytes({ title: "see", tags: ["alerts"] }))).toBe(1);
-    expect(countAlerts(bytes({ title: "see", alerts: "two" }))).toBe(1);
+    expect(readRequest(bytes({ title: "see", tags: ["alerts"] })).countAlerts()).toBe(1);
+    expect(readRequest(bytes({ title: "see", alerts: "two" })).countAlerts()).toBe(1);
   });
 
   it("is counted as it is translated, for any body and header", () => {
@@ -152,7 +152,7 @@ describe("a batch", () => {
     );
     fc.assert(
       fc.property(encoded, header, (raw, contentType) => {
-        expect(translateRequest(raw, contentType)).toHaveLength(countAlerts(raw, contentType));
+        expect(translateRequest(raw, contentType)).toHaveLength(readRequest(raw, contentType).countAlerts());
       }),
       { numRuns: 400 },
     );

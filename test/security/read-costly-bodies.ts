@@ -1,4 +1,4 @@
-import { countAlerts } from "../../src/intake/read/split-batch.ts";
+import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { costlyBodies } from "./costly-bodies.ts";
 
@@ -6,6 +6,6 @@ import { costlyBodies } from "./costly-bodies.ts";
 for (const { what, body, contentType } of costlyBodies) {
   const bytes = Buffer.from(body as string);
   const count = translateRequest(bytes, contentType).length;
-  if (count !== countAlerts(bytes, contentType)) throw new Error(`${what}: ${count} alerts`);
+  if (count !== readRequest(bytes, contentType).countAlerts()) throw new Error(`${what}: ${count} alerts`);
 }
 process.stdout.write(`read ${costlyBodies.length}`);

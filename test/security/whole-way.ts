@@ -3,7 +3,7 @@ import type { ChannelType } from "../../src/core/delivery.ts";
 import { readableText } from "../../src/core/message.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
-import { countAlerts } from "../../src/intake/read/split-batch.ts";
+import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
@@ -25,10 +25,10 @@ const keyPaths = ["event.id", "alerts[0].labels.id", "items[3].id", "id"];
 /** What the door and the routing loop do with bytes. */
 export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {
   translateRequest: ({ bytes, contentType }) => translateRequest(bytes, contentType),
-  countAlerts: ({ bytes, contentType }) => countAlerts(bytes, contentType),
-  namesItself: ({ bytes, contentType }) => namesItself(bytes, contentType),
+  countAlerts: ({ bytes, contentType }) => readRequest(bytes, contentType).countAlerts(),
+  namesItself: ({ bytes, contentType }) => namesItself(readRequest(bytes, contentType)),
   explicitKey: ({ bytes, contentType }) =>
-    explicitKey(contentType === undefined ? {} : { "content-type": contentType }, bytes, { paths: keyPaths }),
+    explicitKey({}, readRequest(bytes, contentType), { paths: keyPaths }),
   showBody: ({ bytes }) => showBody(bytes),
 };
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, JsonNumber } from "../../core/json.ts";
 import { type Leaf, listLeaves } from "../find/leaves.ts";
 import { readTime } from "../find/read-time.ts";
 import { lookUp } from "../read/payload-path.ts";
-import { type RequestReading, readRequest } from "../read/split-batch.ts";
+import type { RequestReading } from "../read/read-request.ts";
 import { unwrapPayload } from "../read/unwrap-payload.ts";
 
 const maxKeyLength = 200;
@@ -24,7 +24,7 @@ export interface ExplicitKeyOptions {
  */
 export function explicitKey(
   headers: Record<string, string>,
-  body: Uint8Array,
+  request: RequestReading,
   options: ExplicitKeyOptions = {},
 ): string | undefined {
   for (const header of keyHeaders) {
@@ -33,15 +33,10 @@ export function explicitKey(
   }
   const eventId = headers["ce-id"]?.trim();
   if (eventId) return bounded("ce-id", `${JSON.stringify(headers["ce-source"]?.trim() ?? "")} ${eventId}`);
-  return options.paths?.length ? keyOfPayload(headers, body, options.paths) : undefined;
+  return options.paths?.length ? keyOfPayload(request.payload(), options.paths) : undefined;
 }
 
-function keyOfPayload(
-  headers: Record<string, string>,
-  body: Uint8Array,
-  paths: string[],
-): string | undefined {
-  const payload = payloadOf(readRequest(body, headers["content-type"]));
+function keyOfPayload(payload: Json | undefined, paths: string[]): string | undefined {
   if (payload === undefined) return undefined;
   for (const path of paths) {
     const value = lookUp(payload, path);
@@ -49,12 +44,6 @@ function keyOfPayload(
     if (text !== "") return bounded(`payload.${path.replace(/^payload\./, "")}`, text);
   }
   return undefined;
-}
-
-function payloadOf(request: RequestReading): Json | undefined {
-  if (request.kind === "batch") return request.envelope ?? request.items;
-  const { reading } = request;
-  return reading.format === "json" || reading.format === "form" ? reading.value : undefined;
 }
 
 function bounded(kind: string, value: string): string {
@@ -85,13 +74,13 @@ const eventContainers = new Set("data event alert payload message notification b
  * about a byte-equal match. In doubt false: then the second is delivered as a true repeat. A batch names itself when each
  * of its alerts does. Never throws.
  */
-export function namesItself(body: Uint8Array, contentType: string | undefined): boolean {
-  const request = readRequest(body, contentType);
-  if (request.kind === "batch") {
-    const common = request.envelope === undefined ? false : isNamed({ ...request.envelope, alerts: null });
-    return common || request.items.every((item) => isNamed(item));
+export function namesItself(request: RequestReading): boolean {
+  const content = request.content();
+  if (content.kind === "batch") {
+    const { envelope, items } = content;
+    return (envelope !== undefined && isNamed({ ...envelope, alerts: null })) || items.every(isNamed);
   }
-  const payload = payloadOf(request);
+  const payload = request.payload();
   return payload !== undefined && isNamed(payload);
 }
 

@@ -5,7 +5,7 @@ import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { Secret } from "../../core/secret.ts";
-import { countAlerts } from "../read/split-batch.ts";
+import { readRequest } from "../read/read-request.ts";
 import { explicitKey } from "./dedupe.ts";
 import { createHeaderKeeper } from "./headers.ts";
 import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
@@ -101,7 +101,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
     const contentType = request.headers["content-type"];
     const fingerprint = fingerprintOf(body);
-    const count = countAlerts(body, contentType);
+    const reading = readRequest(body, contentType);
+    const count = reading.countAlerts();
     return {
       receivedAt: now(),
       contentType,
@@ -110,7 +111,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       fingerprint,
       ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
-      dedupeKey: explicitKey(request.headers as Record<string, string>, body, { paths }),
+      dedupeKey: explicitKey(request.headers as Record<string, string>, reading, { paths }),
       identical: bodies.policyFor(fingerprint),
       dedupeWindowMs,
     };

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { readRequest } from "../read/read-request.ts";
 import { namesItself } from "./dedupe.ts";
 
 const lengths = 2 ** 21;
@@ -26,7 +27,7 @@ export function createIdenticalBodies(): IdenticalBodies {
   return {
     policyFor: (fingerprint) => known.get(fingerprint) ?? "ask",
     decide(fingerprint, body, contentType) {
-      const policy = namesItself(body, contentType) ? "duplicate" : "store";
+      const policy = namesItself(readRequest(body, contentType)) ? "duplicate" : "store";
       if (known.size >= remembered) known.delete(known.keys().next().value as number);
       known.set(fingerprint, policy);
       return policy;

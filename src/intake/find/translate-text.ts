@@ -1,13 +1,15 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
 import { cleanText } from "../read/plain-text.ts";
-import { readLines } from "../read/read-lines.ts";
 import { findFacts } from "./find-facts.ts";
 import { listLeaves } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
 import { findMetricKey, readMetricKey } from "./metric-key.ts";
 import { findLink } from "./read-link.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
+
+const maxLines = 200;
 
 /**
  * A plain text: its first line is the title and all of it is shown, so its `Name: value` lines give facts and no fields.
@@ -64,4 +66,23 @@ export function translateText(sent: string, notes: string[]): AlertFacts {
 function firstLineLength(text: string): number {
   const end = text.indexOf("\n");
   return end === -1 ? text.length : end;
+}
+
+/**
+ * The `Name: value` and `name = value` lines of a plain text as an object, for finding facts in it; the text itself is
+ * shown whole all the same. A name is one to four words at the line's beginning.
+ */
+export function readLines(text: string): JsonObject {
+  const pairs = Object.create(null) as JsonObject;
+  for (const line of text.split("\n", maxLines)) {
+    const match =
+      /^[^\p{L}\n]{0,8}(\p{L}[\w-]{0,30}(?: [\w-]{1,20}){0,3})\s{0,10}[:=]\s{0,10}(\S.{0,500})$/u.exec(
+        line.slice(0, 600),
+      );
+    if (match === null) continue;
+    const [, name = "", value = ""] = match;
+    // "https://…" is no pair, and the first mention is the one that counts.
+    if (!value.startsWith("//") && pairs[name] === undefined) pairs[name] = value.trim();
+  }
+  return pairs;
 }

@@ -1,7 +1,12 @@
 import type { JsonObject } from "../../core/json.ts";
+import { decodeText } from "./decode-text.ts";
+import { formatBytes } from "./plain-text.ts";
 
 /** As many as JSON may have names. */
 const maxFields = 10_000;
+const maxParts = 200;
+/** Header lines of a part beyond this are not looked at. */
+const maxHeadLength = 4096;
 
 export interface ReadForm {
   fields: JsonObject;
@@ -39,7 +44,59 @@ function endOfFields(body: string): number {
   return end;
 }
 
-export function addField(fields: JsonObject, name: string, value: string): void {
+/**
+ * A `multipart/form-data` body (RFC 7578) as an object of strings; undefined when it is none. The boundary is taken
+ * from the body itself, because relays lose the header's. Of a file its name and size are shown, and its text where it is
+ * one. Of more than 200 parts the first are read.
+ */
+export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
+  if (bytes[0] !== 0x2d || bytes[1] !== 0x2d) return undefined;
+  // One character a byte, so that positions are bytes and a part's own character set is kept.
+  const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  const boundary = /^--[^\r\n]{1,70}(?=\r?\n)/.exec(raw)?.[0];
+  if (boundary === undefined || !/content-disposition:\s*form-data/i.test(raw.slice(0, maxHeadLength))) {
+    return undefined;
+  }
+  const fields = Object.create(null) as JsonObject;
+  const parts = raw.split(boundary, maxParts + 2).slice(1);
+  for (const part of parts.slice(0, maxParts)) readPart(part, fields);
+  if (Object.keys(fields).length === 0) return undefined;
+  // Behind the last boundary stand two dashes.
+  const hasMore = parts[maxParts]?.startsWith("--") === false;
+  return hasMore
+    ? { fields, note: `the form has more than ${maxParts} parts, and only these are read` }
+    : { fields };
+}
+
+function readPart(part: string, fields: JsonObject): void {
+  const gap = /\r?\n\r?\n/.exec(part.slice(0, maxHeadLength));
+  if (gap === null) return;
+  const head = part.slice(0, gap.index);
+  const content = Buffer.from(withoutLineEnd(part.slice(gap.index + gap[0].length)), "latin1");
+  const name = parameter(head, "name") ?? "part";
+  const file = parameter(head, "filename");
+  const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
+  const decoded = decodeText(content, type);
+  const size = formatBytes(content.length);
+  if (decoded.kind === "binary")
+    addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
+  else if (file === undefined) addField(fields, name, decoded.text);
+  else addField(fields, name, `file ${file} (${size}):\n${decoded.text}`);
+}
+
+function withoutLineEnd(content: string): string {
+  if (!content.endsWith("\n")) return content;
+  return content.slice(0, content.endsWith("\r\n") ? -2 : -1);
+}
+
+const parameters = { name: /[;\s]name="([^"\r\n]{0,200})"/i, filename: /[;\s]filename="([^"\r\n]{0,200})"/i };
+
+function parameter(head: string, name: keyof typeof parameters): string | undefined {
+  const value = parameters[name].exec(head)?.[1];
+  return value === undefined ? undefined : Buffer.from(value, "latin1").toString("utf8");
+}
+
+function addField(fields: JsonObject, name: string, value: string): void {
   const earlier = fields[name];
   fields[name] = typeof earlier === "string" ? `${earlier}\n${value}` : value;
 }

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { readChatMessage } from "./chat-message.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { parseJson } from "./parse-json.ts";
 
 /** Members in which senders put a whole JSON document as a string. */
@@ -43,4 +42,105 @@ export function unwrapPayload(payload: JsonObject): JsonObject {
     for (const key of snsPlumbing) delete copy[key];
   }
   return readChatMessage(copy) ?? copy;
+}
+
+/** Members of a Slack or Discord message that say how it looks, not what it says. */
+const layout = new Set(
+  `channel icon_emoji icon_url link_names mrkdwn mrkdwn_in unfurl_links unfurl_media thread_ts avatar_url tts
+  allowed_mentions components flags thread_name short inline callback_id attachment_type footer_icon image_url thumb_url
+  author_icon author_link fallback`.split(/\s+/),
+);
+
+const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
+
+/**
+ * A message meant for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`,
+ * `text`, `link`, `color`, the fields as `{name, value}` pairs, and whatever else it has. Undefined: it is neither.
+ */
+function readChatMessage(payload: JsonObject): JsonObject | undefined {
+  const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];
+  const blocks = [...objectsOf(payload.blocks), ...cards.flatMap((card) => objectsOf(card.blocks))];
+  const onlyText =
+    typeof payload.text === "string" && Object.keys(payload).every((key) => slackOnly.has(key));
+  if (cards.length === 0 && blocks.length === 0 && !onlyText) return undefined;
+
+  const message = Object.create(null) as JsonObject;
+  const header = blocks.find((block) => block.type === "header");
+  const titled = cards.find((card) => typeof card.title === "string");
+  const title = textOf(header?.text) ?? textOf(titled?.title) ?? textOf(payload.title);
+  if (title !== undefined) message.title = title;
+  // Beside blocks the text is only their stand-in for small screens.
+  const [first, last] = blocks.length === 0 ? [payload.text, undefined] : [undefined, payload.text];
+  const lines = [
+    textOf(first),
+    textOf(payload.content),
+    ...blocks.filter((block) => block !== header).flatMap(textsOfBlock),
+    ...cards.flatMap((card) => textsOfCard(card, titled)),
+    textOf(last),
+  ];
+  const text = [...new Set(lines.filter((line) => line !== undefined && line !== title))].join("\n");
+  if (text !== "") message.text = text;
+  const link = titled?.title_link ?? titled?.url;
+  if (link !== undefined) message.link = link;
+  addRest(message, payload, cards);
+  return message;
+}
+
+function addRest(message: JsonObject, payload: JsonObject, cards: JsonObject[]): void {
+  for (const [key, value] of Object.entries(payload)) {
+    const isRead = /^(title|text|content|attachments|embeds|blocks)$/.test(key) || layout.has(key);
+    if (!isRead && message[key] === undefined) message[key] = value;
+  }
+  for (const key of ["color", "ts", "timestamp"]) {
+    const value = cards.find((card) => card[key] !== undefined)?.[key];
+    if (value !== undefined && message[key] === undefined) message[key] = value;
+  }
+  const fields = cards.flatMap((card) => objectsOf(card.fields)).map(decodeField);
+  if (fields.length > 0) message.fields = fields;
+}
+
+function textsOfBlock(block: JsonObject): (string | undefined)[] {
+  const own = textOf(block.text);
+  const inner = [...objectsOf(block.fields), ...objectsOf(block.elements)];
+  return [
+    own,
+    ...inner.flatMap((part) =>
+      isJsonObject(part.text) || typeof part.text === "string"
+        ? (textOf(part.text) ?? textOf(part))
+        : textsOfBlock(part),
+    ),
+  ];
+}
+
+function textsOfCard(card: JsonObject, titled: JsonObject | undefined): (string | undefined)[] {
+  const title = card === titled ? undefined : textOf(card.title);
+  const own = [title, textOf(card.pretext), textOf(card.text), textOf(card.description)];
+  const said =
+    own.some((line) => line !== undefined) ||
+    card === titled ||
+    card.fields !== undefined ||
+    card.blocks !== undefined;
+  return said ? own : [textOf(card.fallback)];
+}
+
+function decodeField(field: JsonObject): JsonObject {
+  const copy = Object.assign(Object.create(null) as JsonObject, field);
+  for (const key of ["title", "name", "value"]) copy[key] = textOf(field[key]) ?? field[key] ?? null;
+  return copy;
+}
+
+function objectsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** A string, or the text inside Slack's `{type, text}`, without Slack's notation for links and its escapes. */
+function textOf(value: Json | undefined): string | undefined {
+  const text = isJsonObject(value) ? value.text : value;
+  if (typeof text !== "string" || text.trim() === "") return undefined;
+  return text
+    .replace(/<(https?:\/\/[^\s|<>]{1,2000})\|([^<>]{1,500})>/g, "$2 ($1)")
+    .replace(/<(https?:\/\/[^\s|<>]{1,2000})>/g, "$1")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
 }
