@@ -17,7 +17,6 @@ import { parseDuration } from "./ground/time/duration.ts";
 import { createDoor } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
-import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import { formatMetrics } from "./operations/metrics.ts";
@@ -30,12 +29,10 @@ import { previewResend, resendFailed } from "./operations/resend-failed.ts";
 import { tryDestination } from "./operations/try-destination.ts";
 import { viewDestinations } from "./operations/view-destinations.ts";
 import { viewLog } from "./operations/view-status.ts";
-import { createRendering } from "./rendering/rendering.ts";
-import { createRouter } from "./routing/router.ts";
+import { createProcessing } from "./processing.ts";
 import { createRoutingLoop } from "./routing/routing-loop.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
 import { createChannel } from "./vendors/index.ts";
-import { createDocumentRenderer } from "./vendors/render-document.ts";
 import { readVersion } from "./version.ts";
 import { createWeb } from "./web/web.ts";
 
@@ -80,14 +77,10 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       options.onFailed?.(error);
     },
   });
-  const reader = createBodyReader({
-    entry: options.readingThreadEntry,
-    maxBodyBytes: config.intake.maxBodyBytes,
-  });
   /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
-  const undo: (() => unknown)[] = [() => store.close(), () => reader.close()];
+  const undo: (() => unknown)[] = [() => store.close()];
   try {
-    return await startParts(options, store, reader, clock);
+    return await startParts(options, store, clock);
   } catch (error) {
     // Why it did not start is what counts, not what could not be ended because of it.
     for (const end of undo.reverse())
@@ -98,11 +91,13 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   }
 
   async function startParts(
-    { config, secrets, log }: RelayOptions,
+    { config, secrets, log, readingThreadEntry }: RelayOptions,
     store: Store,
-    reader: ReadingThread,
     clock: Clock,
   ): Promise<Relay> {
+    const processing = createProcessing(config, { readingThreadEntry });
+    const { reader, router } = processing;
+    undo.push(() => reader.close());
     const newId = createIdSource(clock.now);
     const stopping = new AbortController();
     const routing = { nudge: () => {} };
@@ -117,7 +112,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const publicUrl = config.server.publicUrl ?? localUrl;
 
     const { rules, delivery } = config;
-    const router = createRouter(rules);
     const mutes = await openMuteBook({
       store,
       configured: rules.mutes,
@@ -134,7 +128,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const engine: Engine = await startEngine({
       store,
       outlets,
-      rendering: createRendering({ publicUrl, renderDocument: createDocumentRenderer() }),
+      composer: processing.createComposer(publicUrl, log),
       reader,
       findHold: router.findHold,
       settings: delivery,

@@ -20,10 +20,11 @@ export function registerBackup(program: Command, context: CliContext): void {
 /** Reads in this process, so that a large copy takes no time from the relay. */
 async function backup(file: string, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { openDatabaseFile } = await import("./relay/open-database-file.ts");
+  const { openReadOnly } = await import("./relay/open-read-only.ts");
   const { databaseFileName } = await import("../store/sqlite/threaded-store.ts");
-  const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
-  const store = await openDatabaseFile(dataDir);
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const { dataDir } = config;
+  const store = await openReadOnly(config);
   try {
     const path = resolve(context.cwd, file);
     await output.progress.update(`copying the database of ${dataDir}`);

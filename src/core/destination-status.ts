@@ -1,4 +1,5 @@
 import type { ReasonCode } from "./delivery.ts";
+import type { Destination } from "./rules.ts";
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
 
@@ -42,6 +43,13 @@ export interface DestinationStatus {
   };
   /** Of single alerts that did not arrive: what nobody was told of yet, and when people were last told. */
   undelivered?: { tale?: UndeliveredTale; toldAt?: number };
+}
+
+/** A destination, how it is, and how the account is that it shares with others, if it has one. */
+export interface DestinationState {
+  destination: Destination;
+  own: DestinationStatus;
+  account?: DestinationStatus;
 }
 
 /** Times of recent calls under one pace key, and until when the other side asked us to be silent. */

@@ -1,10 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Clock, Random } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
-import type { DestinationStatus } from "../core/destination-status.ts";
+import type { DestinationState } from "../core/destination-status.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Rendering } from "../core/message-context.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Channel } from "../core/ports/channel.ts";
 import type { Store } from "../core/ports/store.ts";
@@ -16,7 +15,7 @@ import { settleOrphans } from "./duties/orphans.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
 import { settleAbandoned } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
-import { createComposer } from "./lane/compose.ts";
+import type { Composer } from "./lane/compose.ts";
 import { createLane, type Lane } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
@@ -35,7 +34,7 @@ export interface Outlet {
 export interface EngineDeps {
   store: Store;
   outlets: Outlet[];
-  rendering: Rendering;
+  composer: Composer;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
   reader?: BodyReader;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
@@ -60,7 +59,7 @@ export interface Engine {
    * name. Rejects as the store does.
    */
   tryNow(destination: string): Promise<Trial | undefined>;
-  statuses(): { destination: Destination; own: DestinationStatus; account?: DestinationStatus }[];
+  statuses(): DestinationState[];
   /** Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at fault. */
   refusedMessages(): ReadonlyMap<string, number>;
   /** When the engine last went round; a readiness check compares it with the clock. */
@@ -70,7 +69,7 @@ export interface Engine {
 }
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, log, newId, random, reader } = deps;
+  const { store, clock, settings, composer, log, newId, random, reader } = deps;
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
   const lanes = new Map<string, Lane>();
   const probers = new Map<string, Prober>();
@@ -125,7 +124,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
     startedAt,
   };
-  const composer = createComposer({ rendering: deps.rendering, log, publicUrl: deps.publicUrl });
   const payloads = reader ? createPayloadReader({ store, reader, log }) : noPayloads;
   for (const { destination, channel } of deps.outlets) {
     const teller = createTeller({
@@ -175,12 +173,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       nudge(name);
       return trial;
     },
-    statuses: () =>
-      [...destinations.values()].map((destination) => ({
-        destination,
-        own: health.of(destination),
-        account: health.ofAccount(destination),
-      })),
+    statuses: () => [...destinations.values()].map(health.stateOf),
     refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,
     async stop(deadlineMs) {

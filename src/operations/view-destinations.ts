@@ -1,14 +1,8 @@
-import type { DestinationHealth, DestinationStatus } from "../core/destination-status.ts";
+import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
 import type { DestinationView } from "../core/operations.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination } from "../core/rules.ts";
-
-export interface DestinationState {
-  destination: Destination;
-  own: DestinationStatus;
-  account?: DestinationStatus;
-}
 
 const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
 

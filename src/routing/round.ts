@@ -196,13 +196,13 @@ export function createRound(deps: RoundDeps): Round {
     const unread = failed.filter(({ facts }) => facts === undefined);
     const [shown, ...contained] = unread;
     const records = failed.flatMap(({ alert, reason, facts }) =>
-      facts === undefined ? [] : [sendUnjudged(alert, withRow(facts, reason), "could not be routed", reason)],
+      facts === undefined ? [] : [sendUnjudged(alert, withRow(facts, reason), "routing", reason)],
     );
     if (shown !== undefined) {
       const { request, alert, reason } = shown;
       const { id } = alert;
       const facts = deps.describeUnreadable({ id, body: request.body, reason, alerts: unread.length });
-      records.push(sendUnjudged(alert, facts, "could not be read", reason));
+      records.push(sendUnjudged(alert, facts, "reading", reason));
       records.push(...contained.map((one) => contain(one, id)));
     }
     const refused = await recordAll(records);
@@ -218,12 +218,11 @@ export function createRound(deps: RoundDeps): Round {
   function sendUnjudged(
     alert: UnroutedAlert,
     facts: AlertFacts,
-    what: string,
+    what: "reading" | "routing",
     reason: string,
   ): RoutingRecord {
     const now = clock.now();
-    const how = facts.format === "unreadable" ? "sent as it came" : "sent";
-    return toRecord(alert, facts, router.routeUnjudged(`${what}: ${reason}; ${how}`, now), now);
+    return toRecord(alert, facts, router.routeUnjudged(what, reason, now), now);
   }
 
   function contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {

@@ -47,9 +47,10 @@ export interface Router {
    * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the default routes, or
    * to every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
    *
-   * @param what for people, e.g. "could not be read: …; sent as it came"
+   * @param what failed, twice
+   * @param why for people
    */
-  routeUnjudged(what: string, now: number): RoutingResult;
+  routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult;
   /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
   checkMute(mute: Mute): void;
   /** Whether the matchers of a mute hold for an alert. Throws `invalid_request` as `checkMute`. */
@@ -99,7 +100,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     return plan(selectRoutes(input), muted, (target) => startOf(target, input, muted, now));
   }
 
-  function routeUnjudged(what: string, now: number): RoutingResult {
+  function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
     const named = rules.routes.filter((one) => one.isDefault && one.to.length > 0);
     const where =
       named.length > 0
@@ -107,7 +108,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
         : "to every destination, as no default route names one";
     if (rules.destinations.length === 0) return { decisions: [nowhere], deliveries: [] };
     const routes = named.length > 0 ? named : [everyDestination(rules.destinations)];
-    const reason = `${what} ${where}`;
+    const failed = what === "reading" ? "could not be read" : "could not be routed";
+    const reason = `${failed}: ${why}; ${what === "reading" ? "sent as it came" : "sent"} ${where}`;
     const verdicts = routes.map(
       (one): RouteVerdict => ({
         route: { ...one, updates: "new" },

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, opsChat } from "./relay-world.ts";
 
 const next = `
@@ -58,6 +59,27 @@ it("tells alert by alert what another configuration would have sent elsewhere, a
   const people = await world.run(["backtest", "--config", "next.yaml"]);
   expect(people.stdout).toMatch(/3 alerts from .*; 3 would have gone elsewhere by next\.yaml/);
   expect(people.stdout).toMatch(/ops +2 +1 +0 +1/);
+});
+
+it("asks a relay elsewhere for its log, and the file once no relay runs", async () => {
+  const { world } = await createHistory();
+  const elsewhere = { ...world.env, DATA_DIR: makeTempFolder(), PORT: "1", TOCSIN_CONFIG: "next.yaml" };
+  const argv = ["backtest", "--config", "next.yaml", "--json"];
+  const flags = [
+    "--url",
+    world.relay.localUrl,
+    "--token-file",
+    join(world.dataDir, "secrets", "admin-token"),
+  ];
+  const asked = await world.run([...argv, ...flags], { env: elsewhere });
+  await world.stopRelay();
+  const read = await world.run(argv);
+  expect(read.stderr).toContain(`reading the database in ${world.dataDir} instead`);
+  const [{ from, to, ...ofRelay }, { from: _from, to: _to, ...ofFile }] = [asked, read].map(
+    (run) => run.json().data,
+  ) as [Record<string, unknown>, Record<string, unknown>];
+  expect(ofRelay).toEqual(ofFile);
+  expect(ofRelay).toMatchObject({ alerts: 3, changed: 3 });
 });
 
 it("finds no difference to the configuration that was at work, whatever was muted meanwhile", async () => {

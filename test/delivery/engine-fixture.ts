@@ -16,6 +16,7 @@ import type { Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { FindHold } from "../../src/delivery/duties/follow-quiet-hours.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createLocalReader } from "../support/reader.ts";
@@ -174,6 +175,7 @@ export async function startFixture(
     now: clock.now,
   });
   const newId = createIdSource(clock.now);
+  const publicUrl = "https://tocsin.example.com";
   const channels: Record<string, ScriptedChannel> = {};
   for (const destination of destinations)
     channels[destination.name] = createScriptedChannel(destination.type, clock);
@@ -189,9 +191,9 @@ export async function startFixture(
         destination,
         channel: channels[destination.name] as ScriptedChannel,
       })),
-      rendering: createRendering({ publicUrl: "https://tocsin.example.com" }),
+      composer: createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl }),
       reader: createLocalReader(),
-      publicUrl: "https://tocsin.example.com",
+      publicUrl,
       settings,
       clock,
       newId,

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
 import type { CliContext } from "../shell/context.ts";
 import { addExamples } from "../shell/examples.ts";
 import { openOutput } from "../shell/output.ts";
 import { parseDuration } from "../upstream/arguments.ts";
 import type { BacktestOptions } from "./run-backtest.ts";
 
-/** `tocsin backtest`: where stored alerts would have gone by another configuration. Reads only. */
+/** `tocsin backtest`: where stored alerts would have gone by another configuration. Changes nothing. */
 export function registerBacktest(program: Command, context: CliContext): void {
   const command = program
     .command("backtest")
@@ -18,12 +19,12 @@ export function registerBacktest(program: Command, context: CliContext): void {
         .argParser(parseDuration)
         .default(7 * 86_400_000, "7d"),
     )
-    .option("--limit <n>", "at most so many, the newest", parseCount)
-    .action(async (options: BacktestOptions, self: Command) => {
+    .option("--limit <n>", "at most this many, the newest", parseCount)
+    .action(async (options: RelayFlags & BacktestOptions, self: Command) => {
       const { runBacktest } = await import("./run-backtest.ts");
-      await runBacktest(context, openOutput(context, self), options);
+      await runBacktest({ context, flags: options, output: openOutput(context, self) }, options);
     });
-  addExamples(command, "tocsin backtest --config next.yaml --last 7d");
+  addExamples(addRelayOptions(command), "tocsin backtest --config next.yaml --last 7d");
 }
 
 function parseCount(text: string): number {

@@ -54,7 +54,7 @@ function formatExamples(title: string, examples: Example[], output: Output): str
       { title: "id", keep: true },
     ],
     examples.map(({ receivedAt, destination, title: alert, reason, id }) => [
-      toSeconds(new Date(receivedAt).toISOString()),
+      toSeconds(receivedAt),
       destination,
       alert,
       reason,

@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
-import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import type { BodyReader, BodyReading } from "../../core/ports/body-reader.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
-import { openDatabaseFile } from "../relay/open-database-file.ts";
-import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
+import { bodyOf } from "../alerts/show.ts";
+import { type AlertLog, openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
+import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
+import type { AlertDetailOnWire } from "../relay/wire.ts";
 import { formatTally } from "./format-tally.ts";
-import { createTallyBook, type Example } from "./tally.ts";
+import { createTallyBook } from "./tally.ts";
 
 export interface BacktestOptions {
   config: string;
@@ -18,121 +17,117 @@ export interface BacktestOptions {
   limit?: number;
 }
 
-const pageSize = 100;
+const pageSize = 200;
+/** Alerts that are asked for at a time: the answers come one after another while few of them are in memory. */
+const askedAhead = 4;
 
 /**
- * Reads the database file itself, whether the relay runs or not: asking for each alert over the API would take the relay's time.
- * Alerts are routed as at the time they came, with the mutes of that time.
+ * Asks the running relay for its log page by page, or reads the database that it left. Alerts are routed as at the time they came,
+ * with the mutes of that time.
  */
 export async function runBacktest(
-  context: CliContext,
-  output: Output,
+  base: RelayRun,
   { config: file, last, limit = Number.POSITIVE_INFINITY }: BacktestOptions,
 ): Promise<void> {
+  const run = withConfig(base, file);
+  const { context, output } = run;
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { createRouter } = await import("../../routing/router.ts");
-  const { createBodyReader } = await import("../../intake/thread/body-reader.ts");
-  const config = loadConfig({ env: { ...context.env, TOCSIN_CONFIG: file }, cwd: context.cwd });
-  const { createMissingAdvice } = await import("../../routing/near-path.ts");
-  const router = createRouter(config.rules, { adviseOnMissing: createMissingAdvice() });
-  const { maxBodyBytes } = config.intake;
-  const reader = createBodyReader({ entry: context.readingThreadEntry, maxBodyBytes });
+  const { createProcessing } = await import("../../processing.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const log = await openAlertLog(run);
+  const { readingThreadEntry } = context;
+  const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
   const read = rememberLast(reader);
   const book = createTallyBook(config.rules.routes);
   const toAt = context.now();
   const fromAt = toAt - last;
-  const store = await openDatabaseFile(config.dataDir).catch(async (error: unknown) => {
-    await reader.close();
-    throw error;
-  });
   try {
-    const mutes = await store.listMutes(toAt, true);
-    for await (const alert of walkAlerts(store, fromAt, limit, context.signal)) {
+    const mutes = toRuntimeMutes(await log.listMutes(true));
+    for await (const alert of walkAlerts(log, fromAt, limit, context.signal)) {
       const rerouted = await reroute(router, alert, mutes, read);
       if (rerouted === undefined) continue;
       book.add(alert, rerouted.title, rerouted.result);
-      await output.progress.update(`back to ${new Date(alert.receivedAt).toISOString()}`);
+      await output.progress.update(`back to ${alert.receivedAt}`);
     }
   } finally {
     await reader.close();
-    await store.close();
+    await log.close();
   }
   const tally = book.close();
-  const toWire = (example: Example) => ({
-    ...example,
-    receivedAt: new Date(example.receivedAt).toISOString(),
-  });
   const data = {
     configuration: config.configFile,
     from: new Date(fromAt).toISOString(),
     to: new Date(toAt).toISOString(),
     ...tally,
-    newlySent: tally.newlySent.map(toWire),
-    noLongerSent: tally.noLongerSent.map(toWire),
   };
   await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file }));
 }
 
 /** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own. */
 async function* walkAlerts(
-  store: Store,
+  log: AlertLog,
   fromAt: number,
   limit: number,
   signal: AbortSignal,
-): AsyncGenerator<AlertDetail> {
-  let beforeSeq: number | undefined;
-  let count = 0;
-  for (;;) {
-    // The store answers in this thread, so that without this Ctrl-C would wait for the end.
-    await nextTurn();
-    signal.throwIfAborted();
-    const page = await store.listAlerts({ limit: pageSize, beforeSeq, fromAt });
-    for (const { id, origin, routedAt } of page) {
-      if (origin !== "hook" || routedAt === undefined) continue;
-      if (count >= limit) return;
-      count += 1;
-      const alert = await store.getAlert(id);
-      if (alert !== undefined) yield alert;
+): AsyncGenerator<AlertDetailOnWire> {
+  let left = limit;
+  let cursor: string | undefined;
+  do {
+    const page = await log.listAlerts({ from: fromAt }, { limit: pageSize, cursor });
+    const routed = page.alerts.filter(({ origin, routedAt }) => origin === "hook" && routedAt !== null);
+    const wanted = routed.slice(0, left);
+    for (let start = 0; start < wanted.length; start += askedAhead) {
+      // A database file is read in this thread, so that without this Ctrl-C would wait for the end.
+      await nextTurn();
+      signal.throwIfAborted();
+      const some = wanted.slice(start, start + askedAhead);
+      for (const alert of await Promise.all(some.map(({ id }) => log.findAlert(id))))
+        if (alert !== undefined) yield alert;
     }
-    if (page.length < pageSize) return;
-    beforeSeq = page.at(-1)?.seq;
-  }
+    left -= wanted.length;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && left > 0);
 }
 
 /** Undefined for what no route decides about: another alert's message shows it. */
 async function reroute(
   router: Router,
-  alert: AlertDetail,
+  alert: AlertDetailOnWire,
   mutes: Mute[],
-  read: (request: NonNullable<AlertDetail["request"]>) => Promise<BodyReading>,
+  read: (stored: StoredBody) => Promise<BodyReading>,
 ): Promise<{ title: string; result: RoutingResult } | undefined> {
-  const { request, origin, receivedAt, facts: known } = alert;
-  if (request === undefined || alert.decisions.some(({ result }) => result === "contained")) return undefined;
-  const at = alert.routedAt ?? receivedAt;
-  const sendUnjudged = (reason: string) => ({
-    title: known?.title ?? "Unreadable alert",
-    result: router.routeUnjudged(`could not be read: ${reason}; sent as it came`, at),
+  const { request, origin, routedAt, title } = alert;
+  const body = bodyOf(alert);
+  if (request === null || body === undefined) return undefined;
+  if (alert.decisions.some(({ result }) => result === "contained")) return undefined;
+  const receivedAt = Date.parse(alert.receivedAt);
+  const at = routedAt === null ? receivedAt : Date.parse(routedAt);
+  const sendUnjudged = (why: string) => ({
+    title: title ?? "Unreadable alert",
+    result: router.routeUnjudged("reading", why, at),
   });
-  if (known?.format === "unreadable") return sendUnjudged("it failed when it came");
-  const reading = await read(request);
+  if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it came");
+  const reading = await read({ body, contentType: request.contentType });
   if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
   if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
-  const translation = reading.translations[request.item];
+  const translation = reading.translations[request.item - 1];
   if (translation === undefined) return undefined;
   const { facts, payload } = translation;
   return { title: facts.title, result: router.route({ facts, payload, origin, receivedAt }, mutes, at) };
 }
 
 /** The alerts of a batch stand one after another in the log; its body is read once for all of them. */
-function rememberLast(
-  reader: BodyReader,
-): (request: NonNullable<AlertDetail["request"]>) => Promise<BodyReading> {
-  let last: { body: Buffer; contentType: string | undefined; reading: BodyReading } | undefined;
-  return async ({ body, contentType }) => {
-    if (last === undefined || !last.body.equals(body) || last.contentType !== contentType) {
-      const [reading] = await reader.read([{ body, contentType }]);
-      last = { body: Buffer.from(body), contentType, reading: reading as BodyReading };
+function rememberLast(reader: BodyReader): (stored: StoredBody) => Promise<BodyReading> {
+  let last: { stored: StoredBody; reading: BodyReading } | undefined;
+  return async (stored) => {
+    if (last === undefined || !isSameBody(last.stored, stored)) {
+      const [reading] = await reader.read([stored]);
+      last = { stored, reading: reading as BodyReading };
     }
     return last.reading;
   };
+}
+
+function isSameBody(a: StoredBody, b: StoredBody): boolean {
+  return a.contentType === b.contentType && Buffer.compare(a.body, b.body) === 0;
 }

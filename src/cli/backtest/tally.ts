@@ -1,5 +1,5 @@
-import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Decision, PlannedDelivery, Route } from "../../core/rules.ts";
+import type { AlertDetailOnWire } from "../relay/wire.ts";
 
 /** Kept of each kind, newest first. */
 const mostExamples = 5;
@@ -16,7 +16,8 @@ export interface DestinationTally {
 
 export interface Example {
   id: string;
-  receivedAt: number;
+  /** ISO 8601. */
+  receivedAt: string;
   title: string;
   destination: string;
   /** Why, by the configuration that is tried. */
@@ -44,7 +45,7 @@ export interface Rerouted {
 }
 
 export interface TallyBook {
-  add(alert: AlertDetail, title: string, rerouted: Rerouted): void;
+  add(alert: AlertDetailOnWire, title: string, rerouted: Rerouted): void;
   close(): Tally;
 }
 

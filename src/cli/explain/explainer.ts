@@ -1,23 +1,17 @@
 import type { Alert, AlertOrigin, Translation } from "../../core/alert.ts";
-import { type Log, silentLog } from "../../core/log.ts";
 import { type Message, readableText } from "../../core/message.ts";
-import type { Decision, Destination, Mute, PlannedDelivery, Rules } from "../../core/rules.ts";
-import { createComposer, type MessageSource } from "../../delivery/lane/compose.ts";
-import { createRendering } from "../../rendering/rendering.ts";
-import { createMissingAdvice } from "../../routing/near-path.ts";
-import { createRouter } from "../../routing/router.ts";
-import { createDocumentRenderer } from "../../vendors/render-document.ts";
+import type { Decision, Destination, Mute, PlannedDelivery } from "../../core/rules.ts";
+import type { Composer, MessageSource } from "../../delivery/lane/compose.ts";
+import type { Router } from "../../routing/router.ts";
 
 export interface ExplainerOptions {
-  rules: Rules;
-  /** Those made at run time; the rules bring their own. */
+  router: Router;
+  composer: Composer;
+  destinations: Destination[];
+  /** Those made at run time; the router knows those of the configuration. */
   mutes: Mute[];
-  /** How the outside reaches the page, for the links in messages. */
-  publicUrl: string;
   /** The instant at which the alert is routed. Epoch milliseconds. */
   at: number;
-  /** A message that could not be rendered as designed; it goes out bare. */
-  onFault(detail: string): void;
 }
 
 /** What would be sent to one destination. */
@@ -48,25 +42,15 @@ export type Explain = (
   reading: ExplainedReading,
 ) => Explanation;
 
-/**
- * Router and composer are those of the relay, so that this can say nothing else than what it does; only about a field that is
- * missing it says more.
- */
-export function createExplainer({ rules, mutes, publicUrl, at, onFault }: ExplainerOptions): Explain {
-  const router = createRouter(rules, { adviseOnMissing: createMissingAdvice() });
-  const log: Log = { ...silentLog, error: (_event, fields) => onFault(String(fields?.error)) };
-  const composer = createComposer({
-    rendering: createRendering({ publicUrl, renderDocument: createDocumentRenderer() }),
-    log,
-    publicUrl,
-  });
-  const destinations = new Map(rules.destinations.map((destination) => [destination.name, destination]));
+/** What router and composer make of an alert, as data. */
+export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
+  const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
 
   return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {
     const { decisions, deliveries } =
       unreadable === undefined
         ? router.route({ facts, payload, origin, receivedAt }, mutes, at)
-        : router.routeUnjudged(`could not be read: ${unreadable}; sent as it came`, at);
+        : router.routeUnjudged("reading", unreadable, at);
     const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
     const byDestination = new Map<string, ExplainedDelivery>();
     for (const planned of deliveries) {

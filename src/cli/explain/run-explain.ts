@@ -1,8 +1,9 @@
 import { AppError } from "../../core/errors.ts";
+import { type Log, silentLog } from "../../core/log.ts";
+import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
-import { openAlertLog } from "../relay/alert-log.ts";
-import { localUrlOf, type RelayRun } from "../relay/connect-relay.ts";
-import { toRuntimeMutes } from "../routing-mutes.ts";
+import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
+import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../upstream/lists.ts";
 import type { ExplainedReading } from "./explainer.ts";
 import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
@@ -22,6 +23,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const { context, output } = run;
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
+  const { createProcessing } = await import("../../processing.ts");
   const { createExplainer } = await import("./explainer.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
@@ -34,21 +36,23 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   }
   const mutes = await readMutes(run, subject);
   const faults: string[] = [];
+  const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };
   const publicUrl =
     config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
-  const explain = createExplainer({
-    rules: config.rules,
-    mutes,
-    publicUrl,
-    at,
-    onFault: (detail) => faults.push(detail),
-  });
+  const { rules } = config;
+  const { reader, router, createComposer } = createProcessing(
+    { rules, intake: { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) } },
+    { readingThreadEntry: context.readingThreadEntry, advises: true },
+  );
+  const items = await readItems(run, subject, reader).finally(() => reader.close());
+  const composer = createComposer(publicUrl, log);
+  const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
 
   const list = output.json ? output.openList() : undefined;
-  for (const { item, items, reading } of await readItems(run, subject, maxBodyBytes)) {
+  for (const { item, items: count, reading } of items) {
     const explanation = explain(subject, reading);
     const fields = listMatchFields(subject.origin, reading);
-    const result = { item, items, facts: toFacts(reading), fields, ...explanation };
+    const result = { item, items: count, facts: toFacts(reading), fields, ...explanation };
     if (reading.unreadable !== undefined)
       await output.note(
         `warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`,
@@ -61,12 +65,6 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null });
 }
 
-/** The whole run as if TOCSIN_CONFIG named this file. */
-function withConfig(run: RelayRun, file: string | undefined): RelayRun {
-  if (file === undefined) return run;
-  return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
-}
-
 interface Item {
   /** From 1. */
   item: number;
@@ -74,19 +72,14 @@ interface Item {
   reading: ExplainedReading;
 }
 
-/** In a thread with the limits that the relay has, so that no body holds up the terminal for ever. */
+/** The reader's limits are the relay's, so that no body holds up the terminal for ever. */
 async function readItems(
   { context }: RelayRun,
   { id, body, contentType, item: wanted }: Subject,
-  maxBodyBytes: number,
+  reader: BodyReader,
 ): Promise<Item[]> {
-  const { createBodyReader } = await import("../../intake/thread/body-reader.ts");
   const { describeUnreadable } = await import("../../intake/read/unreadable.ts");
-  const reader = createBodyReader({
-    entry: context.readingThreadEntry,
-    maxBodyBytes: Math.max(maxBodyBytes, body.length),
-  });
-  const [result] = await reader.read([{ body, contentType }], context.signal).finally(() => reader.close());
+  const [result] = await reader.read([{ body, contentType }], context.signal);
   context.signal.throwIfAborted();
   if (result === undefined || result.kind === "not_read")
     throw new AppError("failed", `the alert could not be read: ${result?.reason}`);

@@ -1,9 +1,8 @@
 import type { Now } from "../../core/clock.ts";
-import type { Store } from "../../core/ports/store.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
-import { DatabaseMissing, openDatabaseFile } from "./open-database-file.ts";
+import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "./open-read-only.ts";
 import { RelayUnreachable } from "./relay-failure.ts";
 import type { AlertDetailOnWire, AlertPageOnWire, MuteOnWire } from "./wire.ts";
 
@@ -29,7 +28,7 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
   } catch (error) {
     if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
     const config = await loadConfig();
-    const store = await openDatabaseFile(config.dataDir).catch((reason: unknown) => {
+    const store = await openReadOnly(config).catch((reason: unknown) => {
       // Without a database no relay has ever run here, so that nothing answers is the news.
       throw reason instanceof DatabaseMissing ? error : reason;
     });
@@ -50,7 +49,12 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
   };
 }
 
-async function readStore(store: Store, publicUrl: string, configured: Mute[], now: Now): Promise<AlertLog> {
+async function readStore(
+  store: ReadOnlyStore,
+  publicUrl: string,
+  configured: Mute[],
+  now: Now,
+): Promise<AlertLog> {
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
   const { listAlertPage } = await import("../../web/alert-query.ts");
   return {
@@ -74,4 +78,19 @@ async function readStore(store: Store, publicUrl: string, configured: Mute[], no
     },
     close: () => store.close(),
   };
+}
+
+/** The mutes made at run time, as routing wants them; those of the configuration come with the configuration. */
+export function toRuntimeMutes(mutes: MuteOnWire[]): Mute[] {
+  return mutes
+    .filter(({ createdBy }) => createdBy !== "configuration")
+    .map(({ id, matchers, reason, createdBy, startsAt, endsAt, createdAt }) => ({
+      id,
+      matchers,
+      reason,
+      createdBy,
+      startsAt: Date.parse(startsAt),
+      endsAt: Date.parse(endsAt),
+      createdAt: Date.parse(createdAt),
+    }));
 }

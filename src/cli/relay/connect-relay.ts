@@ -45,6 +45,12 @@ export function addRelayOptions(command: Command): Command {
     );
 }
 
+/** The whole run as if TOCSIN_CONFIG named this file. */
+export function withConfig(run: RelayRun, file: string | undefined): RelayRun {
+  if (file === undefined) return run;
+  return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
+}
+
 /** The relay of `--url` or of the configuration, and the admin token that is meant for it. Asks nothing yet. */
 export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
   let loaded: Promise<Config> | undefined;

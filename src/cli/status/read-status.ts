@@ -1,9 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
-import type { DestinationView } from "../../core/operations.ts";
-import type { Store } from "../../core/ports/store.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import { DatabaseMissing, openDatabaseFile } from "../relay/open-database-file.ts";
+import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "../relay/open-read-only.ts";
 import { RelayUnreachable } from "../relay/relay-failure.ts";
 import type { DestinationOnWire, StatusOnWire } from "../relay/wire.ts";
 
@@ -74,10 +72,10 @@ function toStore({ alerts, queue, disk }: LogOnWire): StoreStatus {
 }
 
 /** What the relay left in its database; nothing where that cannot be read, and a note says why. */
-async function readLeft({ output }: RelayRun, config: Config): Promise<LogOnWire | undefined> {
-  let store: Store;
+async function readLeft({ output, context }: RelayRun, config: Config): Promise<LogOnWire | undefined> {
+  let store: ReadOnlyStore;
   try {
-    store = await openDatabaseFile(config.dataDir);
+    store = await openReadOnly(config);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     // No relay has run here yet: that nothing answers says it all.
@@ -87,23 +85,13 @@ async function readLeft({ output }: RelayRun, config: Config): Promise<LogOnWire
   try {
     const { viewLog } = await import("../../operations/view-status.ts");
     const { logToWire } = await import("../../web/api/to-wire.ts");
-    const destinations = await viewLeft(config, store);
+    const { stateOf } = await import("../../delivery/plan/health.ts");
+    const { viewDestinations } = await import("../../operations/view-destinations.ts");
+    const saved = new Map((await store.loadStatuses()).map((status) => [status.name, status]));
+    const states = config.rules.destinations.map((one) => stateOf(one, saved, context.now()));
+    const destinations = viewDestinations(states, await store.countByDestination());
     return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations));
   } finally {
     await store.close();
   }
-}
-
-/** The destinations as the relay left them. */
-async function viewLeft({ rules }: Config, store: Store): Promise<DestinationView[]> {
-  const { viewDestinations } = await import("../../operations/view-destinations.ts");
-  const { accountOf } = await import("../../delivery/plan/accounts.ts");
-  const { newStatus } = await import("../../delivery/plan/health.ts");
-  const kept = new Map((await store.loadStatuses()).map((status) => [status.name, status]));
-  const states = rules.destinations.map((destination) => ({
-    destination,
-    own: kept.get(destination.name) ?? newStatus(destination.name, 0),
-    account: kept.get(accountOf(destination) ?? ""),
-  }));
-  return viewDestinations(states, await store.countByDestination());
 }

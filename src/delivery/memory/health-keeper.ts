@@ -1,18 +1,19 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { DestinationState, DestinationStatus } from "../../core/destination-status.ts";
 import type { Log } from "../../core/log.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
 import { accountOf } from "../plan/accounts.ts";
-import { judgeOutcome, judgeProbe, newStatus } from "../plan/health.ts";
+import { judgeOutcome, judgeProbe, newStatus, stateOf } from "../plan/health.ts";
 
 /**
  * What outcomes say about destinations and accounts. Memory is the truth while the relay runs and the store its copy for
  * the next start, so nothing here waits for the disk or fails with it: what could not be saved is saved later.
  */
 export interface HealthKeeper {
+  stateOf(destination: Destination): DestinationState;
   of(destination: Destination): DestinationStatus;
   /** Of the account that the destination shares; `undefined` when it has none. */
   ofAccount(destination: Destination): DestinationStatus | undefined;
@@ -66,6 +67,7 @@ export function createHealthKeeper(deps: HealthDeps, saved: DestinationStatus[])
   }
 
   return {
+    stateOf: (destination) => stateOf(destination, statuses, clock.now()),
     of: (destination) => read(destination.name),
     ofAccount(destination) {
       const account = accountOf(destination);

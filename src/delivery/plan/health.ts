@@ -1,12 +1,29 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { DestinationState, DestinationStatus } from "../../core/destination-status.ts";
+import type { Destination } from "../../core/rules.ts";
+import { accountOf } from "./accounts.ts";
 
 const deadProbeMs = 24 * 60 * 60 * 1000;
 const pausedProbeMs = 10 * 60 * 1000;
 
 export function newStatus(name: string, now: number): DestinationStatus {
   return { name, health: "ok", reason: "", since: now, failures: 0 };
+}
+
+/** By the statuses that are known, saved ones or those in memory; what nothing is known of is well. */
+export function stateOf(
+  destination: Destination,
+  known: ReadonlyMap<string, DestinationStatus>,
+  now: number,
+): DestinationState {
+  const statusOf = (name: string) => known.get(name) ?? newStatus(name, now);
+  const account = accountOf(destination);
+  return {
+    destination,
+    own: statusOf(destination.name),
+    account: account === undefined ? undefined : statusOf(account),
+  };
 }
 
 /**

@@ -1,9 +1,24 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Store } from "../../core/ports/store.ts";
 
-/** The data folder holds no database: no relay has run with it yet. */
+/** What a command may ask of a store without a relay: nothing that writes to it. */
+export type ReadOnlyStore = Pick<
+  Store,
+  | "listAlerts"
+  | "getAlert"
+  | "countAlerts"
+  | "listMutes"
+  | "loadStatuses"
+  | "countByDestination"
+  | "health"
+  | "backup"
+  | "close"
+>;
+
+/** The configuration leads to no database: no relay has run with it yet. */
 export class DatabaseMissing extends AppError {
   constructor(path: string) {
     super("not_found", `there is no database ${path}`, {
@@ -14,10 +29,10 @@ export class DatabaseMissing extends AppError {
 }
 
 /**
- * The database of a relay, running or not, for reading only.
+ * The store of a relay, running or not. The one place where a command opens it: for SQLite a file in DATA_DIR.
  * @throws AppError `not_found` (`DatabaseMissing`), and what opening it refuses with.
  */
-export async function openDatabaseFile(dataDir: string): Promise<Store> {
+export async function openReadOnly({ dataDir }: Config): Promise<ReadOnlyStore> {
   const { databaseFileName } = await import("../../store/sqlite/threaded-store.ts");
   const { openLocalStore } = await import("../../store/sqlite/local-store.ts");
   const path = join(dataDir, databaseFileName);

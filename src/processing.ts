@@ -1,0 +1,44 @@
+import type { Config } from "./config/config.ts";
+import type { Log } from "./core/log.ts";
+import { type Composer, createComposer } from "./delivery/lane/compose.ts";
+import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
+import { createRendering } from "./rendering/rendering.ts";
+import { createMissingAdvice } from "./routing/near-path.ts";
+import { createRouter, type Router } from "./routing/router.ts";
+import { createDocumentRenderer } from "./vendors/render-document.ts";
+
+export interface ProcessingOptions {
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
+  /** Names the near path where a route asks for one that is missing. Default false: it reads the payload of each alert. */
+  advises?: boolean;
+}
+
+/** What becomes of a body by a configuration: how it is read, where it goes, what people read. Nothing here sends or stores. */
+export interface Processing {
+  /** A thread of its own with the limits of the configuration; whoever made it closes it. */
+  reader: ReadingThread;
+  router: Router;
+  /** @param publicUrl where the links of messages lead, without a trailing slash */
+  createComposer(publicUrl: string, log: Log): Composer;
+}
+
+/**
+ * Built in one way for the relay and for `explain` and `backtest`, so that these cannot say anything else than what it does.
+ *
+ * @throws what `createRouter` refuses the rules with; then nothing is left running.
+ */
+export function createProcessing(
+  { rules, intake }: Pick<Config, "rules" | "intake">,
+  { readingThreadEntry, advises = false }: ProcessingOptions = {},
+): Processing {
+  const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
+  return {
+    reader: createBodyReader({ entry: readingThreadEntry, maxBodyBytes: intake.maxBodyBytes }),
+    router,
+    createComposer(publicUrl, log) {
+      const rendering = createRendering({ publicUrl, renderDocument: createDocumentRenderer() });
+      return createComposer({ rendering, log, publicUrl });
+    },
+  };
+}
