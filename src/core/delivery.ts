@@ -33,6 +33,13 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 
+const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
+
+/** Whether it stays so unless a person acts, or quiet hours that hold it end: nobody who waits for an outcome need wait on. */
+export function isSettled({ state }: { state: DeliveryState }): boolean {
+  return settledStates.includes(state);
+}
+
 /** States that a resend of all that failed takes up. A `held` one may have arrived, so a person judges each. */
 export const failedStates = ["failed", "expired"] as const satisfies DeliveryState[];
 export type FailedState = (typeof failedStates)[number];

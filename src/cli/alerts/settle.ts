@@ -1,16 +1,9 @@
-import type { DeliveryState } from "../../core/delivery.ts";
+import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/wire.ts";
 
 const pollMs = 250;
-
-/** States in which a delivery stays unless a person acts. `held` is one: quiet hours may end long after anybody waits. */
-const settled: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
-
-export function isSettled({ state }: { state: DeliveryState }): boolean {
-  return settled.includes(state);
-}
 
 export function hasReached({ state }: { state: DeliveryState }): boolean {
   return state === "sent" || state === "digested";

@@ -1,16 +1,15 @@
+import { isSettled } from "../../core/delivery.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-
-const settled = new Set(["sent", "failed", "digested", "muted", "expired", "held"]);
 
 /** Prints one line an alert once every delivery of it has ended; ends when `stop` is aborted. */
 export function narrate(store: Store, output: Output, stop: AbortSignal): void {
   let version = 0;
   let reading = false;
   let again = false;
-  const told = new Set<string>();
+  const printed = new Set<string>();
 
   async function read(): Promise<void> {
     if (reading) {
@@ -23,9 +22,9 @@ export function narrate(store: Store, output: Output, stop: AbortSignal): void {
       const changes = await store.listChanges(version, 200);
       for (const alert of changes) {
         version = Math.max(version, alert.version);
-        if (told.has(alert.id) || !alert.deliveries.every(({ state }) => settled.has(state))) continue;
+        if (printed.has(alert.id) || !alert.deliveries.every(isSettled)) continue;
         if (alert.routedAt === undefined) continue;
-        told.add(alert.id);
+        printed.add(alert.id);
         await output.print(`${lineOf(alert, output)}\n`);
       }
       again ||= changes.length === 200;
