@@ -76,6 +76,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       options.log.error("store.stopped", { error: error.message });
       options.onFailed?.(error);
     },
+    onListenerFailed: (topic, error) =>
+      options.log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
   });
   /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
   const undo: (() => unknown)[] = [() => store.close()];
@@ -100,9 +102,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     undo.push(() => reader.close());
     const newId = createIdSource(clock.now);
     const stopping = new AbortController();
-    const routing = { nudge: () => {} };
     const door = createDoor(
-      { store, now: clock.now, newId, log, onAccepted: () => routing.nudge() },
+      { store, now: clock.now, newId, log },
       { ...config.intake, secret: secrets.webhookSecret },
     );
     const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
@@ -153,9 +154,10 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       isFlooded: createFloodGauge(door, clock.now),
       clock,
       log,
-      onRouted: (destinations) => engine.nudge(destinations),
     });
-    routing.nudge = loop.nudge;
+    // Nobody depends on hearing them: routing looks every second by itself, each lane every five.
+    store.subscribe("accepted", loop.wake);
+    store.subscribe("due", engine.wake);
     let { webhookSecret } = secrets;
     for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
     const takeSecret = (secret: Secret) => {
@@ -186,7 +188,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       tryDestination: tryNamed,
       clock,
       log,
-      nudge: engine.nudge,
     };
     const readiness = (health: Pick<Store, "health">): Promise<Readiness> =>
       readinessOf({ store: health, engine, reader, clock, stopping: stopping.signal });

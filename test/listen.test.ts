@@ -46,10 +46,7 @@ async function openListener() {
     },
   };
   const newId = createIdSource(Date.now);
-  const door = createDoor(
-    { store, now: clock.now, newId, log: silentLog, onAccepted: () => {} },
-    { secret: new Secret(secret) },
-  );
+  const door = createDoor({ store, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock });
   server.serve((request) => {
     if (new URL(request.url).pathname === "/quick") return new Response("here");

@@ -49,11 +49,11 @@ export interface EngineDeps {
 
 /**
  * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. The store is
- * the truth; a nudge only saves the wait for the next look.
+ * the truth; a signal only saves the wait for the next look.
  */
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
-  nudge(destinations: Iterable<string>): void;
+  wake(destinations: Iterable<string>): void;
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an unknown
    * name. Rejects as the store does.
@@ -74,11 +74,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const lanes = new Map<string, Lane>();
   const probers = new Map<string, Prober>();
   const refusedMessages = new Map<string, number>();
-  const nudge = (name: string) => lanes.get(name)?.nudge();
+  const wake = (name: string) => lanes.get(name)?.wake();
 
   const startedAt = clock.now();
   const pacer = createPacer(await store.loadPaces());
-  const fallbacks = createFallbacks({ destinations, clock, nudge });
+  const fallbacks = createFallbacks({ destinations, clock });
   const statuses = await store.loadStatuses();
   const health = createHealthKeeper(
     {
@@ -88,7 +88,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       log,
       // All of them, since they may share the account.
       onChange() {
-        for (const lane of lanes.values()) lane.nudge();
+        for (const lane of lanes.values()) lane.wake();
       },
     },
     statuses,
@@ -103,7 +103,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
     destinations: [...destinations.values()],
     publicUrl: deps.publicUrl,
-    nudge,
   });
   await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
   const recovery = { store, destinations, undelivered, settings, clock, random, log };
@@ -165,12 +164,12 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   ];
 
   return {
-    nudge(names) {
-      for (const name of names) nudge(name);
+    wake(names) {
+      for (const name of names) wake(name);
     },
     async tryNow(name) {
       const trial = await probers.get(name)?.probe(calls.signal);
-      nudge(name);
+      wake(name);
       return trial;
     },
     statuses: () => [...destinations.values()].map(health.stateOf),

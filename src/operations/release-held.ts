@@ -9,7 +9,6 @@ export interface ReleaseDeps {
   store: Pick<Store, "getAlert" | "listHeld" | "rescheduleHeld">;
   destinations: Destination[];
   clock: Clock;
-  nudge(destinations: string[]): void;
 }
 
 /** As many as the writing thread changes in some 10 ms; accepting alerts waits no longer. */
@@ -23,9 +22,7 @@ export async function releaseHeld(
   const targets = targetsOf(deps, destination);
   const releases =
     alertIds === undefined ? await releaseAll(deps, targets) : await releaseAlerts(deps, alertIds, targets);
-  const made = releases.filter(({ released }) => released > 0);
-  deps.nudge(made.map((release) => release.destination));
-  return made;
+  return releases.filter(({ released }) => released > 0);
 }
 
 function targetsOf({ destinations }: ReleaseDeps, name: string | undefined): string[] {
@@ -46,7 +43,8 @@ async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Pro
     for (;;) {
       const held = await store.listHeld(destination, after, batchSize);
       const deliveryIds = held.map(({ id }) => id);
-      const change = { deliveryIds, now, dueAt: now, why: releasedWords(now), includesAmbiguous: false };
+      const why = releasedWords(now);
+      const change = { destination, deliveryIds, now, dueAt: now, why, includesAmbiguous: false };
       released += await store.rescheduleHeld(change);
       const last = held.at(-1);
       if (last === undefined || held.length < batchSize) break;
@@ -76,7 +74,8 @@ async function releaseAlerts(
   const releases: Release[] = [];
   for (const destination of targets) {
     const deliveryIds = held.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
-    const change = { deliveryIds, now, dueAt: now, why: releasedWords(now), includesAmbiguous: true };
+    const why = releasedWords(now);
+    const change = { destination, deliveryIds, now, dueAt: now, why, includesAmbiguous: true };
     releases.push({ destination, released: await store.rescheduleHeld(change) });
   }
   return releases;

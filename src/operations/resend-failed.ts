@@ -24,11 +24,12 @@ export interface ResendFailedDeps {
   tryDestination(name: string): Promise<TryResult>;
   clock: Clock;
   log: Log;
-  nudge(destinations: string[]): void;
 }
 
 /** One transaction. Making that many takes the writing thread some 10 ms, and accepting alerts waits no longer. */
 const batchSize = 100;
+/** Due only then, so that what several transactions make is sent together: each is heard of as soon as it is on disk. */
+const gatherMs = 250;
 
 /** See `Operations.previewResend`. */
 export async function previewResend(deps: ResendFailedDeps, filter: FailedFilter): Promise<ResendPreview> {
@@ -49,7 +50,7 @@ export async function previewResend(deps: ResendFailedDeps, filter: FailedFilter
 
 /** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendFailedDeps, filter: FailedFilter): Promise<ResendResult> {
-  const { clock, log, nudge } = deps;
+  const { clock, log } = deps;
   const bounded = { ...filter, failedUntil: filter.failedUntil ?? clock.now() };
   const left: ResendResult["left"] = [];
   const ready: Destination[] = [];
@@ -75,7 +76,6 @@ export async function resendFailed(deps: ResendFailedDeps, filter: FailedFilter)
       }
     }
   } finally {
-    nudge(ready.map(({ name }) => name));
     log.info("deliveries.resent", { ...total, left: left.length });
   }
   return { ...total, left };
@@ -127,7 +127,7 @@ function planResend(destination: Destination, recipient: string, now: number): P
     route: "resend",
     state: "queued",
     reason: "resent with all that failed",
-    dueAt: now,
+    dueAt: now + gatherMs,
     updates: "new",
   }));
 }

@@ -9,7 +9,6 @@ export interface ResendDeps {
   store: Pick<Store, "getAlert" | "addDeliveries">;
   destinations: Destination[];
   clock: Clock;
-  nudge(destinations: string[]): void;
 }
 
 /** See `Operations.resend`. */
@@ -30,9 +29,7 @@ export async function resendAlert(
       ? formerTargets(deps, alert.deliveries)
       : [...new Set(names)].map((name) => targetNamed(deps, name));
   const planned = targets.flatMap((target) => planResend(target, clock.now()));
-  const made = await store.addDeliveries(alert.seq, planned, "resend", clock.now());
-  deps.nudge(targets.map((target) => target.name));
-  return made;
+  return store.addDeliveries(alert.seq, planned, "resend", clock.now());
 }
 
 function targetNamed({ destinations }: ResendDeps, name: string): Destination {

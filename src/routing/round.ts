@@ -23,8 +23,6 @@ export interface RoundDeps {
   activeMutes(): Mute[];
   clock: Clock;
   log: Log;
-  /** Called after the commit with the destinations that have something new. */
-  onRouted(destinations: Set<string>): void;
 }
 
 export interface Round {
@@ -169,12 +167,8 @@ export function createRound(deps: RoundDeps): Round {
 
   async function commit(records: RoutingRecord[]): Promise<void> {
     await store.recordRouting(records);
-    const destinations = new Set<string>();
-    for (const { alertSeq, facts, deliveries } of records) {
-      for (const delivery of deliveries) destinations.add(delivery.destination);
+    for (const { alertSeq, facts, deliveries } of records)
       log.info("alert.routed", { alertSeq, severity: facts.severity, deliveries: deliveries.length });
-    }
-    deps.onRouted(destinations);
   }
 
   async function settle(failed: Failed[]): Promise<void> {

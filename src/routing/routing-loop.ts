@@ -9,8 +9,8 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
 }
 
 export interface RoutingLoop {
-  /** Something was accepted. */
-  nudge(): void;
+  /** Something was accepted: look at once. */
+  wake(): void;
   /** Alerts since the start that went out without being read or routed. */
   givenUp(): number;
   /** Runs until `stop` is aborted. Never rejects. */
@@ -28,7 +28,7 @@ const longestRoundMs = 100;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
-/** The safety net under a lost nudge, and the wait after a store that refused. */
+/** The safety net under a lost signal, and the wait after a store that refused. */
 const pollMs = 1_000;
 
 /**
@@ -40,7 +40,7 @@ const pollMs = 1_000;
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   const { store, journal, clock, log } = deps;
   const round = createRound(deps);
-  let wake = new AbortController();
+  let waiting = new AbortController();
 
   /** `isFull`: there may be more at once. */
   async function routeSome(limit: number, stop: AbortSignal): Promise<{ count: number; isFull: boolean }> {
@@ -70,11 +70,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
 
   return {
     givenUp: round.givenUp,
-    nudge() {
-      wake.abort("nudged");
+    wake() {
+      waiting.abort();
     },
     async run(stop) {
-      stop.addEventListener("abort", () => wake.abort("stopped"), { once: true });
+      stop.addEventListener("abort", () => waiting.abort(), { once: true });
       for (let isFlagged = false; !isFlagged && !stop.aborted; ) {
         try {
           await flagInterrupted();
@@ -85,7 +85,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         }
       }
       while (!stop.aborted) {
-        wake = new AbortController();
+        waiting = new AbortController();
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();
@@ -96,7 +96,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
         else if (!isFull) {
-          await clock.sleep(pollMs, wake.signal);
+          await clock.sleep(pollMs, waiting.signal);
           // Bounded, since the clock may have been set back meanwhile.
           const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());
           if (count > 0) await clock.sleep(restMs, stop);

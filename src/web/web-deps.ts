@@ -4,14 +4,14 @@ import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { Signals } from "../core/ports/signals.ts";
 import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ProxyTrust } from "./access/client-address.ts";
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
-  store: AlertLog & ExpiringKeyStore & Pick<Store, "onChange">;
+  store: AlertLog & ExpiringKeyStore & Signals;
   operations: Operations;
   adminToken: Secret;
   /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */

@@ -117,7 +117,7 @@ export async function createRelayWorld(
 async function untilEnded(store: Store, id: string): Promise<AlertDetail> {
   for (;;) {
     const changed = new Promise<void>((resolve) => {
-      const forget = store.onChange(() => {
+      const forget = store.subscribe("changed", () => {
         forget();
         resolve();
       });

@@ -12,6 +12,7 @@ import { describeResends } from "./store/resends.ts";
 import { describeRouting } from "./store/routing.ts";
 import type { OpenStore } from "./store/scene.ts";
 import { describeSearch } from "./store/search.ts";
+import { describeSignals } from "./store/signals.ts";
 import { describeWhole } from "./store/whole.ts";
 
 /** What every driver of the store port has to do. */
@@ -29,6 +30,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSearch(open);
     describeMutes(open);
     describeKeys(open);
+    describeSignals(open);
     describeWhole(open);
   });
 }

@@ -126,7 +126,7 @@ export interface EngineFixture {
   engine: Engine;
   settings: DeliverySettings;
   channels: Record<string, ScriptedChannel>;
-  /** Stores an alert, routes it to these destinations (default: all), and nudges. */
+  /** Stores an alert and routes it to these destinations (default: all). */
   accept(
     facts?: Partial<AlertFacts>,
     options?: {
@@ -142,6 +142,8 @@ export interface EngineFixture {
   /** The quiet hours that the engine finds at its next start. Default none. */
   quietHours: { find?: FindHold };
   newId: NewId;
+  /** Whether the engine hears of what its store commits. Default true. */
+  hears: boolean;
   /** Methods of the store that the engine finds out of order. */
   failing: Set<keyof Store>;
   /** How often the engine has called each method of the store. */
@@ -208,6 +210,7 @@ export async function startFixture(
     channels,
     quietHours,
     newId,
+    hears: true,
     failing,
     storeCalls,
     engine: await start(),
@@ -264,7 +267,6 @@ export async function startFixture(
           routedAt: clock.now(),
         },
       ]);
-      fixture.engine.nudge(to);
       return id;
     },
     async detail(id) {
@@ -281,6 +283,9 @@ export async function startFixture(
       fixture.engine = await start();
     },
   };
+  store.subscribe("due", (names) => {
+    if (fixture.hears) fixture.engine.wake(names);
+  });
   onTestFinished(async () => {
     await stopEngine(fixture.engine, clock);
     await store.close();

@@ -24,6 +24,17 @@ describe("delivering", () => {
     ]);
   });
 
+  it("finds what is due within five seconds when the signal is lost", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await fixture.clock.settle();
+    fixture.hears = false;
+    await fixture.accept();
+    await fixture.clock.settle();
+    expect(fixture.channels.chat?.calls).toEqual([]);
+    await fixture.clock.advance(5_000);
+    expect(fixture.channels.chat?.calls).toHaveLength(1);
+  });
+
   it("retries on the schedule, and counts each attempt", async () => {
     const { accept, clock, channels, detail } = await startFixture([ntfyTo("hook")]);
     const hook = channels.hook as NonNullable<typeof channels.hook>;

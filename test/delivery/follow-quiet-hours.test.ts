@@ -104,8 +104,8 @@ describe("the summary", () => {
 describe("releasing what is held", () => {
   async function startRelease(destinations = [telegramTo("chat"), mailTo("mail", ["a@x.io"])]) {
     const night = await startNight(destinations as Parameters<typeof startNight>[0]);
-    const { store, clock, engine } = night.fixture;
-    const release = (filter = {}) => releaseHeld({ store, destinations, clock, nudge: engine.nudge }, filter);
+    const { store, clock } = night.fixture;
+    const release = (filter = {}) => releaseHeld({ store, destinations, clock }, filter);
     return { ...night, release };
   }
 

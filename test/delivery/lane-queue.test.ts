@@ -24,7 +24,7 @@ function queueOf(due: DueDelivery[]) {
       },
     },
     destination: telegramTo("chat"),
-    fallbacks: { callsFor: () => [], called: () => {} },
+    fallbacks: { callsFor: () => [] },
     settings: defaultDeliverySettings(),
     log: silentLog,
   });

@@ -44,16 +44,12 @@ async function openDoor(
 ): Promise<Setting> {
   const { intake, log = silentLog, now = Date.now, watch, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
-  let accepted = 0;
   const door = createDoor(
     {
       store: intake ? intake(store) : store,
       now,
       newId: createIdSource(Date.now),
       log,
-      onAccepted: () => {
-        accepted += 1;
-      },
     },
     { secret: new Secret(secret), ...rest },
   );
@@ -77,7 +73,7 @@ async function openDoor(
     port,
     store,
     door,
-    accepted: () => accepted,
+    accepted: () => door.counters.alerts,
     async post(body, headers = {}) {
       const response = await fetch(hook, { method: "POST", body, headers });
       const answer = (await response.json()) as {

@@ -16,7 +16,7 @@ describe("resending by hand", () => {
     const fixture = await startFixture(destinations);
     const resend = (id: string, name?: string) =>
       resendAlert(
-        { store: fixture.store, destinations, clock: fixture.clock, nudge: fixture.engine.nudge },
+        { store: fixture.store, destinations, clock: fixture.clock },
         id,
         name === undefined ? undefined : [name],
       );

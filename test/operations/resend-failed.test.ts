@@ -31,7 +31,6 @@ function open(fixture: EngineFixture, destinations: Destination[]) {
     tryDestination: (name) => tryDestination({ tryNow: engine.tryNow, destinations: view }, name),
     clock,
     log: silentLog,
-    nudge: engine.nudge,
   };
   return {
     preview: (filter: FailedFilter = {}) => previewResend(deps, filter),

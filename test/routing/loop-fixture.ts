@@ -49,7 +49,6 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
-  const routed: string[][] = [];
   const loop = createRoutingLoop({
     store: options.wrap?.(store) ?? store,
     router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
@@ -61,7 +60,6 @@ export async function startLoop(options: LoopOptions = {}) {
     isFlooded: options.flooded ?? (() => false),
     clock,
     log: silentLog,
-    onRouted: (destinations) => routed.push([...destinations]),
   });
   async function accept(body: string, count = 1) {
     const ids = Array.from({ length: count }, newId);
@@ -78,13 +76,7 @@ export async function startLoop(options: LoopOptions = {}) {
     return ids;
   }
   await options.before?.(store, accept);
-  const running = loop.run(stop.signal);
-  onTestFinished(async () => {
-    stop.abort();
-    await running;
-    await store.close();
-  });
-  return {
+  const fixture = {
     clock,
     /** Sets the clock, as a person or NTP does; who sleeps does not notice. */
     shift(ms: number) {
@@ -92,7 +84,18 @@ export async function startLoop(options: LoopOptions = {}) {
     },
     store,
     loop,
-    routed,
     accept,
+    /** Whether the loop hears of what its store commits. */
+    hears: true,
   };
+  store.subscribe("accepted", () => {
+    if (fixture.hears) loop.wake();
+  });
+  const running = loop.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await store.close();
+  });
+  return fixture;
 }

@@ -3,13 +3,14 @@ import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { factsOf, startLoop } from "./loop-fixture.ts";
 
-it("routes at once when nudged, and within a second when the nudge is lost", async () => {
-  const { accept, loop, store, clock } = await startLoop();
+it("routes what is accepted at once, and within a second when the signal is lost", async () => {
+  const loop = await startLoop();
+  const { accept, store, clock } = loop;
   await clock.settle();
   const [first = ""] = await accept("first");
-  loop.nudge();
   await clock.settle();
   expect((await store.getAlert(first))?.facts?.title).toBe("first");
+  loop.hears = false;
   const [second = ""] = await accept("second");
   await clock.settle();
   expect((await store.getAlert(second))?.facts).toBeUndefined();
@@ -18,18 +19,16 @@ it("routes at once when nudged, and within a second when the nudge is lost", asy
 });
 
 it("routes together what comes one after another, in rounds of a few milliseconds", async () => {
-  const { accept, loop, store, clock } = await startLoop();
+  const { accept, store, clock } = await startLoop();
   await clock.settle();
   const isRouted = async (id: string) => (await store.getAlert(id))?.routedAt !== undefined;
   const [alone = ""] = await accept("alone");
-  loop.nudge();
   await clock.settle();
   expect(await isRouted(alone)).toBe(true);
   const following: string[] = [];
   for (const body of ["second", "third", "fourth"]) {
     await clock.advance(1);
     following.push(...(await accept(body)));
-    loop.nudge();
     await clock.settle();
   }
   expect(await Promise.all(following.map(isRouted))).toEqual([false, false, false]);
@@ -39,7 +38,7 @@ it("routes together what comes one after another, in rounds of a few millisecond
 
 it("goes on when the clock is set back or forward by an hour, in a flood and without one", async () => {
   let flooded = false;
-  const { accept, loop, store, clock, shift } = await startLoop({
+  const { accept, store, clock, shift } = await startLoop({
     flooded: () => flooded,
     reader: createLocalReader((body) => {
       if (String(Buffer.from(body)) === "forward") shift(3_600_000);
@@ -48,16 +47,13 @@ it("goes on when the clock is set back or forward by an hour, in a flood and wit
   });
   const isRouted = async (id: string) => (await store.getAlert(id))?.routedAt !== undefined;
   await accept("first");
-  loop.nudge();
   await clock.settle();
   shift(-3_600_000);
   const [second = ""] = await accept("second");
-  loop.nudge();
   await clock.advance(10);
   expect(await isRouted(second)).toBe(true);
   flooded = true;
   await accept("forward");
-  loop.nudge();
   await clock.advance(10);
   const [last = ""] = await accept("last");
   await clock.advance(12_000);
@@ -65,9 +61,8 @@ it("goes on when the clock is set back or forward by an hour, in a flood and wit
 });
 
 it("shows an alert that no route wants as such", async () => {
-  const { accept, loop, store, clock } = await startLoop();
+  const { accept, store, clock } = await startLoop();
   const [id = ""] = await accept("nobody's");
-  loop.nudge();
   await clock.settle();
   expect(await store.getAlert(id)).toMatchObject({ unmatched: true, deliveries: [] });
 });
@@ -81,10 +76,9 @@ it("keeps the alert when routing throws, flags it, and routes it later; the othe
       return { decisions: [], deliveries: [] };
     },
   };
-  const { accept, loop, store, clock } = await startLoop({ router });
+  const { accept, store, clock } = await startLoop({ router });
   const [bad = ""] = await accept("bad");
   const [good = ""] = await accept("good");
-  loop.nudge();
   await clock.settle();
   expect((await store.getAlert(good))?.routedAt).toBeDefined();
   expect(await store.getAlert(bad)).toMatchObject({ routedAt: undefined, routingError: "a rule broke" });
@@ -97,14 +91,13 @@ it("keeps the alert when routing throws, flags it, and routes it later; the othe
 
 it("reads the body of a batch once", async () => {
   let reads = 0;
-  const { accept, loop, store, clock } = await startLoop({
+  const { accept, store, clock } = await startLoop({
     reader: createLocalReader(() => {
       reads += 1;
       return ["a", "b", "c"].map((title) => ({ facts: factsOf(title) }));
     }),
   });
   const ids = await accept("batch", 3);
-  loop.nudge();
   await clock.settle();
   expect(reads).toBe(1);
   const titles = await Promise.all(ids.map(async (id) => (await store.getAlert(id))?.facts?.title));
@@ -113,9 +106,8 @@ it("reads the body of a batch once", async () => {
 
 it("goes on in small steps in a flood, and catches up afterwards", async () => {
   let flooded = true;
-  const { accept, loop, store, clock } = await startLoop({ flooded: () => flooded });
+  const { accept, store, clock } = await startLoop({ flooded: () => flooded });
   for (let index = 0; index < 300; index += 1) await accept(`alert ${index}`);
-  loop.nudge();
   await clock.advance(100);
   const during = (await store.health()).unrouted;
   expect(during).toBeGreaterThan(0);

@@ -117,7 +117,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     tryDestination: tryNamed,
     clock,
     log: silentLog,
-    nudge: () => {},
   };
   const mutes = await openMuteBook({ store, configured: [], checkMute: () => {}, clock, newId });
   const operations: Operations = {

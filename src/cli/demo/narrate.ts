@@ -32,7 +32,7 @@ export function narrate(store: Store, output: Output, stop: AbortSignal): void {
     reading = false;
   }
 
-  const off = store.onChange(() => {
+  const off = store.subscribe("changed", () => {
     read().catch(() => {});
   });
   stop.addEventListener("abort", off, { once: true });

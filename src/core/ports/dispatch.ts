@@ -92,6 +92,8 @@ export interface HeldDelivery {
 }
 
 export interface HeldChange {
+  /** Where all of them go. */
+  destination: string;
   deliveryIds: string[];
   /** What quiet hours hold no longer at this time stays as it is. */
   now: number;

@@ -3,15 +3,14 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
+import type { Signals } from "./signals.ts";
 
 /**
  * The store port. Every method is one whole transaction: it has happened, on disk and fsynced, when its promise
  * resolves, or not at all when it rejects. Rejects with `AppError("store_unavailable")` when nothing can be written
  * (disk full) and with plain errors only for bugs.
  */
-export interface Store extends Inbox, RoutingDesk, Dispatch, AlertLog, MuteStore, ExpiringKeyStore {
-  /** Says what committed transactions changed; called after commit, never awaited. */
-  onChange(listener: (change: StoreChange) => void): () => void;
+export interface Store extends Inbox, RoutingDesk, Dispatch, AlertLog, MuteStore, ExpiringKeyStore, Signals {
   health(): Promise<StoreHealth>;
   /**
    * Housekeeping between two commits, to be asked for about once an hour: empties the write-ahead log into the database,
@@ -21,11 +20,6 @@ export interface Store extends Inbox, RoutingDesk, Dispatch, AlertLog, MuteStore
   /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Alerts have changed up to this version; what an event stream resumes by. */
-export interface StoreChange {
-  version: number;
 }
 
 export interface StoreHealth {

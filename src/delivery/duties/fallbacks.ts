@@ -14,15 +14,9 @@ export interface Fallbacks {
     deliveries: D[],
     because: (delivery: D) => string,
   ): FallbackCall[];
-  /** To be said once the store has them. */
-  called(calls: FallbackCall[]): void;
 }
 
-export function createFallbacks(deps: {
-  destinations: Map<string, Destination>;
-  clock: Clock;
-  nudge(destination: string): void;
-}): Fallbacks {
+export function createFallbacks(deps: { destinations: Map<string, Destination>; clock: Clock }): Fallbacks {
   function plan(to: string, insteadOf: string, insteadBecause: string): PlannedDelivery[] {
     const destination = deps.destinations.get(to);
     if (!destination) return [];
@@ -46,9 +40,5 @@ export function createFallbacks(deps: {
         if (fallbackTo === undefined) return [];
         return [{ deliverySeq: seq, planned: plan(fallbackTo, destination, because(delivery)) }];
       }),
-    called(calls) {
-      const names = new Set(calls.flatMap((call) => call.planned.map((planned) => planned.destination)));
-      for (const name of names) deps.nudge(name);
-    },
   };
 }

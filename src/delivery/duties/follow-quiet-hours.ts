@@ -47,7 +47,7 @@ async function followAt(destination: string, { store, findHold, clock, log }: Qu
       else changes.set(why, { dueAt, why, deliveryIds: [delivery.id] });
     }
     for (const change of changes.values())
-      moved += await store.rescheduleHeld({ ...change, now, includesAmbiguous: false });
+      moved += await store.rescheduleHeld({ ...change, destination, now, includesAmbiguous: false });
     const last = held.at(-1);
     // What got a later time is met once more and has the right one then.
     if (last === undefined || held.length < batchSize) break;

@@ -30,7 +30,6 @@ export interface AnnouncerDeps {
   destinations: Destination[];
   /** How the outside reaches the page; absent: notices link to nothing. */
   publicUrl?: string;
-  nudge(destination: string): void;
 }
 
 /** A destination that seems well may be about to fail as well; the next one is called upon in time for the first minute. */
@@ -73,7 +72,6 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       ],
       deliveries: target ? planDeliveries(target, second, now) : [],
     });
-    if (target) deps.nudge(target.name);
   }
 
   function pageOf(path: string): string | undefined {

@@ -48,7 +48,6 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     );
     if (calls.length === 0) return;
     await store.callFallbacks(calls, now);
-    fallbacks.called(calls);
   }
 
   async function indexAlerts(stop: AbortSignal): Promise<void> {

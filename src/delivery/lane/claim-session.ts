@@ -194,7 +194,6 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       isUnrecorded = false;
       leaseUntil = nextLease;
       paces = [];
-      fallbacks.called(calls);
       if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
       if (result === "recorded")
         deps.undelivered.note({ destination, deliveries: claim.deliveries, outcome, next });

@@ -65,7 +65,6 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     const calls = fallbacks.callsFor(deliveries, () => because);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
-    fallbacks.called(calls);
     log.warn("delivery.ended", { destination: destination.name, count: deliveries.length, ...next });
   }
 

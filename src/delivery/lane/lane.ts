@@ -27,8 +27,8 @@ import type { Teller } from "./teller.ts";
  *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim ──▶ tell ──▶ look again
  */
 export interface Lane {
-  /** Something may have become due. */
-  nudge(): void;
+  /** Something may have become due: look at once. */
+  wake(): void;
   /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
   run(stop: LaneStop): Promise<void>;
 }
@@ -53,7 +53,7 @@ export interface LaneDeps {
   log: Log;
 }
 
-/** The safety net under a lost nudge. */
+/** The safety net under a lost signal. */
 const pollMs = 5_000;
 /** A shut destination is looked at no more often, however many alerts come for it. */
 const shutLookMs = 1_000;
@@ -62,23 +62,23 @@ export function createLane(deps: LaneDeps): Lane {
   const { store, queue, prober, destination, channel, teller, pacer, health, settings, clock, newId, log } =
     deps;
   const inFlight = new Set<Promise<void>>();
-  let wake = new AbortController();
+  let waiting = new AbortController();
   let wasDown = false;
   let lookAgainAt = 0;
 
-  function nudge(): void {
-    wake.abort();
+  function wake(): void {
+    waiting.abort();
   }
 
   async function run(stop: LaneStop): Promise<void> {
-    stop.claiming.addEventListener("abort", nudge, { once: true });
+    stop.claiming.addEventListener("abort", wake, { once: true });
     while (!stop.claiming.aborted) {
-      wake = new AbortController();
+      waiting = new AbortController();
       const waitMs = await takeTurn(stop).catch((error: unknown) => {
         log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
         return pollMs;
       });
-      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), wake.signal);
+      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), waiting.signal);
     }
     await Promise.all(inFlight);
   }
@@ -177,7 +177,7 @@ export function createLane(deps: LaneDeps): Lane {
       })
       .finally(() => {
         inFlight.delete(telling);
-        nudge();
+        wake();
       });
     inFlight.add(telling);
     return telling;
@@ -187,5 +187,5 @@ export function createLane(deps: LaneDeps): Lane {
     return Math.max(0, pacer.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
   }
 
-  return { nudge, run };
+  return { wake, run };
 }

@@ -31,8 +31,6 @@ export interface DoorDeps {
   now: Now;
   newId: NewId;
   log: Log;
-  /** Called after the commit, before the answer. */
-  onAccepted(): void;
 }
 
 /** What has come to the door since the start; for `/metrics`. */
@@ -132,10 +130,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         const identical = bodies.decide(incoming.fingerprint, body, incoming.contentType);
         acceptance = await store.acceptRequest({ ...incoming, identical });
       }
-      if (acceptance.kind === "accepted") {
-        if (acceptance.unchecked !== undefined) noteUnchecked(acceptance.ids, acceptance.unchecked);
-        deps.onAccepted();
-      }
+      if (acceptance.kind === "accepted" && acceptance.unchecked !== undefined)
+        noteUnchecked(acceptance.ids, acceptance.unchecked);
       answerAccepted(response, acceptance);
     } catch (error) {
       answerNotStored(response, error);

@@ -1,16 +1,9 @@
 import { availableParallelism } from "node:os";
 import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
 import { createBatching } from "./batching.ts";
-import type { Call } from "./group-commit.ts";
+import type { Call, CallResult } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
-import {
-  type Answers,
-  bodyLengthOf,
-  fromWireResult,
-  packCalls,
-  type ThreadData,
-  type WireResult,
-} from "./thread-protocol.ts";
+import { type Answers, bodyLengthOf, fromWireResult, packCalls, type ThreadData } from "./thread-protocol.ts";
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
 const maxCallsPerBatch = 512;
@@ -27,8 +20,8 @@ export interface DatabaseThread {
 }
 
 export interface DatabaseThreadOptions extends LineOptions {
-  /** Called after each batch with the version that the database is at by then. */
-  onVersion?: (version: number) => void;
+  /** Called after each batch has been answered, with the version that the database is at by then. */
+  onCommitted?: (calls: Call[], results: CallResult[], version: number) => void;
 }
 
 interface Waiting {
@@ -51,19 +44,21 @@ export async function startDatabaseThread(
   const batching = createBatching<Waiting>({ sizeOf: batchSizeOf, send, cores: availableParallelism() });
 
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
-    const answer = await askFor(batch).catch((error: Error) => error);
+    const calls = batch.map((entry) => entry.call);
+    const answer = await askFor(calls).catch((error: Error) => error);
     // Before the callers go on: what they do next must not keep the thread idle.
     answered();
     if (answer instanceof Error) {
       for (const entry of batch) entry.reject(answer);
       return;
     }
-    settle(batch, answer.results);
-    options.onVersion?.(answer.version);
+    const results = calls.map((call, index) => fromWireResult(answer.results[index], call));
+    settle(batch, results);
+    options.onCommitted?.(calls, results, answer.version);
   }
 
-  async function askFor(batch: Waiting[]): Promise<Answers["calls"]> {
-    const packed = packCalls(batch.map((entry) => entry.call));
+  async function askFor(calls: Call[]): Promise<Answers["calls"]> {
+    const packed = packCalls(calls);
     return line.ask({ kind: "calls", ...packed }, packed.bodies ? [packed.bodies.buffer] : []);
   }
 
@@ -93,9 +88,9 @@ function batchSizeOf(waiting: readonly Waiting[]): number {
   return size;
 }
 
-function settle(batch: Waiting[], results: WireResult[]): void {
+function settle(batch: Waiting[], results: CallResult[]): void {
   batch.forEach((entry, index) => {
-    const result = fromWireResult(results[index], entry.call);
+    const result = results[index] as CallResult;
     if (result.ok) entry.resolve(result.value);
     else entry.reject(result.error);
   });

@@ -1,5 +1,6 @@
 import type { Store } from "../../core/ports/store.ts";
-import { createChangeNotices } from "./change-notices.ts";
+import { createSignalHub } from "../signals.ts";
+import { createCommitSignals } from "./commit-signals.ts";
 import { openSession, type SessionOptions } from "./database-session.ts";
 import { createStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
@@ -7,20 +8,22 @@ import type { TransactionName } from "./transactions/index.ts";
 /** The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it. */
 export function openLocalStore(options: SessionOptions): Store {
   const session = openSession(options);
-  const changes = createChangeNotices();
+  const hub = createSignalHub();
+  const announce = createCommitSignals(hub);
 
   async function call(name: TransactionName, args: unknown[]): Promise<unknown> {
-    const { results, version } = session.commit([{ name, arguments: args }]);
+    const calls = [{ name, arguments: args }];
+    const { results, version } = session.commit(calls);
     const [result] = results;
     if (!result?.ok) throw result?.error;
-    changes.announce(version);
+    announce(calls, results, version);
     return result.value;
   }
 
   return createStore({
     write: call,
     read: call,
-    onChange: changes.subscribe,
+    subscribe: hub.subscribe,
     health: async () => session.health(),
     maintain: async () => session.maintain(),
     backup: (path) => session.backup(path),

@@ -1,12 +1,12 @@
-import type { Store, StoreChange, StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import type { Signals } from "../../core/ports/signals.ts";
+import type { Store, StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** How a store reaches its database: in a thread of its own, or in this one. */
-export interface StoreDriver {
+export interface StoreDriver extends Signals {
   /** Resolves after the commit that holds this call. Calls commit in the order they were made. */
   write(name: TransactionName, args: unknown[]): Promise<unknown>;
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
-  onChange(listener: (change: StoreChange) => void): () => void;
   health(): Promise<StoreHealth>;
   maintain(): Promise<StoreMaintenance>;
   backup(path: string): Promise<void>;
@@ -67,7 +67,7 @@ const onReader = [
   "listKeys",
 ] as const satisfies TransactionName[];
 
-type DriverMethods = Pick<StoreDriver, "onChange" | "health" | "maintain" | "backup" | "close">;
+type DriverMethods = Pick<StoreDriver, "subscribe" | "health" | "maintain" | "backup" | "close">;
 type Methods = Omit<Store, keyof DriverMethods>;
 
 /** The store port over a driver. */
@@ -81,7 +81,7 @@ export function createStore(driver: StoreDriver): Store {
   >;
   return {
     ...(complete as unknown as Methods),
-    onChange: (listener) => driver.onChange(listener),
+    subscribe: driver.subscribe,
     health: () => driver.health(),
     maintain: () => driver.maintain(),
     backup: (path) => driver.backup(path),

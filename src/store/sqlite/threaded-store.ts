@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { Store } from "../../core/ports/store.ts";
-import { createChangeNotices } from "./change-notices.ts";
+import type { SignalTopic } from "../../core/ports/signals.ts";
+import { createSignalHub } from "../signals.ts";
+import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
 import { lockDataFolder } from "./lock.ts";
 import { createStore } from "./store.ts";
@@ -18,6 +20,8 @@ export interface ThreadedStoreOptions {
    * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
+  /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
+  onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
 }
 
 /**
@@ -31,7 +35,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   const { dataDir, ballastBytes, onStopped } = options;
   const entry = options.threadEntry ?? new URL("./thread.js", import.meta.url);
   const path = join(dataDir, databaseFileName);
-  const changes = createChangeNotices();
+  const hub = createSignalHub(options.onListenerFailed);
   const lock = lockDataFolder(dataDir);
   const threads: DatabaseThread[] = [];
   const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
@@ -49,12 +53,13 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   }
 
   try {
-    const writer = await start({ path, ballastBytes }, { entry, onVersion: changes.announce, onStopped });
+    const onCommitted = createCommitSignals(hub);
+    const writer = await start({ path, ballastBytes }, { entry, onCommitted, onStopped });
     const reader = await start({ path, readOnly: true }, { entry, onStopped });
     return createStore({
       write: (name, args) => writer.call({ name, arguments: args }),
       read: (name, args) => reader.call({ name, arguments: args }),
-      onChange: changes.subscribe,
+      subscribe: hub.subscribe,
       health: () => writer.health(),
       maintain: () => writer.maintain(),
       backup: (to) => copyInThread(path, to, entry),

@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { Signals } from "../../core/ports/signals.ts";
 import { alertToWire } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
-  store: Pick<AlertLog, "listChanges" | "latestVersion"> & Pick<Store, "onChange">;
+  store: Pick<AlertLog, "listChanges" | "latestVersion"> & Signals;
   publicUrl: string;
   clock: Clock;
 }
@@ -56,7 +56,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     let dismissed = false;
     let wake = () => {};
     let changed = false;
-    const forget = store.onChange(() => {
+    const forget = store.subscribe("changed", () => {
       changed = true;
       wake();
     });

@@ -31,6 +31,7 @@ export function describeHolding(open: OpenStore): void {
       const { id } = await scene.route({ to: [{ ...atNight("chat"), fallback }, atNight("mail")] });
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       const change = {
+        destination: "chat",
         deliveryIds: [held?.id ?? ""],
         now: noon,
         dueAt: noon,
@@ -54,7 +55,7 @@ export function describeHolding(open: OpenStore): void {
       const scene = await openScene(open);
       const { id } = await scene.route({ to: [atNight("chat")] });
       const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
-      const change = { deliveryIds, why: "released", includesAmbiguous: true };
+      const change = { destination: "chat", deliveryIds, why: "released", includesAmbiguous: true };
       const counts = await Promise.all(
         [noon, noon + 1].map((now) => scene.store.rescheduleHeld({ ...change, now, dueAt: now })),
       );
@@ -70,6 +71,7 @@ export function describeHolding(open: OpenStore): void {
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       await scene.claim("chat", "t1", { now: until });
       const change = {
+        destination: "chat",
         deliveryIds: [held?.id ?? ""],
         now: noon,
         dueAt: noon,
@@ -88,7 +90,8 @@ export function describeHolding(open: OpenStore): void {
       await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
       expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 9)).toEqual([]);
       const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
-      const change = { deliveryIds, now: noon, dueAt: noon, why: "released", includesAmbiguous: false };
+      const at = { now: noon, dueAt: noon };
+      const change = { ...at, destination: "chat", deliveryIds, why: "released", includesAmbiguous: false };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(1);
       expect(await scene.due("chat")).toMatchObject([{ state: "held", ambiguous: 1 }]);

@@ -148,19 +148,5 @@ export function describeLog(open: OpenStore): void {
       expect(change?.version).toBe(await scene.store.latestVersion());
       expect(change?.version).toBeGreaterThan(seen + 1);
     });
-
-    it("tells listeners of each new version after its commit, until they leave", async () => {
-      const { store, route } = await openScene(open);
-      const versions: number[] = [];
-      const leave = store.onChange(({ version }) => versions.push(version));
-      await route();
-      await store.latestVersion();
-      expect(versions.at(-1)).toBe(await store.latestVersion());
-      const told = versions.length;
-      leave();
-      await route();
-      await store.latestVersion();
-      expect(versions).toHaveLength(told);
-    });
   });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Mute } from "../../../src/core/rules.ts";
 import { noon, type OpenStore, openScene } from "./scene.ts";
 
-function mute(id: string, changes: Partial<Mute> = {}): Mute {
+export function mute(id: string, changes: Partial<Mute> = {}): Mute {
   return {
     id,
     matchers: [{ field: "token", condition: { equals: ["USDC"], not: ["DAI"] } }],

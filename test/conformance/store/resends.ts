@@ -95,7 +95,8 @@ export function describeResends(open: OpenStore): void {
         resentBy: resend?.id,
       });
       expect(await store.countByDestination()).toMatchObject([{ counts: { queued: 1 } }]);
-      const change = { deliveryIds: [claimed?.id ?? ""], now: noon, dueAt: noon, why: "released" };
+      const deliveryIds = [claimed?.id ?? ""];
+      const change = { destination: "chat", deliveryIds, now: noon, dueAt: noon, why: "released" };
       expect(await store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(0);
     });
 

@@ -20,13 +20,13 @@ export function createHolding({ db, changed }: TransactionContext) {
      ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
   const reschedule = db.prepare<
-    [number, number, string, string, number, number],
-    { alert_seq: number; destination: string }
+    [number, number, string, string, string, number, number],
+    { alert_seq: number }
   >(
     `UPDATE deliveries SET fallback_at = iif(due_at IS NULL, fallback_at, fallback_at + ? - due_at), due_at = ?,
        reason = reason || '; ' || ?
-     WHERE id = ? AND state = 'held' AND resent_by IS NULL AND (due_at > ? OR (due_at IS NULL AND ?))
-     RETURNING alert_seq, destination`,
+     WHERE id = ? AND destination = ? AND state = 'held' AND resent_by IS NULL AND (due_at > ? OR (due_at IS NULL AND ?))
+     RETURNING alert_seq`,
   );
   const decisionsOf = db
     .prepare<[number], string | null>("SELECT decisions FROM alerts WHERE seq = ?")
@@ -51,12 +51,12 @@ export function createHolding({ db, changed }: TransactionContext) {
         .all(destination, after.dueAt, after.seq, limit)
         .map(({ due_at, ...row }) => ({ ...row, dueAt: due_at })),
 
-    rescheduleHeld({ deliveryIds, now, dueAt, why, includesAmbiguous }: HeldChange): number {
+    rescheduleHeld({ destination, deliveryIds, now, dueAt, why, includesAmbiguous }: HeldChange): number {
       let count = 0;
       for (const id of deliveryIds) {
-        const row = reschedule.get(dueAt, dueAt, why, id, now, includesAmbiguous ? 1 : 0);
+        const row = reschedule.get(dueAt, dueAt, why, id, destination, now, includesAmbiguous ? 1 : 0);
         if (row === undefined) continue;
-        explain(row.alert_seq, row.destination, why);
+        explain(row.alert_seq, destination, why);
         changed.add(row.alert_seq);
         count += 1;
       }

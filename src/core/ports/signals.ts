@@ -1,0 +1,33 @@
+/** What a listener is given, by topic. */
+export interface SignalPayloads {
+  /** Alerts were stored that wait for routing. */
+  accepted: undefined;
+  /** Names of destinations that have deliveries which were not there before, or are due earlier than before. */
+  due: readonly string[];
+  /** Alerts in the log have changed, see `AlertLog.listChanges`. */
+  changed: undefined;
+  /** A mute was made or ended. */
+  mutes: undefined;
+  /** A secret that is kept for all processes may have been replaced. */
+  secrets: undefined;
+  /** Lanes may be free to take. A driver that grants all of them to its one process never says so. */
+  lanes: undefined;
+}
+
+export type SignalTopic = keyof SignalPayloads;
+
+export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T]) => void;
+
+/**
+ * How the rest of the relay hears of a commit, so that nobody waits for the next poll. The driver decides which of its transactions
+ * emits what; it emits after the commit, never for one that was rolled back, and many commits may share a signal.
+ *
+ * A signal may be lost, and a process that is down gets none: whoever subscribes also looks by itself now and then.
+ */
+export interface Signals {
+  /**
+   * Returns what ends the subscription. The listener is called later than the commit's promise is resolved, and nobody waits for
+   * it: one that throws disturbs neither the commit nor the other listeners.
+   */
+  subscribe<T extends SignalTopic>(topic: T, listener: SignalListener<T>): () => void;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import type { SignalTopic } from "../../../src/core/ports/signals.ts";
+import type { Store } from "../../../src/core/ports/store.ts";
+import { mute } from "./mutes.ts";
+import { noon, type OpenStore, openScene, planned, request } from "./scene.ts";
+
+const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
+
+/** Hears everything; `during` gives what came of one thing that is done. */
+function listen(store: Store) {
+  let heard: string[] = [];
+  let lastMute = 0;
+  let onMutes = () => {};
+  for (const topic of topics) {
+    store.subscribe(topic, (destinations) => {
+      heard.push(destinations === undefined ? topic : `${topic} at ${[...destinations].sort()}`);
+      if (topic === "mutes") onMutes();
+    });
+  }
+  /** Signals come in the order of the commits, so this one comes behind what has gone before. */
+  async function mark(): Promise<void> {
+    const marked = new Promise<void>((resolve) => {
+      onMutes = resolve;
+    });
+    lastMute += 1;
+    await store.addMute(mute(`mark ${lastMute}`));
+    await marked;
+    onMutes = () => {};
+  }
+  return {
+    async during(act: () => Promise<unknown>): Promise<string[]> {
+      await mark();
+      heard = [];
+      await act();
+      await mark();
+      heard.splice(heard.lastIndexOf("mutes"), 1);
+      return heard.sort();
+    },
+  };
+}
+
+export function describeSignals(open: OpenStore): void {
+  describe("signals", () => {
+    it("say that an alert was accepted, and nothing of one that was there already", async () => {
+      const { store } = await openScene(open);
+      const { during } = listen(store);
+      expect(await during(() => store.acceptRequest(request({ dedupeKey: "k" })))).toEqual(["accepted"]);
+      expect(await during(() => store.acceptRequest(request({ dedupeKey: "k" })))).toEqual([]);
+    });
+
+    it("name the destinations for which something was made, and say that the log has changed", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const { during } = listen(store);
+      const routed = await during(() => scene.route({ to: ["chat", "mail", "chat"] }));
+      expect(routed).toEqual(["accepted", "changed", "due at chat,mail"]);
+      const { seq } = await scene.route({ to: [] });
+      const made = () => store.addDeliveries(seq, [planned("chat")], "resend", noon);
+      expect(await during(made)).toEqual(["changed", "due at chat"]);
+    });
+
+    it("name the destination that takes over, and nobody when an attempt ends otherwise", async () => {
+      const scene = await openScene(open);
+      const { during } = listen(scene.store);
+      const { id } = await scene.route({ to: [planned("chat", { fallback: { to: "mail", at: noon } })] });
+      const [claimed] = await scene.claim("chat", "t");
+      const deliverySeqs = [claimed?.seq ?? 0];
+      const goOn = () => scene.attempt({ token: "t", deliverySeqs, next: undefined });
+      expect(await during(goOn)).toEqual(["changed"]);
+      const next = { state: "failed", reason: "" } as const;
+      const fallbacks = [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }];
+      const fail = () => scene.attempt({ token: "t", deliverySeqs, next, fallbacks });
+      expect(await during(fail)).toEqual(["changed", "due at mail"]);
+      expect(await scene.states(id)).toEqual(["failed", "queued"]);
+    });
+
+    it("name the destination where what was held is due earlier", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const { during } = listen(store);
+      await scene.route({ to: [planned("chat", { state: "held", dueAt: noon + 3_600_000 })] });
+      const [held] = await store.listHeld("chat", { dueAt: noon, seq: 0 }, 9);
+      const change = { destination: "chat", deliveryIds: [held?.id ?? ""], now: noon, dueAt: noon };
+      const release = () => store.rescheduleHeld({ ...change, why: "released", includesAmbiguous: false });
+      expect(await during(release)).toEqual(["changed", "due at chat"]);
+    });
+
+    it("say that a mute was made or ended, and nothing of a transaction that was rolled back", async () => {
+      const { store } = await openScene(open);
+      const { during } = listen(store);
+      expect(await during(() => store.addMute(mute("m1")))).toEqual(["mutes"]);
+      await expect(store.addMute(mute("m1"))).rejects.toThrow();
+      expect(await during(() => store.addMute(mute("m1")).catch(() => {}))).toEqual([]);
+      expect(await during(() => store.endMute("m1", noon + 1))).toEqual(["mutes"]);
+    });
+
+    it("say nothing of what is only read", async () => {
+      const { store, due } = await openScene(open);
+      const { during } = listen(store);
+      expect(await during(() => due("chat"))).toEqual([]);
+      expect(await during(() => store.listAlerts({ limit: 1 }))).toEqual([]);
+    });
+
+    it("come after the commit: whoever looks then finds it", async () => {
+      const { store } = await openScene(open);
+      const found = new Promise((resolve) => {
+        store.subscribe("accepted", () => resolve(store.countAlerts()));
+      });
+      await store.acceptRequest(request());
+      expect(await found).toMatchObject({ total: 1 });
+    });
+
+    it("are not heard by a listener that has left, and go on when one throws", async () => {
+      const { store } = await openScene(open);
+      let calls = 0;
+      const leave = store.subscribe("accepted", () => {
+        calls += 1;
+      });
+      store.subscribe("accepted", () => {
+        throw new Error("a listener broke");
+      });
+      const { during } = listen(store);
+      expect(await during(() => store.acceptRequest(request()))).toEqual(["accepted"]);
+      expect(calls).toBe(1);
+      leave();
+      expect(await during(() => store.acceptRequest(request()))).toEqual(["accepted"]);
+      expect(calls).toBe(1);
+    });
+  });
+}
