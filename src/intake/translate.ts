@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { findFacts } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { type Leaf, listLeaves } from "./find/leaves.ts";
@@ -9,7 +10,7 @@ import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/m
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey } from "./key/alert-key.ts";
-import { cleanText, contains, cut, formatBytes } from "./read/plain-text.ts";
+import { contains, countBytes, toPlainText } from "./read/plain-text.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
 import { unwrapPayload } from "./read/unwrap-payload.ts";
 
@@ -50,7 +51,7 @@ function translateBody(content: BodyContent, body: Uint8Array): Translation {
     case "text":
       return { facts: translateText(content.text, notes) };
     case "binary": {
-      const title = `Alert (binary body: ${content.what}, ${formatBytes(body.length)})`;
+      const title = `Alert (binary body: ${content.what}, ${countBytes(body.length)})`;
       return {
         facts: describe(title, "binary", `binary:${createHash("sha256").update(body).digest("hex")}`, notes),
       };
@@ -116,7 +117,7 @@ function translateBroken(found: JsonObject | undefined, text: string, notes: str
 
 function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {
   if (whole === undefined) return text;
-  const shown = cut(cleanText(whole), maxTextLength);
+  const shown = cut(toPlainText(whole), maxTextLength);
   return text === undefined || contains(shown, text) ? shown : cut(`${text}\n\n${shown}`, maxTextLength);
 }
 

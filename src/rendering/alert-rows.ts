@@ -1,7 +1,7 @@
 import type { Alert, AlertFacts } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import { cleanLine } from "../ground/text/clean.ts";
-import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { isLinkable } from "../ground/text/linkable.ts";
 import { code, link, markLongWords, text, time } from "./inlines.ts";
 
@@ -38,7 +38,7 @@ export function writeAlertRows(alert: Alert, now: number): Row[] {
 /** What the body offers beyond the named facts. */
 export function writeMoreFields(facts: AlertFacts): Row[] {
   return facts.fields.map((field) => ({
-    label: clipWithEllipsis(cleanLine(field.name), maxLabelUnits) || "?",
+    label: cut(cleanLine(field.name), maxLabelUnits) || "?",
     value: markLongWords(cleanLine(field.value, " ⏎ ")),
   }));
 }
@@ -59,5 +59,5 @@ function writeTimes(alert: Alert, now: number): Row[] {
 /** The address itself is shown, shortened if need be, so that nobody follows words to an unknown place. */
 function writeLink(href: string): Inline {
   const shown = cleanLine(href);
-  return isLinkable(href) ? link(clipWithEllipsis(shown, maxLinkTextUnits), href) : text(shown);
+  return isLinkable(href) ? link(cut(shown, maxLinkTextUnits), href) : text(shown);
 }

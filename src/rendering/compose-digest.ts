@@ -2,7 +2,7 @@ import { type Alert, type AlertStatus, type Severity, severities } from "../core
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
-import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
@@ -68,10 +68,7 @@ function writeItem(item: DigestItem, now: number, publicUrl: string | undefined)
   const { severity, status, value, unit } = alert.facts;
   const page = pageOfAlert(publicUrl, alert.id);
   const title = isolate(shortTitle(alert.facts, maxTitleUnits));
-  const number = clipWithEllipsis(
-    cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`),
-    maxValueUnits,
-  );
+  const number = cut(cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`), maxValueUnits);
   const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
   return [
     text(`${stateSymbol(severity, status)} `),

@@ -2,7 +2,7 @@ import type { Alert } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
-import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
 import { shortTitle, titleWithoutState, writeSubject } from "./headline.ts";
@@ -88,7 +88,7 @@ function writeLength(alert: Alert, { history }: MessageContext): string {
 function writeShortValue({ facts }: Alert, title: string): string {
   const { value, unit } = facts;
   if (value === undefined || title.includes(cleanLine(value))) return "";
-  return clipWithEllipsis(cleanLine(`${value} ${unit ?? ""}`), maxValueUnits);
+  return cut(cleanLine(`${value} ${unit ?? ""}`), maxValueUnits);
 }
 
 function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {
@@ -101,7 +101,7 @@ function writeDetails(alert: Alert, { now }: MessageContext): Block[] {
   const words = cleanText(alert.facts.text ?? "").trim();
   const details: Block[] = [{ kind: "fields", rows }];
   if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {
-    const inlines = [text(clipWithEllipsis(words, maxWordsUnits))];
+    const inlines = [text(cut(words, maxWordsUnits))];
     details.push({ kind: "paragraph", inlines, quoted: true });
   }
   return details;

@@ -2,7 +2,7 @@ import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts"
 import type { Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
-import { clipWithEllipsis } from "../ground/text/graphemes.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { bold, markLongWords } from "./inlines.ts";
 
 const maxSubjectUnits = 200;
@@ -47,7 +47,7 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
 /** The title gives way, not what we say about it. */
 export function writeSubject(before: string, title: string, after: string): string {
   const room = Math.max(20, maxSubjectUnits - before.length - after.length - 2);
-  return `${before}${isolate(clipWithEllipsis(title, room))}${after}`;
+  return `${before}${isolate(cut(title, room))}${after}`;
 }
 
 export function isTest(alert: Alert, context: MessageContext): boolean {
@@ -79,7 +79,7 @@ export function titleWithoutState(title: string): string {
 
 /** The title of an alert on a line of a digest. */
 export function shortTitle(facts: Pick<AlertFacts, "title">, maxUnits: number): string {
-  return clipWithEllipsis(cleanLine(facts.title), maxUnits);
+  return cut(cleanLine(facts.title), maxUnits);
 }
 
 /** A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. */

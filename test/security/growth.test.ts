@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Translation } from "../../src/core/alert.ts";
-import * as rendered from "../../src/ground/text/clean.ts";
+import { cleanLine, cleanText, oneLine } from "../../src/ground/text/clean.ts";
 import { findMetricKey, readMetricKey } from "../../src/intake/find/metric-key.ts";
 import { findLink, readLink } from "../../src/intake/find/read-link.ts";
 import { readMeasurement } from "../../src/intake/find/read-measurement.ts";
@@ -11,7 +11,7 @@ import { readLines } from "../../src/intake/find/translate-text.ts";
 import { steadyWords } from "../../src/intake/key/steady-words.ts";
 import { decodeText } from "../../src/intake/read/decode-text.ts";
 import { parseJson } from "../../src/intake/read/parse-json.ts";
-import { cleanLine, cleanText, contains } from "../../src/intake/read/plain-text.ts";
+import { contains, toPlainLine, toPlainText } from "../../src/intake/read/plain-text.ts";
 import { readForm, readMultipart } from "../../src/intake/read/read-form.ts";
 import { salvageJson } from "../../src/intake/read/salvage-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
@@ -82,8 +82,8 @@ const conditions = compileCondition({
 
 /** Readers of a text, wherever in a body it stands. */
 const readersOfText: Record<string, (text: string) => unknown> = {
-  cleanText,
-  cleanLine,
+  toPlainText,
+  toPlainLine,
   leadingWord,
   withoutStatus,
   withoutEnding,
@@ -110,8 +110,9 @@ const readersOfText: Record<string, (text: string) => unknown> = {
   parseDecimal,
   parseAmount,
   quoteValue,
-  "rendering's cleanText": rendered.cleanText,
-  "rendering's cleanLine": (text) => rendered.cleanLine(text, " ⏎ "),
+  cleanText,
+  cleanLine: (text) => cleanLine(text, " ⏎ "),
+  oneLine: (text) => oneLine(text, 200),
   markLongWords: (text) => markLongWords(text),
   splitSearch,
   printJson: (text) => printJson(JSON.stringify([text])),

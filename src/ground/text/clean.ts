@@ -1,3 +1,5 @@
+import { cut } from "./graphemes.ts";
+
 /**
  * What a sender wrote, made safe to stand beside our own words: nothing invisible, nothing that turns or overprints
  * other lines, and nothing that a vendor removes by itself. A vendor that removes a character moves every Telegram entity
@@ -32,6 +34,14 @@ export function cleanLine(text: string, lineBreak = " "): string {
   return cleanText(text)
     .trim()
     .replace(/\s+/g, (blanks) => (blanks.includes("\n") ? lineBreak : " "));
+}
+
+/** What acts or hides without being seen, and all blanks. */
+const blanks = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
+
+/** What another side answered, for a sentence of ours: on one line, nothing invisible, at most `maxUnits` UTF-16 units. */
+export function oneLine(text: string, maxUnits: number): string {
+  return cut(text.replace(blanks, " ").trim().replace(loneSurrogates, "\uFFFD"), maxUnits);
 }
 
 /** Fences text with right-to-left letters off, so that it cannot reorder what stands beside it on the line. */

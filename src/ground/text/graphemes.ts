@@ -18,7 +18,7 @@ export function clip(text: string, maxUnits: number): string {
 }
 
 /** As `clip`, with an ellipsis in place of what is missing. */
-export function clipWithEllipsis(text: string, maxUnits: number): string {
+export function cut(text: string, maxUnits: number): string {
   return text.length <= maxUnits ? text : `${clip(text, maxUnits - 1).trimEnd()}…`;
 }
 

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
-import { cleanLine, cleanText, cut } from "../read/plain-text.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { toPlainLine, toPlainText } from "../read/plain-text.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 import { findMetricKey, readMetricKey } from "./metric-key.ts";
@@ -56,7 +57,7 @@ export function findFacts(leaves: Leaf[]): FoundFacts {
 
   const title = take("title", readTitle);
   const text = take("text", (leaf) =>
-    leaf.kind === "string" ? cleanText(leaf.text) || undefined : undefined,
+    leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined,
   );
   const threshold = take("threshold", readShort);
   const previousValue = take("previousValue", readQuantity);
@@ -105,12 +106,12 @@ function readTitle(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || /^\s*(?:https?:\/\/\S+|[\d.,+-]+)\s*$/.test(leaf.text)) return undefined;
   // A thing whose name is a metric key has no title yet; one is made of what the key says.
   if (leaf.names.at(-1) === "name" && readMetricKey(leaf.text.trim()) !== undefined) return undefined;
-  return cleanText(leaf.text) || undefined;
+  return toPlainText(leaf.text) || undefined;
 }
 
 function readShort(leaf: Leaf): string | undefined {
   if (leaf.kind === "boolean" || leaf.text.length > maxShortFact) return undefined;
-  return cleanLine(leaf.text) || undefined;
+  return toPlainLine(leaf.text) || undefined;
 }
 
 /** The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is what an alert is about, not which one it is. */
@@ -209,7 +210,7 @@ function takeTime(
     const time = readTime(leaf.text);
     if (time === undefined) continue;
     used.add(leaf);
-    if (time.assumedUtc) notes.push(`the time ${cleanLine(leaf.text)} names no zone and was read as UTC`);
+    if (time.assumedUtc) notes.push(`the time ${toPlainLine(leaf.text)} names no zone and was read as UTC`);
     return time.at;
   }
   return undefined;

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
-import { cut } from "../read/plain-text.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 import { findCandidates } from "./fact-names.ts";
 import { listLeaves } from "./leaves.ts";
 

@@ -1,5 +1,6 @@
 import type { AlertField } from "../../core/alert.ts";
-import { cleanLine, cut } from "../read/plain-text.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { toPlainLine } from "../read/plain-text.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 
@@ -32,9 +33,9 @@ export function listFields(
   told: { used: Set<Leaf>; texts: (string | undefined)[] },
   more: number,
 ): FieldList {
-  const texts = new Set(told.texts.map((text) => cleanLine(text ?? "")));
+  const texts = new Set(told.texts.map((text) => toPlainLine(text ?? "")));
   const remaining = leaves.filter(
-    (leaf) => !told.used.has(leaf) && !texts.has(cleanLine(leaf.text)) && !saysNothing(leaf),
+    (leaf) => !told.used.has(leaf) && !texts.has(toPlainLine(leaf.text)) && !saysNothing(leaf),
   );
   const kept = keepOutermost(remaining);
   const taken = new Set<string>();
@@ -47,7 +48,7 @@ export function listFields(
       hidden += 1;
       return { name, value: "(not shown)" };
     }
-    const value = cleanLine(leaf.text);
+    const value = toPlainLine(leaf.text);
     if (value.length > maxFieldValueLength) cutValues += 1;
     return { name, value: cut(value, maxFieldValueLength) };
   });
@@ -96,7 +97,7 @@ function keepOutermost(leaves: Leaf[]): Leaf[] {
 function nameOf(leaf: Leaf, taken: Set<string>): string {
   const short = joinPath(withoutWrappers(leaf.path));
   const name = taken.has(short) ? joinPath(leaf.path) : short;
-  return cut(cleanLine(name) || "value", maxFieldNameLength);
+  return cut(toPlainLine(name) || "value", maxFieldNameLength);
 }
 
 function joinPath(path: string[]): string {

@@ -1,5 +1,6 @@
 import { limitsChange, multiplies } from "../../core/change-threshold.ts";
-import { cleanLine, contains, cut } from "../read/plain-text.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { contains, toPlainLine } from "../read/plain-text.ts";
 import { compareAmounts } from "./compare-amounts.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
@@ -43,7 +44,7 @@ export function noteOfCut(length: number): string {
 function cutHeadline(sent: string, sentText: string | undefined): Headline {
   const notes: string[] = [];
   // "42" alone is no title that anybody would understand.
-  const line = /\p{L}/u.test(sent) ? cleanLine(sent) : `Alert: ${cleanLine(sent)}`;
+  const line = /\p{L}/u.test(sent) ? toPlainLine(sent) : `Alert: ${toPlainLine(sent)}`;
   let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
   if (line.length > maxTitleLength) {
     const shown = text?.slice(0, maxTextLength);
@@ -116,7 +117,7 @@ function symbolOf({ token }: FoundFacts, leaves: Leaf[], kind: "token" | "pool")
   if (isKnown && (kind === "token" || token.includes("/"))) return token;
   const [first, ...others] = names.map((pattern) => leaves.find((leaf) => namesThing(leaf, pattern))?.text);
   const named = kind === "pool" ? (first ?? (isKnown ? token : others[0])) : first;
-  return named === undefined ? (isKnown ? token : undefined) : cut(cleanLine(named), 60);
+  return named === undefined ? (isKnown ? token : undefined) : cut(toPlainLine(named), 60);
 }
 
 const poolName = /(?:^|\.)pool\.?(?:name|symbol|pair)$|(?:^|\.)(?:tradingpair|pair)$/;
@@ -214,7 +215,7 @@ function titleOfLeaves(leaves: Leaf[]): string | undefined {
   const parts = (tellable.length > 3 && strings.length > 0 ? strings : tellable)
     .slice(0, 3)
     .map((leaf) =>
-      [withoutWrappers(leaf.path).join("."), cut(cleanLine(leaf.text), 80)]
+      [withoutWrappers(leaf.path).join("."), cut(toPlainLine(leaf.text), 80)]
         .filter((part) => part !== "")
         .join(" "),
     );

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
-import { cleanText } from "../read/plain-text.ts";
+import { toPlainText } from "../read/plain-text.ts";
 import { findFacts } from "./find-facts.ts";
 import { listLeaves } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
@@ -16,7 +16,7 @@ const maxLines = 200;
  * The first address in it is the link.
  */
 export function translateText(sent: string, notes: string[]): AlertFacts {
-  const text = cleanText(sent);
+  const text = toPlainText(sent);
   const headline = headlineOfText(text);
   const measured = readMeasurement(headline.title);
   // A sentence is no `Name: value` line, though "ETH price: 4012 (above 4000)" has the look of one.

@@ -6,7 +6,7 @@ import type { Measurement } from "../find/read-measurement.ts";
 import { readSeverity } from "../find/read-severity.ts";
 import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.ts";
 import { readTime } from "../find/read-time.ts";
-import { cleanLine } from "../read/plain-text.ts";
+import { toPlainLine } from "../read/plain-text.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;
@@ -61,7 +61,7 @@ export interface KeySources {
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
   const life = leaves.find((leaf) => namesLife(leaf, sources.inBatch));
-  if (life !== undefined) return keyOf(kindOfLife(life), [cleanLine(life.text)]);
+  if (life !== undefined) return keyOf(kindOfLife(life), [toPlainLine(life.text)]);
 
   const facts = [found.metric, found.token, found.chain].filter((fact) => fact !== undefined);
   const told = new Set<string>(facts);
@@ -129,7 +129,7 @@ function namesSubject(leaf: Leaf): boolean {
 }
 
 function showPair(leaf: Leaf): string {
-  return `${leaf.names.slice(-2).join(".")}=${cleanLine(leaf.text)}`;
+  return `${leaf.names.slice(-2).join(".")}=${toPlainLine(leaf.text)}`;
 }
 
 /** The title without its status and its readings, which differ from one message to the next; then its limit. */
@@ -139,7 +139,7 @@ function steadyTitle(sources: KeySources): string[] {
     return [steadyReading(found, found.token)];
   }
   const bare = withoutStatus(found.title ?? title);
-  const sent = cleanLine(withoutEnding(bare) ?? bare);
+  const sent = toPlainLine(withoutEnding(bare) ?? bare);
   const [words = sent.toLowerCase(), ...limit] =
     (lastsAWhile(sources) ? partsOf(steadyWords(sent, found.status)) : undefined) ?? [];
   const readings = [found.value, found.previousValue].filter((reading) => (reading?.length ?? 0) > 1);

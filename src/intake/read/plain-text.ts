@@ -1,7 +1,7 @@
 /**
  * Sender's text made fit for people: always well-formed Unicode, and without characters that act instead of being
  * seen. Nothing is dropped silently: a control character becomes its picture (NUL is shown as ␀), a lone surrogate and
- * a character that reverses the reading direction become �.
+ * a character that reverses the reading direction become �. So facts keep what a message then leaves out (`cleanText`).
  */
 
 const loneSurrogates = /\p{Surrogate}/gu;
@@ -20,7 +20,7 @@ function pictureOf(control: string): string {
 }
 
 /** Any text → text of several lines: line breaks are `\n`, tabs stay, no space at the ends. */
-export function cleanText(text: string): string {
+export function toPlainText(text: string): string {
   if (!suspicious.test(text)) return text.trim();
   return text
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
@@ -31,8 +31,8 @@ export function cleanText(text: string): string {
 }
 
 /** Any text → one line: runs of spaces and line breaks become one space. */
-export function cleanLine(text: string): string {
-  return cleanText(text).replace(/\s+/g, " ").trim();
+export function toPlainLine(text: string): string {
+  return toPlainText(text).replace(/\s+/g, " ").trim();
 }
 
 /** Readers of single words look no further: what is longer is no status, severity or kind of event. */
@@ -41,14 +41,6 @@ const maxWordLength = 200;
 /** A value that may be one word or a few: its beginning without the spaces around it, in lower case. */
 export function wordOf(text: string): string {
   return text.trim().slice(0, maxWordLength).toLowerCase();
-}
-
-/** At most `limit` UTF-16 units, the last of them "…" when something was left out; never half a character. */
-export function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  let end = limit - 1;
-  if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end -= 1;
-  return `${text.slice(0, end).trimEnd()}…`;
 }
 
 /**
@@ -83,6 +75,6 @@ function bordersOf(part: string): Uint32Array {
 }
 
 /** Whole bytes as a person counts them: "812 bytes", "1,048,576 bytes". */
-export function formatBytes(count: number): string {
+export function countBytes(count: number): string {
   return `${count.toLocaleString("en")} ${count === 1 ? "byte" : "bytes"}`;
 }

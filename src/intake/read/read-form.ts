@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
 import { decodeText } from "./decode-text.ts";
-import { formatBytes } from "./plain-text.ts";
+import { countBytes } from "./plain-text.ts";
 
 /** As many as JSON may have names. */
 const maxFields = 10_000;
@@ -77,7 +77,7 @@ function readPart(part: string, fields: JsonObject): void {
   const file = parameter(head, "filename");
   const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
   const decoded = decodeText(content, type);
-  const size = formatBytes(content.length);
+  const size = countBytes(content.length);
   if (decoded.kind === "binary")
     addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
   else if (file === undefined) addField(fields, name, decoded.text);

@@ -1,5 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import { cleanText, cut, formatBytes } from "./plain-text.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { countBytes, toPlainText } from "./plain-text.ts";
 
 export interface UnreadableAlert {
   /** The alert's. */
@@ -25,7 +26,7 @@ export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableA
   const { text, isCut } = readBeginning(body);
   return {
     ...bareFacts(id),
-    title: `${what} (${formatBytes(body.length)})`,
+    title: `${what} (${countBytes(body.length)})`,
     ...(text !== "" && { text }),
     notes: [
       `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as it came`,
@@ -58,7 +59,7 @@ function bareFacts(id: string): Omit<AlertFacts, "title" | "notes"> {
 function readBeginning(body: Uint8Array): { text: string; isCut: boolean } {
   // No character takes more than four bytes; one that is cut at the end is left out (`stream`).
   const beginning = body.subarray(0, maxShownLength * 4);
-  const text = cleanText(new TextDecoder().decode(beginning, { stream: true }));
+  const text = toPlainText(new TextDecoder().decode(beginning, { stream: true }));
   return {
     text: cut(text, maxShownLength),
     isCut: text.length > maxShownLength || beginning.length < body.length,

@@ -1,4 +1,5 @@
 import type { FC } from "hono/jsx";
+import { cut } from "../../ground/text/graphemes.ts";
 import type { ReceivedMail } from "./received-mail.ts";
 import type { Thread } from "./threads.ts";
 
@@ -129,5 +130,5 @@ function nameOf(from: string): string {
 function snippetOf({ subject, text }: ReceivedMail): string {
   const whole = text.replaceAll(/\s+/g, " ").trim();
   const line = whole.startsWith(subject) ? whole.slice(subject.length).trim() : whole;
-  return line.length > 140 ? `${line.slice(0, 139).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
+  return cut(line, 140);
 }

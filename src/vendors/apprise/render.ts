@@ -1,6 +1,6 @@
 import type { Document } from "../../core/document.ts";
 import type { Message } from "../../core/message.ts";
-import { clipWithEllipsis } from "../../ground/text/graphemes.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { layOut } from "../layout/layout.ts";
@@ -16,7 +16,7 @@ export function renderApprise(document: Document, times: TimeFormat): Message {
   const text = write(fitDocument(document, (candidate) => write(candidate).length <= maxTextUnits));
   return {
     kind: "apprise",
-    title: clipWithEllipsis(document.subject, maxTitleUnits),
+    title: cut(document.subject, maxTitleUnits),
     text: text === "" ? document.subject : text,
     type: typeOf(document),
   };

@@ -1,4 +1,8 @@
 import { isTlsCode } from "../../ground/net/network-code.ts";
+import { oneLine } from "../../ground/text/clean.ts";
+
+/** Of a server's words, so that there is room for ours. */
+export const maxReplyUnits = 180;
 
 /** The steps of an SMTP conversation, in order. What each means for the mail is told in `transcript.ts`. */
 export type Stage =
@@ -18,7 +22,7 @@ export interface Reply {
   code: number;
   /** RFC 3463, e.g. `4.7.1`. Absent when the server gives none. */
   enhanced?: string;
-  /** One line, printable, without secrets. */
+  /** One line, without secrets. */
   text: string;
 }
 
@@ -64,7 +68,7 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   const { code, originalCode, command, response, responseCode } = error as SmtpError;
   if (response !== undefined) {
     const refused = responseCode !== undefined && responseCode >= 400 && responseCode <= 599;
-    const text = printable(redact(response));
+    const text = oneLine(redact(response), maxReplyUnits);
     return refused
       ? {
           stage: stageOfReply(command, code) ?? stage,
@@ -77,7 +81,7 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   if (code === "EMESSAGE" && command === "MAIL FROM") return { stage, cause: { kind: "too_large" } };
   if (code === "EPROTOCOL") return { stage, cause: { kind: "bad_reply", text: "an answer without an end" } };
   if (code === "ETLS" || (originalCode !== undefined && isTlsCode(originalCode))) {
-    return { stage, cause: { kind: "tls", text: printable(redact(error.message)) } };
+    return { stage, cause: { kind: "tls", text: oneLine(redact(error.message), maxReplyUnits) } };
   }
   if (stage === "connect")
     return { stage, cause: { kind: "unreachable", text: originalCode ?? "connection closed" } };
@@ -111,12 +115,6 @@ export function parseReply(code: number, response: string): Reply {
     enhanced ??= match?.[1];
     return match?.[2]?.trim() ?? "";
   });
-  const text = printable(lines.filter((line) => line !== "" && line !== String(code)).join(" "));
+  const text = oneLine(lines.filter((line) => line !== "" && line !== String(code)).join(" "), maxReplyUnits);
   return enhanced === undefined ? { code, text } : { code, enhanced, text };
-}
-
-/** A stranger's text on one line of a page or a log, short enough to leave room for ours. */
-export function printable(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ").trim();
-  return line.length > 180 ? `${line.slice(0, 179).replace(/[\uD800-\uDBFF]$/, "")}…` : line;
 }

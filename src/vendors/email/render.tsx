@@ -1,7 +1,7 @@
 import type { Document } from "../../core/document.ts";
 import type { Message, MessageForm } from "../../core/message.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
-import { clipWithEllipsis } from "../../ground/text/graphemes.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
@@ -15,7 +15,7 @@ const maxPlainUnits = 4000;
 
 /** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
 export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): Message {
-  const subject = clipWithEllipsis(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
+  const subject = cut(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
   const fitting = fitDocument(document, (candidate) => {
     const blocks = layOut(candidate, times);
     return form === "plain"

@@ -2,7 +2,8 @@ import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { EmailAccount } from "../../core/rules.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
-import { type Breakdown, type Cause, printable, readBreakdown, type Stage } from "./breakdown.ts";
+import { oneLine } from "../../ground/text/clean.ts";
+import { type Breakdown, type Cause, maxReplyUnits, readBreakdown, type Stage } from "./breakdown.ts";
 import { createAccountRedactor } from "./redact.ts";
 import { createTranscript, type LogEntry } from "./transcript.ts";
 
@@ -172,7 +173,7 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
           settle(error ?? info?.rejectedErrors?.[0]);
         });
       });
-      return step.ok ? { ok: true, reply: printable(redact(response)) } : step;
+      return step.ok ? { ok: true, reply: oneLine(redact(response), maxReplyUnits) } : step;
     },
     isOpen: () => state === "open",
     quit() {

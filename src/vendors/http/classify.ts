@@ -1,9 +1,9 @@
 import type { Outcome } from "../../core/delivery.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import { oneLine } from "../../ground/text/clean.ts";
 import type { Redact } from "../../ground/text/redact.ts";
 import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
-import { toOneLine } from "./redact.ts";
 
 /**
  * What answers mean, beside what each vendor says in its own words:
@@ -118,7 +118,7 @@ function wordsOf(answer: Answer, redact: Redact): string {
   );
   const text = typeof named === "string" ? named : answer.body;
   if (named === undefined && /^\s*</.test(text)) return "an HTML page";
-  return toOneLine(redact(text), 160);
+  return oneLine(redact(text), 160);
 }
 
 /** The body as an object, whatever its content type says; undefined when it is none. */

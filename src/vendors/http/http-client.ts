@@ -2,12 +2,13 @@ import type { Socket } from "node:net";
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
+import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
 import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
 import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
 import { faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
-import { decodePart, toOneLine } from "./redact.ts";
+import { decodePart } from "./redact.ts";
 
 /** What every HTTP channel is given. */
 export interface HttpChannelOptions {
@@ -82,9 +83,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (outcome.kind === "sent") {
       return outcome.note === undefined
         ? outcome
-        : { ...outcome, note: toOneLine(redact(outcome.note), maxDetailLength) };
+        : { ...outcome, note: oneLine(redact(outcome.note), maxDetailLength) };
     }
-    return { ...outcome, detail: toOneLine(redact(outcome.detail), maxDetailLength) };
+    return { ...outcome, detail: oneLine(redact(outcome.detail), maxDetailLength) };
   };
 
   return {

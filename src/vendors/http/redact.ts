@@ -27,15 +27,6 @@ export function secretsOfHeader(value: string): string[] {
   return space < 0 ? [value] : [value, value.slice(space + 1)];
 }
 
-/** Another side's words in one line: no control or direction characters, at most `maxLength` characters. */
-export function toOneLine(text: string, maxLength: number): string {
-  const line = text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s\u202a-\u202e\u2066-\u2069]+/gu, " ").trim();
-  const whole = line.replace(/\p{Surrogate}/gu, "\ufffd");
-  return whole.length <= maxLength
-    ? whole
-    : `${whole.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, "")}…`;
-}
-
 /** Percent-decoded; as it stands where that cannot be done. */
 export function decodePart(text: string): string {
   try {

@@ -1,6 +1,6 @@
 import type { Document } from "../../core/document.ts";
 import type { Message } from "../../core/message.ts";
-import { clip, clipWithEllipsis } from "../../ground/text/graphemes.ts";
+import { clip, cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { layOut } from "../layout/layout.ts";
@@ -21,7 +21,7 @@ export function renderNtfy(document: Document, times: TimeFormat): Message {
   const text = fits(said) ? said : clip(said, Math.floor(maxTextBytes / 3));
   return {
     kind: "ntfy",
-    title: clipWithEllipsis(document.subject, maxTitleUnits),
+    title: cut(document.subject, maxTitleUnits),
     text,
     priority: priorityOf(document),
     tags: [tagOf(document)],

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanLine, cleanText, isolate } from "../../../src/ground/text/clean.ts";
+import { cleanLine, cleanText, isolate, oneLine } from "../../../src/ground/text/clean.ts";
+import { boundaryBefore, clip, cut } from "../../../src/ground/text/graphemes.ts";
 import { createCostMeter } from "../../support/cpu-cost.ts";
 
 describe("a sender's text", () => {
@@ -48,5 +50,50 @@ describe("a sender's text", () => {
   it("is cleaned in linear time", () => {
     const hostile = " ".repeat(500_000) + "\u0301".repeat(500_000);
     expect(createCostMeter().measure(() => cleanLine(hostile), 100)).toBeLessThan(100);
+  });
+});
+
+describe("another side's answer on one line", () => {
+  it("holds nothing that acts or hides, no half character and no more than it may", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", maxLength: 400 }),
+        fc.integer({ min: 1, max: 60 }),
+        (text, max) => {
+          const line = oneLine(text, max);
+          expect(line.length).toBeLessThanOrEqual(max);
+          expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u);
+        },
+      ),
+    );
+  });
+
+  it("keeps its words", () => {
+    expect(oneLine("bad\r\n\u001b[31m\u202eshape\u2028! \ud800", 80)).toBe("bad [31m shape ! \uFFFD");
+    expect(oneLine("two words", 5)).toBe("two…");
+  });
+});
+
+describe("a cut", () => {
+  it("falls between two characters as a reader sees them", () => {
+    const text = `${"x".repeat(100)}👩‍👩‍👧‍👦🇨🇭e\u0301`;
+    const boundaries = [100, 111, 115, 117];
+    for (let index = 100; index <= text.length; index += 1) {
+      const expected = boundaries.findLast((boundary) => boundary <= index);
+      expect(boundaryBefore(text, index)).toBe(expected);
+    }
+  });
+
+  it("never divides a surrogate pair, even in a character without end", () => {
+    const endless = "👩\u200d".repeat(1000);
+    for (let index = 1; index < 600; index += 1) {
+      expect(clip(endless, index)).not.toMatch(/\p{Cs}/u);
+    }
+    expect(clip(endless, 599).length).toBeGreaterThan(590);
+  });
+
+  it("leaves short text alone and shows where long text goes on", () => {
+    expect(cut("short", 5)).toBe("short");
+    expect(cut("two words", 5)).toBe("two…");
   });
 });

@@ -1,7 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../src/ground/text/redact.ts";
-import { secretsOfUrl, toOneLine } from "../../../src/vendors/http/redact.ts";
+import { secretsOfUrl } from "../../../src/vendors/http/redact.ts";
 
 describe("redaction", () => {
   const url = new URL(
@@ -29,21 +28,5 @@ describe("redaction", () => {
 
   it("ignores what is too short to be a secret", () => {
     expect(createRedactor(["", "a", "ok"])("a okay day")).toBe("a okay day");
-  });
-});
-
-describe("one line", () => {
-  it("holds no control, no lone surrogate and no more than it may", () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: "binary", maxLength: 400 }),
-        fc.integer({ min: 1, max: 60 }),
-        (text, max) => {
-          const line = toOneLine(text, max);
-          expect(line.length).toBeLessThanOrEqual(max);
-          expect(line).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Surrogate}\u202a-\u202e]/u);
-        },
-      ),
-    );
   });
 });
