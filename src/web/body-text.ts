@@ -1,4 +1,3 @@
-import { dumpHex } from "./hex-dump.ts";
 import { printJson } from "./print-json.ts";
 
 /** A body as people can read it: its text when the bytes are UTF-8, otherwise only the bytes. */
@@ -46,4 +45,18 @@ function hasControls(text: string): boolean {
     if (code < 0x20 && !(code >= 0x09 && code <= 0x0d) && code !== 0x1b) return true;
   }
   return false;
+}
+
+const rowBytes = 16;
+
+/** Bytes as offset, hexadecimal and printable ASCII, sixteen to a line. */
+function dumpHex(bytes: Uint8Array): string {
+  const rows: string[] = [];
+  for (let offset = 0; offset < bytes.length; offset += rowBytes) {
+    const row = [...bytes.subarray(offset, offset + rowBytes)];
+    const hex = row.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const ascii = row.map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ".")).join("");
+    rows.push(`${offset.toString(16).padStart(8, "0")}  ${hex.padEnd(rowBytes * 3 - 1)}  ${ascii}`);
+  }
+  return rows.join("\n");
 }

@@ -1,22 +1,27 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
 import { AppError } from "../core/errors.ts";
 import { createClientNetwork } from "./access/client-address.ts";
 import { createGuard } from "./access/guard.ts";
 import { createLoginCodes } from "./access/login-link.ts";
-import { openSessions } from "./access/session.ts";
-import { createSessionCookie } from "./access/session-cookie.ts";
+import { createSessionCookie, openSessions } from "./access/session.ts";
 import { createTokenCheck } from "./access/token-check.ts";
-import { createApi } from "./api/api.ts";
-import { createDocument } from "./api/document.ts";
+import { type ApiDocument, createApi, createDocument } from "./api/api.ts";
 import { createEventStreams } from "./api/event-stream.ts";
 import { loadAssets } from "./assets.ts";
 import { answerError, toAppError } from "./error-answer.ts";
-import { answerErrorPage } from "./pages/error-page.tsx";
+import { addAlertPage } from "./pages/alert-page.tsx";
+import { addApiPage } from "./pages/api-page.tsx";
+import { addDestinationsPage } from "./pages/destinations-page.tsx";
 import type { PageDeps } from "./pages/frame.ts";
-import { addPages } from "./pages/pages.ts";
-import { addProbeRoutes } from "./probe-routes.ts";
+import { answerErrorPage } from "./pages/layout.tsx";
+import { addLogPage } from "./pages/log-page.tsx";
+import { addLoginPages } from "./pages/login-page.tsx";
+import { addMutesPage } from "./pages/mutes-page.tsx";
+import { addResendPage } from "./pages/resend-page.tsx";
+import { addSetupPage } from "./pages/setup-page.tsx";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
 
@@ -131,4 +136,30 @@ function relayStopping(): AppError {
 
 function refuseLargeBody(): never {
   throw new AppError("too_large", `The body is larger than ${maxFormBytes} bytes.`);
+}
+
+/** For machines that watch the process: the first two are open and tell nothing else. */
+function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operations">): void {
+  app.get("/healthz", (c) => c.json({ data: { alive: true } }));
+  app.get("/readyz", async (c) => {
+    const { ready } = await operations.readiness();
+    return c.json({ data: { ready } }, ready ? 200 : 503);
+  });
+  app.get("/metrics", async (c) =>
+    c.body(await operations.metricsText(), 200, {
+      "content-type": "text/plain; version=0.0.4; charset=utf-8",
+    }),
+  );
+}
+
+/** Everything that people see. */
+function addPages(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocument): void {
+  addLoginPages(app, deps);
+  addLogPage(app, deps);
+  addAlertPage(app, deps);
+  addResendPage(app, deps);
+  addDestinationsPage(app, deps);
+  addMutesPage(app, deps);
+  addSetupPage(app, deps);
+  addApiPage(app, deps, document);
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { formatMetrics } from "../../src/operations/metrics.ts";
-import { routeTable } from "../../src/web/access/route-table.ts";
+import { routeTable } from "../../src/web/access/guard.ts";
 import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
 const shipped = [

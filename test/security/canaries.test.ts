@@ -7,7 +7,7 @@ import { buildProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { routeTable } from "../../src/web/access/route-table.ts";
+import { routeTable } from "../../src/web/access/guard.ts";
 import { findCanaries } from "../support/canaries.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { judgeOrigin, type OriginHeaders } from "../../src/web/access/form-origin.ts";
+import { judgeOrigin, type OriginHeaders } from "../../src/web/access/guard.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const publicUrl = "https://tocsin.example";

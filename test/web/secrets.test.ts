@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Log } from "../../src/core/log.ts";
-import { routeTable } from "../../src/web/access/route-table.ts";
+import { routeTable } from "../../src/web/access/guard.ts";
 import { adminToken, createWebFixture, hookSecret } from "../support/web-fixture.ts";
 
 /** Every GET route, by browser and by script, and every way to go wrong. */

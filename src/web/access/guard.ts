@@ -1,17 +1,67 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { AppError } from "../../core/errors.ts";
+import { alertFilters } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { Identity, WebContext, WebEnv } from "../web-env.ts";
 import type { ClientNetworkOf } from "./client-address.ts";
-import { judgeOrigin } from "./form-origin.ts";
 import { isSameText } from "./keyed-hash.ts";
-import { routeTable } from "./route-table.ts";
-import { safeNext } from "./safe-next.ts";
-import type { Sessions } from "./session.ts";
-import type { SessionCookie } from "./session-cookie.ts";
+import type { SessionCookie, Sessions } from "./session.ts";
 import type { TokenCheck } from "./token-check.ts";
+
+/**
+ * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token`: the admin token.
+ * `token or session`: either; others get 401.
+ */
+type Access = "open" | "session" | "token" | "token or session";
+
+/** Every route there is, with the access it needs. The guard reads this table and refuses what does not stand in it. */
+export const routeTable: Readonly<Record<string, Access>> = {
+  "GET /": "session",
+  "GET /alerts/:id": "session",
+  "GET /alerts/:id/body": "session",
+  "GET /alerts/:id/resend": "session",
+  "POST /alerts/:id/resend": "session",
+  "POST /alerts/:id/mute": "session",
+  "POST /alerts/:id/release": "session",
+  "GET /destinations": "session",
+  "POST /destinations/:name/release": "session",
+  "GET /resend": "session",
+  "POST /resend": "session",
+  "POST /destinations/:name/try": "session",
+  "GET /mutes": "session",
+  "POST /mutes": "session",
+  "POST /mutes/:id/end": "session",
+  "GET /setup": "session",
+  "POST /setup": "session",
+  "GET /api": "session",
+
+  "GET /login": "open",
+  "POST /login": "open",
+  "POST /logout": "session",
+  "GET /assets/:file": "open",
+
+  "GET /api/openapi.json": "token or session",
+  "GET /api/alerts": "token or session",
+  "GET /api/alerts/:id": "token or session",
+  "POST /api/alerts/:id/resend": "token or session",
+  "POST /api/release": "token or session",
+  "GET /api/resend": "token or session",
+  "POST /api/resend": "token or session",
+  "GET /api/status": "token or session",
+  "GET /api/destinations": "token or session",
+  "POST /api/destinations/:name/try": "token or session",
+  "GET /api/mutes": "token or session",
+  "POST /api/mutes": "token or session",
+  "POST /api/mutes/preview": "token or session",
+  "DELETE /api/mutes/:id": "token or session",
+  "GET /api/stream": "token or session",
+
+  "GET /healthz": "open",
+  "GET /readyz": "open",
+  "GET /metrics": "token",
+};
 
 export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log"> {
   sessions: Pick<Sessions, "renew" | "formToken">;
@@ -140,4 +190,53 @@ function nextOf(c: WebContext): string {
   if (c.req.method === "GET" || c.req.method === "HEAD") return safeNext(`${url.pathname}${url.search}`);
   const [, section = "", id = ""] = url.pathname.split("/");
   return safeNext(section === "alerts" ? `/alerts/${id}` : `/${section}`);
+}
+
+/** What pages read in an address and is worth coming back to: the filters of the log and its place. */
+const parameters = new Set([...Object.keys(alertFilters.shape), "cursor"]);
+
+/**
+ * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is the log.
+ * Parameters that no page has are dropped: one may be a token that somebody put into the address.
+ */
+export function safeNext(next: string | undefined): string {
+  if (next === undefined || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next)) return "/";
+  const base = "http://tocsin.invalid";
+  if (!URL.canParse(next, base)) return "/";
+  const url = new URL(next, base);
+  if (url.origin !== base || url.pathname.startsWith("//")) return "/";
+  if (url.pathname === "/login" || url.pathname === "/logout") return "/";
+  for (const name of [...url.searchParams.keys()]) if (!parameters.has(name)) url.searchParams.delete(name);
+  return `${url.pathname}${url.search}`;
+}
+
+export interface OriginHeaders {
+  origin?: string;
+  secFetchSite?: string;
+  /** The Host header. */
+  host?: string;
+}
+
+/** Where a request that changes something came from, by the browser's word. */
+type OriginVerdict = "same" | "foreign" | "unknown";
+
+/**
+ * Works behind a proxy that ends TLS, where this process sees http and perhaps another host: an origin is ours when it
+ * is the public one, or the host that the browser itself addressed. The public host counts only with its own scheme.
+ *
+ * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`; the session's form
+ * token has to speak for it.
+ *
+ * Not Hono's `csrf()`: it has no such third answer, lets JSON pass, and is content when one of the two headers is right.
+ */
+export function judgeOrigin(headers: OriginHeaders, publicUrl: string): OriginVerdict {
+  const { origin, secFetchSite, host } = headers;
+  if (secFetchSite === "same-origin") return "same";
+  if (secFetchSite === "cross-site" || secFetchSite === "same-site") return "foreign";
+  if (origin === undefined || origin === "null") return "unknown";
+  if (!URL.canParse(origin)) return "foreign";
+  const given = new URL(origin);
+  const own = new URL(publicUrl);
+  if (given.host === own.host) return given.protocol === own.protocol ? "same" : "foreign";
+  return given.host === host?.toLowerCase() ? "same" : "foreign";
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { getCookie, setCookie } from "hono/cookie";
 import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
+import type { WebContext } from "../web-env.ts";
 import { hashText, isSameText, signText } from "./keyed-hash.ts";
 
 export interface Session {
@@ -100,5 +102,28 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
     },
     lifetimeMs,
     formToken: (session) => signText(adminToken, "form", session.id),
+  };
+}
+
+export interface SessionCookie {
+  read(c: WebContext): Session | undefined;
+  write(c: WebContext, session: Session): void;
+  clear(c: WebContext): void;
+}
+
+/**
+ * HttpOnly and SameSite=Lax, so that links from a chat open the page and no foreign form acts. With https also Secure, and
+ * named `__Host-`, which no other host or path can set.
+ */
+export function createSessionCookie(sessions: Sessions, isHttps: boolean): SessionCookie {
+  const name = isHttps ? "__Host-tocsin_session" : "tocsin_session";
+  const options = { path: "/", httpOnly: true, sameSite: "Lax", secure: isHttps } as const;
+  return {
+    read: (c) => sessions.read(getCookie(c, name)),
+    write(c, session) {
+      const maxAge = Math.floor(sessions.lifetimeMs(session) / 1000);
+      setCookie(c, name, sessions.format(session), { ...options, maxAge });
+    },
+    clear: (c) => setCookie(c, name, "", { ...options, maxAge: 0 }),
   };
 }

@@ -1,4 +1,4 @@
-import type { ApiDocument } from "./document.ts";
+import type { ApiDocument } from "./api.ts";
 
 /** What is read of a schema object; the rest of OpenAPI is not used by our routes. */
 interface SchemaObject {

@@ -1,9 +1,10 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { limitsChange } from "../../core/change-threshold.ts";
+import { describeMatcher } from "../../core/describe-matcher.ts";
+import { factFields } from "../../core/field-path.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
-import { MatchConditions } from "./match-conditions.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {
   json: "JSON",
@@ -110,4 +111,31 @@ function withUnit(value: string | undefined, unit: string | undefined): string |
 function delayWords(occurredAt: number, receivedAt: number): string {
   const delayMs = receivedAt - occurredAt;
   return delayMs > 60_000 ? `(${lengthOf(delayMs)} before it was received)` : "";
+}
+
+/** A longer value is a text that nobody compares with. */
+const longestValue = 200;
+
+/** What was read, as conditions that can be copied into a route or a mute. */
+function MatchConditions({ alert, facts }: { alert: AlertDetail; facts: AlertFacts }) {
+  const conditions = factFields.flatMap((field) => {
+    const value = field === "origin" ? alert.origin : facts[field];
+    if (value === undefined || value.length > longestValue) return [];
+    return describeMatcher({ field, condition: { equals: [value] } });
+  });
+  return (
+    <details class="action">
+      <summary>As conditions for a route or a mute</summary>
+      <ul class="notes">
+        {conditions.map((condition) => (
+          <li>
+            <code class="matcher">{condition}</code>
+          </li>
+        ))}
+      </ul>
+      <p class="soft">
+        Paths into the body: <code>tocsin explain {alert.id}</code>
+      </p>
+    </details>
+  );
 }

@@ -1,7 +1,7 @@
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
-import { CodeBlock } from "./code-block.tsx";
 import { Instant } from "./instants.tsx";
+import { CodeBlock } from "./layout.tsx";
 
 const formWords: Record<ShownBody["form"], string> = {
   json: "JSON, laid out; every digit as it was sent",

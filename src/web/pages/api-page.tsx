@@ -1,10 +1,9 @@
 import type { Hono } from "hono";
+import type { ApiDocument } from "../api/api.ts";
 import { type ApiOperation, type ApiSchema, listApiOperations, listApiSchemas } from "../api/describe.ts";
-import type { ApiDocument } from "../api/document.ts";
 import type { WebEnv } from "../web-env.ts";
-import { CodeBlock } from "./code-block.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Layout } from "./layout.tsx";
+import { CodeBlock, Layout } from "./layout.tsx";
 
 /** `GET /api`: the OpenAPI document as a page of our own; nothing is loaded from elsewhere. */
 export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocument): void {

@@ -1,7 +1,6 @@
 import type { ClientNetworkOf } from "../access/client-address.ts";
 import type { LoginCodes } from "../access/login-link.ts";
-import type { Sessions } from "../access/session.ts";
-import type { SessionCookie } from "../access/session-cookie.ts";
+import type { SessionCookie, Sessions } from "../access/session.ts";
 import type { TokenCheck } from "../access/token-check.ts";
 import type { Assets } from "../assets.ts";
 import type { WebDeps } from "../web-deps.ts";

@@ -1,7 +1,10 @@
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
+import { type AppError, httpStatusOf } from "../../core/errors.ts";
 import { formTokenField } from "../access/guard.ts";
 import type { Assets } from "../assets.ts";
+import { setRetryAfter } from "../error-answer.ts";
+import type { WebContext } from "../web-env.ts";
 import type { Frame } from "./frame.ts";
 
 const sections = [
@@ -114,5 +117,36 @@ export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"
     <p class={`notice ${kind}`} role={kind === "failed" ? "alert" : "status"}>
       {children}
     </p>
+  );
+}
+
+/** A page that could not be made: what happened, what to do, and a way back. Tells nothing of the log. */
+export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) {
+  setRetryAfter(c, error);
+  return c.html(
+    <HtmlDocument assets={assets} title={error.message}>
+      <main class="login">
+        <h1>{error.message}</h1>
+        {error.hint && <p>{error.hint}</p>}
+        <p>
+          <a href="/">To the alert log</a>
+        </p>
+      </main>
+    </HtmlDocument>,
+    httpStatusOf(error.code),
+  );
+}
+
+/**
+ * Text to read and copy as it is. The line break at its start is the one that HTML leaves out of a `pre`. Bytes keep their columns
+ * and scroll; the keyboard reaches what scrolls.
+ */
+export function CodeBlock({ id, text, isBytes = false }: { id?: string; text: string; isBytes?: boolean }) {
+  const block = <pre id={id}>{`\n${text}`}</pre>;
+  if (!isBytes) return block;
+  return (
+    <section class="bytes" aria-label="Bytes" tabindex={0}>
+      {block}
+    </section>
   );
 }

@@ -1,7 +1,6 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import { tooManyTries } from "../access/guard.ts";
-import { safeNext } from "../access/safe-next.ts";
+import { safeNext, tooManyTries } from "../access/guard.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";

@@ -3,10 +3,9 @@ import { AppError } from "../../core/errors.ts";
 import type { StatusView } from "../../core/operations.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { WebEnv } from "../web-env.ts";
-import { CodeBlock } from "./code-block.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { CodeBlock, Form, Layout, Notice } from "./layout.tsx";
 
 /**
  * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so it is masked; `POST /setup`, the
