@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { followWebhookSecret } from "./config/follow-webhook-secret.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
-import { parseMatch } from "./config/read-match.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
@@ -13,7 +12,6 @@ import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
 import { localHost } from "./ground/net/local-host.ts";
-import { parseDuration } from "./ground/time/duration.ts";
 import { createDoor } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
@@ -116,7 +114,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const mutes = await openMuteBook({
       store,
       configured: rules.mutes,
-      checkMute: (mute) => void router.checkMute(mute),
       clock,
       newId,
     });
@@ -224,7 +221,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       addMute: mutes.addMute,
       previewMute: createMutePreview({
         store,
-        compileMatch: router.compileMatch,
         reader,
         clock,
       }),
@@ -251,8 +247,6 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       store,
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
-      parseMatch,
-      parseDuration,
       adminToken: secrets.adminToken,
       publicUrl,
       trustedProxies: config.server.trustedProxies,

@@ -2,8 +2,8 @@ import type { Config } from "./config/config.ts";
 import type { Log } from "./core/log.ts";
 import { type Composer, createComposer } from "./delivery/lane/compose.ts";
 import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
+import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
-import { createMissingAdvice } from "./routing/near-path.ts";
 import { createRouter, type Router } from "./routing/router.ts";
 import { createDocumentRenderer } from "./vendors/render-document.ts";
 

@@ -5,7 +5,7 @@ import {
   defaultDeliverySettings,
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
-import { formatDuration } from "../ground/time/duration.ts";
+import { writeDuration } from "../ground/time/duration.ts";
 import { deliverySchema } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { readShape } from "./shape/read-shape.ts";
@@ -61,11 +61,11 @@ function mergeAmbiguous(settings: AmbiguousSettings, options: Options["ambiguous
 function refuseConflicts(settings: DeliverySettings, problems: ProblemList): void {
   const { leaseMs, sendTimeoutMs, breaker } = settings;
   if (leaseMs <= sendTimeoutMs) {
-    const message = `is not longer than sendTimeout (${formatDuration(sendTimeoutMs)}), so a slow send would be made twice`;
+    const message = `is not longer than sendTimeout (${writeDuration(sendTimeoutMs)}), so a slow send would be made twice`;
     problems.add(["delivery", "lease"], message, "make it at least twice as long");
   }
   if (breaker.maxPauseMs < breaker.firstPauseMs) {
-    const message = `is shorter than pause (${formatDuration(breaker.firstPauseMs)})`;
+    const message = `is shorter than pause (${writeDuration(breaker.firstPauseMs)})`;
     problems.add(["delivery", "breaker", "maxPause"], message, "make it as long, or longer");
   }
 }

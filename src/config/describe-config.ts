@@ -1,6 +1,6 @@
-import { describeMatchers } from "../core/describe-matcher.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
-import { formatDuration } from "../ground/time/duration.ts";
+import { writeDuration } from "../ground/time/duration.ts";
+import { describeMatchers } from "../matching/describe-match.ts";
 import type { Config } from "./config.ts";
 import type { ConfigProblem } from "./config-error.ts";
 
@@ -112,8 +112,8 @@ function describeRoute(route: Route): RouteDescription {
     continue: route.continue,
     ...(fallback === undefined
       ? {}
-      : { fallback: `${fallback.to} after ${formatDuration(fallback.afterMs)}` }),
-    ...(freshnessMs === undefined ? {} : { freshness: formatDuration(freshnessMs) }),
+      : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
+    ...(freshnessMs === undefined ? {} : { freshness: writeDuration(freshnessMs) }),
     definedAt,
   };
 }

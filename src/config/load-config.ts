@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { parseFieldPath } from "../core/field-path.ts";
 import type { Destination, Route, Rules } from "../core/rules.ts";
 import { showValue } from "../ground/shape/show-value.ts";
+import { parseFieldPath } from "../matching/path.ts";
 import { buildDelivery } from "./build-delivery.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildMutes } from "./build-mutes.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
-import type { UpdatePolicy } from "../core/rules.ts";
+import type { Matcher, UpdatePolicy } from "../core/rules.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
 import {
   field,
@@ -18,9 +18,9 @@ import {
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { isMailAddress, parseMailAddress } from "../ground/text/mail-address.ts";
+import { readMatch } from "../matching/read-match.ts";
 import { readChatId } from "./chat-id.ts";
 import { readDays } from "./read-days.ts";
-import { matchSchema } from "./read-match.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused everywhere; what refers to other parts is checked where it is built. */
 
@@ -35,6 +35,12 @@ const duration = (leastMs: number, mostMs: number) => field(readDuration(leastMs
 const whole = (least: number, most: number) => field(readNumber({ least, most, whole: true }));
 const number = (least: number, most: number) => field(readNumber({ least, most, whole: false }));
 const flag = field(readFlag);
+
+const match: z.ZodType<Matcher[]> = z.unknown().transform((value, context) =>
+  readMatch(value, (path, { message, instead }) => {
+    context.issues.push({ code: "custom", message, input: undefined, path, params: { instead } });
+  }),
+);
 
 const paceSchema = z.strictObject({
   perSecond: number(0.001, 1000).optional(),
@@ -144,7 +150,7 @@ export const defaultsSchema = z.strictObject(common);
 
 export const routeSchema = z.strictObject({
   name: text("critical").optional(),
-  match: matchSchema.optional(),
+  match: match.optional(),
   /** May be empty: then what it takes is dropped. */
   to: listOf(readText("ops"), "the names of destinations, or [] to drop what it takes", {
     mayBeEmpty: true,
@@ -158,7 +164,7 @@ export const routeSchema = z.strictObject({
 });
 
 export const muteSchema = z.strictObject({
-  match: matchSchema,
+  match,
   reason: text("migration of the pools"),
   from: field(readInstant).optional(),
   until: field(readInstant),

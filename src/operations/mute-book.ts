@@ -4,13 +4,12 @@ import type { NewId } from "../core/id.ts";
 import type { Operations } from "../core/operations.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
 import type { Matcher, Mute } from "../core/rules.ts";
+import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
   store: MuteStore;
   /** Those of the configuration. */
   configured: Mute[];
-  /** Throws AppError `invalid_request` for a matcher that cannot be read. */
-  checkMute(mute: Mute): void;
   clock: Clock;
   newId: NewId;
 }
@@ -39,7 +38,8 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       const now = clock.now();
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
       checkTimes(mute, now);
-      deps.checkMute(mute);
+      // Throws: routing ignores a mute that cannot be judged, so whoever makes one must hear of it here.
+      compileMatchers(mute.matchers);
       await store.addMute(mute);
       await refresh();
       return mute;

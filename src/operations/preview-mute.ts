@@ -1,30 +1,22 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import { parseFieldPath } from "../core/field-path.ts";
 import type { Json } from "../core/json.ts";
 import type { MutePreview } from "../core/operations.ts";
 import type { StoredFacts } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { Matcher } from "../core/rules.ts";
+import { compileMatchers } from "../matching/judge.ts";
+import { parseFieldPath } from "../matching/path.ts";
 import { refuseEmpty } from "./mute-book.ts";
 
 export interface MutePreviewDeps {
   store: Pick<Store, "listFacts" | "findRequests">;
-  /** The router's own matcher. Throws AppError `invalid_request` for what cannot be read. */
-  compileMatch(matchers: Matcher[]): (input: MatchedAlert) => boolean;
   /** For matchers that look into the body. */
   reader: BodyReader;
   clock: Clock;
   /** Milliseconds that only go forward. Default `performance.now`. */
   monotonicMs?: () => number;
-}
-
-interface MatchedAlert {
-  facts: AlertFacts;
-  payload?: Json;
-  origin: AlertOrigin;
 }
 
 export interface PreviewOptions {
@@ -54,7 +46,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
     const { store, clock } = deps;
     refuseEmpty(matchers);
-    const matches = deps.compileMatch(matchers);
+    const match = compileMatchers(matchers);
     const needsBody = matchers.some(looksIntoBody);
     const mostAlerts = Math.min(
       options.mostAlerts ?? mostAlertsByDefault,
@@ -74,7 +66,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
         preview.looked += 1;
         // No mute applies to what could not be read.
         if (facts.format === "unreadable") continue;
-        if (matches({ facts, payload: bodies?.payloads.get(seq), origin })) preview.matched += 1;
+        if (match({ facts, payload: bodies?.payloads.get(seq), origin }).matched) preview.matched += 1;
         await turns.give();
       }
       if (page.length === 0) return preview;

@@ -1,7 +1,6 @@
 import { AppError } from "../core/errors.ts";
 import type { Mute } from "../core/rules.ts";
-import type { MatchInput } from "./field-values.ts";
-import { compileMatchers, type Match } from "./matcher.ts";
+import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 
 export interface MuteVerdict {
   /** The mute that holds longest of those that match. */

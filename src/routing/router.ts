@@ -1,10 +1,9 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
-import type { MatchInput } from "./field-values.ts";
-import { compileMatchers } from "./matcher.ts";
+import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
+import type { MatchInput } from "../matching/judge.ts";
+import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
-import type { AdviseOnMissing } from "./near-path.ts";
 import { planDeliveries, type Start } from "./plan-deliveries.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
 import { compileRoutes, type RouteVerdict } from "./select-routes.ts";
@@ -51,10 +50,6 @@ export interface Router {
    * @param why for people
    */
   routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult;
-  /** Throws `invalid_request` for a mute whose fields or patterns cannot be read; `route` would ignore it. */
-  checkMute(mute: Mute): void;
-  /** Whether the matchers of a mute hold for an alert. Throws `invalid_request` as `checkMute`. */
-  compileMatch(matchers: Matcher[]): (input: MatchInput) => boolean;
 }
 
 export interface Hold {
@@ -165,11 +160,6 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     findHold(destination, facts, now) {
       const target = targets.get(destination);
       return target && holdOf(target, facts, now);
-    },
-    checkMute: (mute) => void compileMatchers(mute.matchers),
-    compileMatch(matchers) {
-      const match = compileMatchers(matchers);
-      return (input) => match(input).matched;
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { Route } from "../core/rules.ts";
-import type { MatchInput } from "./field-values.ts";
-import { compileMatchers } from "./matcher.ts";
-import type { AdviseOnMissing } from "./near-path.ts";
+import { compileMatchers, type MatchInput } from "../matching/judge.ts";
+import type { AdviseOnMissing } from "../matching/near-path.ts";
 
 /** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */
 export interface RouteVerdict {

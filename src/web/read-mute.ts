@@ -1,6 +1,8 @@
 import { AppError } from "../core/errors.ts";
 import type { MutePreview, Operations } from "../core/operations.ts";
 import type { Matcher } from "../core/rules.ts";
+import { parseDuration } from "../ground/time/duration.ts";
+import { parseMatch } from "../matching/read-match.ts";
 import type { WebDeps } from "./web-deps.ts";
 
 /** A mute as people write it, whichever way it comes. */
@@ -18,21 +20,19 @@ export interface WrittenMute {
 
 export type MuteInput = Parameters<Operations["addMute"]>[0];
 
-type ReadMuteDeps = Pick<WebDeps, "parseMatch" | "parseDuration" | "clock">;
-
 /** Throws AppError `invalid_request` that says what is wrong and how to write it. */
-export function readMute(deps: ReadMuteDeps, written: WrittenMute, createdBy: string): MuteInput {
+export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, createdBy: string): MuteInput {
   const startsAt = written.from === undefined ? deps.clock.now() : readInstant("from", written.from);
   return {
-    matchers: deps.parseMatch(written.match),
+    matchers: parseMatch(written.match),
     reason: written.reason.trim(),
     startsAt,
-    endsAt: readEnd(deps, written, startsAt),
+    endsAt: readEnd(written, startsAt),
     createdBy,
   };
 }
 
-function readEnd({ parseDuration }: ReadMuteDeps, written: WrittenMute, startsAt: number): number {
+function readEnd(written: WrittenMute, startsAt: number): number {
   if ((written.for === undefined) === (written.until === undefined)) {
     throw new AppError("invalid_request", "A mute needs either a duration or an end.", {
       hint: 'Write for, e.g. "2h", or until, e.g. "2026-11-21T14:00:00Z".',

@@ -5,7 +5,6 @@ import type { Operations } from "../core/operations.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
-import type { Matcher } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ProxyTrust } from "./access/client-address.ts";
 
@@ -18,10 +17,6 @@ export interface WebDeps extends ProxyTrust {
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
-  /** Reads `match` in any of its forms: `severity=info`, a list of such, or a map. Throws AppError `invalid_request`. */
-  parseMatch(value: unknown): Matcher[];
-  /** Reads `90s`, `2h`, `7d` to milliseconds; anything else is undefined. */
-  parseDuration(text: string): number | undefined;
   clock: Clock;
   newId: NewId;
   log: Log;

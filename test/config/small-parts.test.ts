@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { suggest } from "../../src/ground/text/suggest.ts";
-import { formatDuration, parseDuration } from "../../src/ground/time/duration.ts";
+import { writeDuration, parseDuration } from "../../src/ground/time/duration.ts";
 
 describe("durations", () => {
   test.each([
@@ -24,7 +24,7 @@ describe("durations", () => {
   test("are written so that they read the same", () => {
     fc.assert(
       fc.property(fc.nat(), (durationMs) => {
-        expect(parseDuration(formatDuration(durationMs))).toBe(durationMs);
+        expect(parseDuration(writeDuration(durationMs))).toBe(durationMs);
       }),
     );
   });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { loadConfig } from "../../src/config/load-config.ts";
 import * as schema from "../../src/config/schema.ts";
 import { channelTypes } from "../../src/core/delivery.ts";
-import { factFields } from "../../src/core/field-path.ts";
+import { factFields } from "../../src/matching/path.ts";
 import { codeBlocks, codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
 const page = readText("docs/configuration.md");

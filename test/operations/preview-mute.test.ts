@@ -5,7 +5,6 @@ import { createIdSource } from "../../src/core/id.ts";
 import type { BodyReader } from "../../src/core/ports/body-reader.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
-import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -23,8 +22,7 @@ async function start(reader: BodyReader = createLocalReader()) {
     now: clock.now,
   });
   onTestFinished(() => store.close());
-  const router = createRouter({ destinations: [], routes: [], mutes: [] });
-  const deps = { store, compileMatch: router.compileMatch, reader, clock };
+  const deps = { store, reader, clock };
   const preview = createMutePreview(deps);
   return {
     clock,

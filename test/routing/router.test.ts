@@ -232,8 +232,6 @@ describe("mutes", () => {
     const { deliveries } = router.route(alert(), [broken], noon);
     expect(deliveries[0]?.state).toBe("queued");
     expect(deliveries[0]?.reason).toContain("mute m3 was ignored");
-    expect(() => router.checkMute(broken)).toThrow(expect.objectContaining({ code: "invalid_request" }));
-    expect(() => router.checkMute(mute("m4", [critical]))).not.toThrow();
   });
 });
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseMatch } from "../../src/config/read-match.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
@@ -13,7 +12,6 @@ import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { parseDuration } from "../../src/ground/time/duration.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
@@ -22,7 +20,6 @@ import { previewResend, resendFailed } from "../../src/operations/resend-failed.
 import { tryDestination } from "../../src/operations/try-destination.ts";
 import { viewDestinations } from "../../src/operations/view-destinations.ts";
 import { viewLog } from "../../src/operations/view-status.ts";
-import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -118,7 +115,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     clock,
     log: silentLog,
   };
-  const mutes = await openMuteBook({ store, configured: [], checkMute: () => {}, clock, newId });
+  const mutes = await openMuteBook({ store, configured: [], clock, newId });
   const operations: Operations = {
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
@@ -131,7 +128,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     releaseHeld: (filter) => releaseHeld(resending, filter),
     previewMute: createMutePreview({
       store,
-      compileMatch: createRouter({ destinations: [], routes: [], mutes: [] }).compileMatch,
       reader: createLocalReader(),
       clock,
     }),
@@ -159,8 +155,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     hookUrl: () => new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
     trustedProxies: [],
     behindFly: false,
-    parseMatch,
-    parseDuration,
     newId,
     log: silentLog,
     ...options,

@@ -1,7 +1,6 @@
 import type { AlertOrigin, Translation } from "../../core/alert.ts";
-import { factFields } from "../../core/field-path.ts";
 import { type Json, JsonNumber } from "../../core/json.ts";
-import { listPayloadNodes } from "../../core/payload-paths.ts";
+import { factFields, listPayloadNodes } from "../../matching/path.ts";
 
 /** A name that `match` takes, with the value that it would be compared with. */
 export interface MatchField {

@@ -1,6 +1,6 @@
-import { describeMatchers } from "../../core/describe-matcher.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Matcher } from "../../core/rules.ts";
+import { describeMatchers } from "../../matching/describe-match.ts";
 import { describePreview, matchesNothing } from "../../web/mute-state.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { withAge } from "../shell/age.ts";
@@ -65,7 +65,7 @@ export async function addMute(run: RelayRun, options: AddOptions): Promise<void>
 }
 
 async function readMatch(match: string[]): Promise<Matcher[]> {
-  const { parseMatch } = await import("../../config/read-match.ts");
+  const { parseMatch } = await import("../../matching/read-match.ts");
   try {
     return parseMatch(match);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { describeMatchers } from "../../core/describe-matcher.ts";
+import { describeMatchers } from "../../matching/describe-match.ts";
 import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { toSeconds, withAge } from "../shell/age.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { suggestOrList } from "../text/suggest.ts";
-import { formatDuration, parseDuration } from "../time/duration.ts";
+import { parseDuration, writeDuration } from "../time/duration.ts";
 import { isTimeZone } from "../time/zoned-time.ts";
 import { Refusal, referTo } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
@@ -93,7 +93,7 @@ export function readDuration(leastMs: number, mostMs: number) {
     const durationMs = typeof value === "string" ? parseDuration(value) : undefined;
     if (durationMs === undefined) return new Refusal(`${showValue(value)} is not a duration`, example);
     if (durationMs >= leastMs && durationMs <= mostMs) return durationMs;
-    const bounds = `${formatDuration(leastMs)} to ${formatDuration(mostMs)}`;
+    const bounds = `${writeDuration(leastMs)} to ${writeDuration(mostMs)}`;
     return new Refusal(`${showValue(value)} is out of bounds`, `write ${bounds}`);
   };
 }

@@ -13,7 +13,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** The shortest exact form: `90s` for 90,000, `15m`, `2h`, `7d`. */
-export function formatDuration(durationMs: number): string {
+export function writeDuration(durationMs: number): string {
   if (durationMs === 0) return "0s";
   for (const unit of ["d", "h", "m", "s"] as const) {
     if (durationMs % unitMs[unit] === 0) return `${durationMs / unitMs[unit]}${unit}`;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type Json, JsonNumber } from "../../core/json.ts";
+import { lookUp } from "../../matching/path.ts";
 import { type Leaf, listLeaves } from "../find/leaves.ts";
 import { readTime } from "../find/read-time.ts";
-import { lookUp } from "../read/payload-path.ts";
 import type { RequestReading } from "../read/read-request.ts";
 import { unwrapPayload } from "../read/unwrap-payload.ts";
 

@@ -1,5 +1,6 @@
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
+import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { listAlertPage, toFailedFilter } from "../alert-query.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
@@ -124,7 +125,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(previewMuteRoute, async (c) => {
-    const preview = await operations.previewMute(deps.parseMatch(c.req.valid("json").match));
+    const preview = await operations.previewMute(parseMatch(c.req.valid("json").match));
     return c.json({ data: mutePreviewToWire(preview) }, 200);
   });
 

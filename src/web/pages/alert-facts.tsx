@@ -1,8 +1,8 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { limitsChange } from "../../core/change-threshold.ts";
-import { describeMatcher } from "../../core/describe-matcher.ts";
-import { factFields } from "../../core/field-path.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { describeMatcher } from "../../matching/describe-match.ts";
+import { factFields } from "../../matching/path.ts";
 import { approximate } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 

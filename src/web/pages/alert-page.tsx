@@ -3,6 +3,7 @@ import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
+import { parseMatch } from "../../matching/read-match.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -52,7 +53,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
   async function previewDefault({ facts, origin }: AlertDetail): Promise<MutePreview | undefined> {
     if (facts === undefined || origin === "notice") return undefined;
-    return previewBeside(deps, deps.parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 2_000 });
+    return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 2_000 });
   }
 
   app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
@@ -120,7 +121,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         throw new AppError("invalid_request", "Tick at least one thing in which the alerts are alike.");
       }
       if (readField(form, "do") === "preview") {
-        const preview = await operations.previewMute(deps.parseMatch(match));
+        const preview = await operations.previewMute(parseMatch(match));
         return render(c, id, undefined, { chosen, preview, written });
       }
       await operations.addMute(readMute(deps, { match, ...written }, "page"));

@@ -1,8 +1,9 @@
 import type { Context, Hono } from "hono";
-import { describeMatcher } from "../../core/describe-matcher.ts";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
+import { describeMatcher } from "../../matching/describe-match.ts";
+import { parseMatch } from "../../matching/read-match.ts";
 import { readField, readForm } from "../form.ts";
 import { describePreview, type MuteState, matchesNothing, muteStateOf } from "../mute-state.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
@@ -46,7 +47,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     try {
       const lines = match.split(/\r?\n/).filter((line) => line.trim() !== "");
       if (readField(form, "do") === "preview") {
-        const preview = await operations.previewMute(deps.parseMatch(lines));
+        const preview = await operations.previewMute(parseMatch(lines));
         return render(c, undefined, { ...written, preview });
       }
       if (reason === "") throw new AppError("invalid_request", "A mute needs a reason.");

@@ -1,8 +1,8 @@
-import { parseFieldPath } from "../core/field-path.ts";
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { doubtList } from "./guess-meaning.ts";
+import { parseFieldPath } from "./path.ts";
 
 /**
  * The text form of `match`, the same on routes, in mutes, on the page and on the command line:
@@ -43,7 +43,7 @@ const keys = {
 } as const satisfies Record<string, keyof Condition>;
 type Operator = keyof typeof keys;
 
-const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
+const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\['[^']*'\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
 const operator = `==|!=|!~|>=|<=|=~|=|>|<`;
 const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=\\s|$))`, "y");
 const separator = /\s+(?:and\s+)?/y;

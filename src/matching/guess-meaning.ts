@@ -1,8 +1,8 @@
 import { type Severity, severities } from "../core/alert.ts";
-import { groupsDigits, quote } from "../core/describe-matcher.ts";
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret } from "../ground/shape/show-value.ts";
+import { groupsDigits, quote } from "./describe-match.ts";
 
 /** A list of forty addresses is a condition; what is longer is a sender's text. */
 const longestGuessed = 4_000;

@@ -1,17 +1,92 @@
-import type { Condition } from "../core/rules.ts";
+import { RE2JS } from "re2js";
+import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import { AppError } from "../core/errors.ts";
+import { type Json, JsonNumber } from "../core/json.ts";
+import type { Condition, Matcher } from "../core/rules.ts";
 import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "./decimal.ts";
-import type { FieldValue } from "./field-values.ts";
-import { compilePattern, patternInputLimit } from "./pattern.ts";
-import { quoteValue } from "./quote-value.ts";
+import type { AdviseOnMissing } from "./near-path.ts";
+import { parseFieldPath, valuesAt } from "./path.ts";
+
+/** What matchers look at: the alert as it was read. */
+export interface MatchInput {
+  facts: AlertFacts;
+  payload?: Json;
+  origin: AlertOrigin;
+}
+
+/** `reason`: every condition that held, or the first that did not. */
+export interface MatchResult {
+  matched: boolean;
+  reason: string;
+}
+
+export type Match = (input: MatchInput) => MatchResult;
+
+/**
+ * All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read.
+ *
+ * @param adviseOnMissing asked about a field without a value that did not match; its words end the reason
+ */
+export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnMissing): Match {
+  const compiled = matchers.map(({ field, condition }) => ({
+    field,
+    read: compileField(field),
+    check: compileCondition(condition),
+  }));
+
+  return (input) => {
+    const held: string[] = [];
+    for (const { field, read, check } of compiled) {
+      const values = read(input);
+      const verdict = check(values);
+      const reason = `${field} ${verdict.words}`;
+      if (!verdict.holds) {
+        const advice = values.length === 0 ? adviseOnMissing?.(field, input) : undefined;
+        return { matched: false, reason: advice === undefined ? reason : `${reason}; ${advice}` };
+      }
+      held.push(reason);
+    }
+    return { matched: true, reason: held.length > 0 ? held.join("; ") : "it takes every alert" };
+  };
+}
+
+/** A text, number or boolean as text; `list` and `object` have no text of their own. */
+export type FieldValue = { kind: "text"; text: string } | { kind: "list" } | { kind: "object" };
+
+/** All values of one field in one alert: none when it is missing or null, several only where the path has `[*]`. */
+export type ReadField = (input: MatchInput) => FieldValue[];
+
+/** Throws `invalid_request` for a field that no alert can have. */
+export function compileField(field: string): ReadField {
+  const parsed = parseFieldPath(field);
+  if (!parsed.ok) throw new AppError("invalid_request", `Field ${JSON.stringify(field)}: ${parsed.problem}.`);
+  const { path } = parsed;
+  if (path.kind === "payload") {
+    return ({ payload }) =>
+      payload === undefined ? [] : valuesAt(payload, path.steps).flatMap(toFieldValue);
+  }
+  return ({ facts, origin }) => {
+    const text = path.fact === "origin" ? origin : facts[path.fact];
+    return text === undefined ? [] : [{ kind: "text", text }];
+  };
+}
+
+function toFieldValue(value: Json): FieldValue[] {
+  if (value === null) return [];
+  if (typeof value === "string") return [{ kind: "text", text: value }];
+  if (typeof value === "boolean") return [{ kind: "text", text: String(value) }];
+  if (value instanceof JsonNumber) return [{ kind: "text", text: value.text }];
+  return [{ kind: Array.isArray(value) ? "list" : "object" }];
+}
 
 /** Whether something holds, in words that go after the field's name: "12.5 is above 5", "is warning, not critical". */
-export interface Verdict {
+interface Verdict {
   holds: boolean;
   words: string;
 }
 
 /** Tests all values of a field together. */
-export type CheckValues = (values: FieldValue[]) => Verdict;
+type CheckValues = (values: FieldValue[]) => Verdict;
 
 type CheckValue = (value: FieldValue) => Verdict;
 
@@ -199,4 +274,31 @@ function notText(value: { kind: "list" | "object" }): string {
 
 function inWords(values: string[]): string {
   return values.map(quoteValue).join(" or ");
+}
+
+/** Texts are looked at up to here, so that one alert cannot hold up all the others. Facts are never longer. */
+const patternInputLimit = 20_000;
+
+/** A regular expression in RE2 syntax that is found anywhere in a text, in time linear in its length. */
+function compilePattern(pattern: string): (text: string) => boolean {
+  try {
+    const compiled = RE2JS.compile(pattern);
+    return (text) => compiled.test(text.slice(0, patternInputLimit));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new AppError("invalid_request", `Pattern ${JSON.stringify(pattern)}: ${why}.`);
+  }
+}
+
+const shownCharacters = 80;
+
+/** A sender's value inside a sentence of ours: on one line, at most 80 characters, quoted when it is not one word. */
+export function quoteValue(value: string): string {
+  const line = value
+    .slice(0, 4 * shownCharacters)
+    .replace(/\s+/g, " ")
+    .trim();
+  const clipped = Array.from(line).slice(0, shownCharacters).join("");
+  const shown = clipped.length < line.length || value.length > 4 * shownCharacters ? `${clipped}…` : clipped;
+  return /^[^\s,;“”]+$/.test(shown) ? shown : `“${shown}”`;
 }

@@ -1,8 +1,7 @@
-import { type PathStep, parseFieldPath, writeFieldPath } from "../core/field-path.ts";
 import type { Json } from "../core/json.ts";
-import { listPayloadNodes, type PayloadNode } from "../core/payload-paths.ts";
 import { suggest } from "../ground/text/suggest.ts";
-import type { MatchInput } from "./field-values.ts";
+import type { MatchInput } from "./judge.ts";
+import { listPayloadNodes, type PathStep, type PayloadNode, parseFieldPath, writeFieldPath } from "./path.ts";
 
 /** What a field that an alert does not have was probably meant to be, in words that go after "is missing". */
 export type AdviseOnMissing = (field: string, input: MatchInput) => string | undefined;

@@ -1,10 +1,10 @@
 import { RE2JS } from "re2js";
 import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
-import { describeMatcher, quote } from "../core/describe-matcher.ts";
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { describeMatcher, quote } from "./describe-match.ts";
 import { fromGlob, guessMeaning } from "./guess-meaning.ts";
 
 /** In which of the two forms a condition was written: the advice uses the same. */

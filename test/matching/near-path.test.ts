@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseMatch } from "../../src/config/read-match.ts";
-import { describeMatchers } from "../../src/core/describe-matcher.ts";
 import type { Json } from "../../src/core/json.ts";
-import { listPayloadNodes } from "../../src/core/payload-paths.ts";
-import { compileField } from "../../src/routing/field-values.ts";
-import { createMissingAdvice } from "../../src/routing/near-path.ts";
+import { describeMatchers } from "../../src/matching/describe-match.ts";
+import { compileField } from "../../src/matching/judge.ts";
+import { createMissingAdvice } from "../../src/matching/near-path.ts";
+import { listPayloadNodes } from "../../src/matching/path.ts";
+import { parseMatch } from "../../src/matching/read-match.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { alert, chat, json, noon, route, rules } from "./sample.ts";
+import { alert, chat, json, noon, route, rules } from "../routing/sample.ts";
 
 const payload = json(
   JSON.stringify({

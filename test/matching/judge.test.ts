@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../src/core/rules.ts";
-import { compileMatchers } from "../../src/routing/matcher.ts";
+import { compileMatchers } from "../../src/matching/judge.ts";
+import { alert, type facts, json } from "../routing/sample.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
-import { alert, type facts, json } from "./sample.ts";
 
 const payload = json(`{
   "pool": {"address": "0xAbCdEf01", "tvl": 1000.5, "hot": true, "note": null},

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFieldPath } from "../../src/core/field-path.ts";
+import { lookUp, parseFieldPath } from "../../src/matching/path.ts";
 
 test("reads the facts of an alert", () => {
   expect(parseFieldPath("severity")).toEqual({ ok: true, path: { kind: "fact", fact: "severity" } });
@@ -24,6 +24,9 @@ test("reads every kind of step into a payload", () => {
   expect(parseFieldPath('payload["a\\"]b"]')).toMatchObject({
     path: { steps: [{ kind: "key", key: 'a"]b' }] },
   });
+  expect(parseFieldPath(`payload['a "b"\\']`)).toMatchObject({
+    path: { steps: [{ kind: "key", key: 'a "b"\\' }] },
+  });
 });
 
 test.each([
@@ -41,4 +44,25 @@ test.each([
   "Severity",
 ])("refuses %j", (field) => {
   expect(parseFieldPath(field)).toMatchObject({ ok: false });
+});
+
+test("the path of a sender's key may leave payload out, and a number reaches a list and a map alike", () => {
+  const payload = { items: ["x", { "a.b": "y" }], "0": "zero", payload: "own", nothing: null };
+  for (const [path, value] of [
+    ["payload.items[0]", "x"],
+    ["items.0", "x"],
+    ['items[1]["a.b"]', "y"],
+    ["items[1]['a.b']", "y"],
+    ["[0]", "zero"],
+    ["payload", "own"],
+    ["nothing", null],
+    ["nothing.below", undefined],
+    ["items[*]", undefined],
+    ["items[", undefined],
+    ["items.length", undefined],
+    ["constructor", undefined],
+    ["", undefined],
+  ] as const) {
+    expect(lookUp(payload, path), path).toEqual(value);
+  }
 });

@@ -1,4 +1,4 @@
-import type { Condition, Matcher } from "./rules.ts";
+import type { Condition, Matcher } from "../core/rules.ts";
 
 /** Matchers in the text form that every `match` takes, so that what is shown can be written; `every alert` for none. */
 export function describeMatchers(matchers: Matcher[]): string {

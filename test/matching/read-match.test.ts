@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseMatch } from "../../src/config/read-match.ts";
-import { describeMatchers } from "../../src/core/describe-matcher.ts";
 import type { Condition } from "../../src/core/rules.ts";
+import { describeMatchers } from "../../src/matching/describe-match.ts";
+import { parseMatch } from "../../src/matching/read-match.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { botEnv, load, problemsOf } from "./load.ts";
+import { botEnv, load, problemsOf } from "../config/load.ts";
 
 /** As the one route of a file would have it; what the file makes of it, or why not. */
 const one = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
@@ -28,6 +28,7 @@ describe("the text form", () => {
     ["title=TVL of USDC fell", [["title", { equals: ["TVL of USDC fell"] }]]],
     ["link=https://x.example/?a=b", [["link", { equals: ["https://x.example/?a=b"] }]]],
     ['payload["a=b"].c=d', [['payload["a=b"].c', { equals: ["d"] }]]],
+    ["payload['a b=c']=d", [["payload['a b=c']", { equals: ["d"] }]]],
     ["payload.items[*].id>3", [["payload.items[*].id", { gt: 3 }]]],
     ["payload.pool exists", [["payload.pool", { exists: true }]]],
     ["unit is missing", [["unit", { exists: false }]]],

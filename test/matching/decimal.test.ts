@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareDecimals, parseAmount, parseDecimal } from "../../src/routing/decimal.ts";
+import { compareDecimals, parseAmount, parseDecimal } from "../../src/matching/decimal.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
 
 function compare(a: string, b: string): number {

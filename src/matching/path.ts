@@ -1,0 +1,187 @@
+import { isJsonObject, type Json } from "../core/json.ts";
+
+/**
+ * The names that a matcher may look at, and the paths of a sender's own key. One grammar for both:
+ *
+ *     field   = fact | "payload" { step }
+ *     step    = "." name | "[" index "]" | "[*]" | "[" json-string "]" | "['" characters but "'" "']"
+ *     name    = any characters except "." "[" "]" and white space
+ */
+export const factFields = [
+  "title",
+  "severity",
+  "status",
+  "metric",
+  "token",
+  "chain",
+  "value",
+  "previousValue",
+  "threshold",
+  "unit",
+  "link",
+  "externalId",
+  "source",
+  "alertKey",
+  "text",
+  "origin",
+  "format",
+] as const;
+export type FactField = (typeof factFields)[number];
+
+export type PathStep =
+  | { kind: "key"; key: string }
+  | { kind: "index"; index: number }
+  /** Every element of a list. */
+  | { kind: "each" };
+
+export type FieldPath = { kind: "fact"; fact: FactField } | { kind: "payload"; steps: PathStep[] };
+
+/** A refusal is in words: what is wrong, and the fields one could have meant are in `factFields`. */
+export type FieldPathResult = { ok: true; path: FieldPath } | { ok: false; problem: string };
+
+/** Reads `severity` or `payload.items[*]["a.b"].id`. Never throws. */
+export function parseFieldPath(field: string): FieldPathResult {
+  const fact = factFields.find((name) => name === field);
+  if (fact !== undefined) return { ok: true, path: { kind: "fact", fact } };
+  if (!/^payload(?![^.[])/.test(field)) return { ok: false, problem: "is not a field of an alert" };
+
+  const { steps, end } = readSteps(field, "payload".length);
+  if (end === field.length) return { ok: true, path: { kind: "payload", steps } };
+  return { ok: false, problem: `the path cannot be read from character ${end + 1} on` };
+}
+
+const step = /\.([^.[\]\s]+)|\[(\d{1,9})\]|\[(\*)\]|\[("(?:[^"\\]|\\.)*")\]|\['([^']*)'\]/y;
+
+/** `end`: the first character that belongs to no step. */
+function readSteps(text: string, start: number): { steps: PathStep[]; end: number } {
+  const steps: PathStep[] = [];
+  let end = start;
+  while (end < text.length) {
+    step.lastIndex = end;
+    const found = step.exec(text);
+    const parsed = found === null ? undefined : readStep(found);
+    if (found === null || parsed === undefined) break;
+    steps.push(parsed);
+    end += found[0].length;
+  }
+  return { steps, end };
+}
+
+function readStep(found: RegExpExecArray): PathStep | undefined {
+  const [, name, index, each, quoted, literal] = found;
+  const key = name ?? literal;
+  if (key !== undefined) return { kind: "key", key };
+  if (index !== undefined) return { kind: "index", index: Number(index) };
+  if (each !== undefined) return { kind: "each" };
+  try {
+    return { kind: "key", key: JSON.parse(quoted ?? "") as string };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The way back: a path that is read to the same steps, in either form of `match`. */
+export function writeFieldPath(path: FieldPath): string {
+  return path.kind === "fact" ? path.fact : `payload${path.steps.map(writeStep).join("")}`;
+}
+
+export function writeStep(step: PathStep): string {
+  if (step.kind === "index") return `[${step.index}]`;
+  if (step.kind === "each") return "[*]";
+  return /^[^\s.[\]"=<>!~,]+$/.test(step.key) ? `.${step.key}` : `[${JSON.stringify(step.key)}]`;
+}
+
+/** Whatever stands at these steps; several values only where one of them is `[*]`. */
+export function valuesAt(root: Json, steps: PathStep[]): Json[] {
+  return steps.reduce<Json[]>((values, step) => values.flatMap((value) => takeStep(value, step)), [root]);
+}
+
+function takeStep(value: Json, step: PathStep): Json[] {
+  switch (step.kind) {
+    case "key":
+      return memberAt(value, step.key);
+    case "index": {
+      const element = Array.isArray(value) ? value[step.index] : undefined;
+      return element === undefined ? [] : [element];
+    }
+    case "each":
+      return Array.isArray(value) ? value : [];
+    default:
+      return step satisfies never;
+  }
+}
+
+/** Own members alone: a payload has no `constructor` unless its sender wrote one. */
+function memberAt(value: Json, key: string): Json[] {
+  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return [];
+  const member = value[key];
+  return member === undefined ? [] : [member];
+}
+
+/**
+ * The one value at the path of a sender's key; undefined when there is none, or several. `payload` before it may be left out
+ * (`event.id`), and a number reaches a list and a map alike: `items.0.id`, `items[0].id`. Matchers keep the two apart.
+ */
+export function lookUp(payload: Json, path: string): Json | undefined {
+  const start = /^payload[.[]/.exec(path) === null ? 0 : "payload".length;
+  const text = start > 0 || path.startsWith("[") ? path : `.${path}`;
+  const { steps, end } = readSteps(text, start);
+  if (steps.length === 0 || end < text.length) return undefined;
+  let value: Json | undefined = payload;
+  for (const step of steps) {
+    if (value === undefined || step.kind === "each") return undefined;
+    const name = step.kind === "key" ? step.key : String(step.index);
+    [value] = Array.isArray(value)
+      ? takeStep(value, { kind: "index", index: /^\d+$/.test(name) ? Number(name) : -1 })
+      : memberAt(value, name);
+  }
+  return value;
+}
+
+/** One place of a payload, by the name that a matcher takes. */
+export interface PayloadNode {
+  /** `payload.items[0].id` */
+  path: string;
+  steps: PathStep[];
+  value: Json;
+}
+
+/** Nobody writes a longer path, and a sender may make one of any length. */
+const longestPath = 300;
+const deepest = 32;
+
+/**
+ * The places of a payload in its order, each before what is in it, at most `mostNodes` of them. Its cost is bounded by that
+ * number, whatever the payload holds.
+ */
+export function listPayloadNodes(payload: Json, mostNodes: number): PayloadNode[] {
+  const nodes: PayloadNode[] = [];
+  const waiting: PayloadNode[] = [{ path: "payload", steps: [], value: payload }];
+  for (let node = waiting.pop(); node !== undefined && nodes.length < mostNodes; node = waiting.pop()) {
+    nodes.push(node);
+    if (node.steps.length >= deepest) continue;
+    const room = mostNodes - nodes.length;
+    const members = membersOf(node.value, room).flatMap(([step, value]) => {
+      const steps = [...node.steps, step];
+      const path = writeFieldPath({ kind: "payload", steps });
+      return path.length > longestPath ? [] : [{ path, steps, value }];
+    });
+    waiting.push(...members.reverse());
+  }
+  return nodes;
+}
+
+/** The first members of a list or map; `for in` so that a map of a million keys is not listed whole. */
+function membersOf(value: Json, most: number): [PathStep, Json][] {
+  if (Array.isArray(value)) {
+    return value.slice(0, most).map((element, index) => [{ kind: "index", index }, element]);
+  }
+  if (!isJsonObject(value)) return [];
+  const members: [PathStep, Json][] = [];
+  for (const key in value) {
+    if (members.length >= most) break;
+    const member = value[key];
+    if (member !== undefined && key.length <= longestPath) members.push([{ kind: "key", key }, member]);
+  }
+  return members;
+}
