@@ -19,7 +19,7 @@ export function registerCheck(program: Command, context: CliContext): void {
 
 async function check(options: { config?: string }, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { ConfigError } = await import("../config/config-error.ts");
+  const { ConfigError } = await import("../config/shape/problem-list.ts");
   const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { describeConfig } = await import("../config/describe-config.ts");
   const env = options.config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: options.config };

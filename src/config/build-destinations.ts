@@ -7,9 +7,8 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import { type BaseOptions, buildBase, type Defaults } from "./destination-base.ts";
 import type { EnvSettings } from "./read-env.ts";
 import { destinationSchemas } from "./schema.ts";
-import { adviseOnDestination, refuseKind } from "./shape/advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
-import { readShape } from "./shape/read-shape.ts";
+import { adviseOnDestination, readShape, refuseKind } from "./shape/read-shape.ts";
 import { readSmtpUrl } from "./smtp-url.ts";
 import { readTelegramBot } from "./telegram-bot.ts";
 import { readHeaders, readSigningSecret } from "./webhook-options.ts";
@@ -40,7 +39,7 @@ export function buildEnvDestinations({ telegram, email }: EnvSettings, defaults:
   return destinations;
 }
 
-/** One entry of `destinations:`; `undefined` after telling what is wrong with it. */
+/** One entry of `destinations:`; `undefined` after reporting what is wrong with it. */
 export function buildDestination(
   name: string,
   value: unknown,
@@ -165,7 +164,7 @@ function buildOfType(
   }
 }
 
-/** What can be read of an entry that has mistakes elsewhere, so that all are told in one run. */
+/** What can be read of an entry that has mistakes elsewhere, so that all are reported in one run. */
 function textsOf<K extends string>(value: object, names: K[]): Partial<Record<K, string>> {
   const texts: Partial<Record<K, string>> = {};
   for (const name of names) {

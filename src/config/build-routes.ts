@@ -4,28 +4,17 @@ import type { Destination, Route } from "../core/rules.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { routeSchema } from "./schema.ts";
-import { refuseKind } from "./shape/advise-on-kind.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
-import { readShape } from "./shape/read-shape.ts";
+import { listEntries, readShape } from "./shape/read-shape.ts";
 
 const defaultFallbackAfterMs = 10 * 60_000;
 
 /**
  * The list `routes:`. `known` are the names that a route may send to: every destination that was written, also those
- * with mistakes of their own, so that one mistake is told once.
+ * with mistakes of their own, so that one mistake is reported once.
  */
 export function buildRoutes(values: unknown, known: readonly string[], problems: ProblemList): Route[] {
-  if (!Array.isArray(values)) {
-    const { message, instead } = refuseKind(
-      "list",
-      "routes",
-      values,
-      "write a list: each route begins with '- '",
-    );
-    problems.add(["routes"], message, instead);
-    return [];
-  }
-  const routes = values.flatMap((value, index) => {
+  const routes = listEntries(values, "routes", "route", problems).flatMap((value, index) => {
     const route = buildRoute(value, ["routes", index], known, problems);
     return route === undefined ? [] : [{ route, index }];
   });

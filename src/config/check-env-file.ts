@@ -1,5 +1,5 @@
 import { parseEnv } from "node:util";
-import type { ConfigProblem } from "./config-error.ts";
+import type { ConfigProblem } from "./shape/problem-list.ts";
 
 export interface EnvFileFindings {
   problems: ConfigProblem[];

@@ -1,7 +1,7 @@
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { Rules } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
-import type { ConfigProblem } from "./config-error.ts";
+import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamSettings } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

@@ -2,7 +2,7 @@ import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
 import type { Config } from "./config.ts";
-import type { ConfigProblem } from "./config-error.ts";
+import type { ConfigProblem } from "./shape/problem-list.ts";
 
 /** What is configured, in words and without any secret; plain JSON. */
 export interface ConfigDescription {

@@ -1,26 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Destination, Route, Rules } from "../core/rules.ts";
-import { showValue } from "../ground/shape/show-value.ts";
-import { parseFieldPath } from "../matching/path.ts";
-import { buildDelivery } from "./build-delivery.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
-import { buildMutes } from "./build-mutes.ts";
 import { buildRoutes, warnOfGaps } from "./build-routes.ts";
+import { buildDelivery, buildIntake, buildMutes } from "./build-sections.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
-import type { Config, IntakeSettings } from "./config.ts";
-import { ConfigError, type ConfigProblem } from "./config-error.ts";
+import type { Config } from "./config.ts";
 import { addressesOf } from "./destination-address.ts";
-import { type EnvUse, isRelevantVariable, reportMisspelt } from "./env-names.ts";
-import { maskSecrets } from "./mask-secrets.ts";
+import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
 import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
-import { defaultsSchema, fileSchema, intakeSchema } from "./schema.ts";
-import { refuseKind } from "./shape/advise-on-kind.ts";
-import { createProblemList, type ProblemList } from "./shape/problem-list.ts";
-import { readShape } from "./shape/read-shape.ts";
+import { defaultsSchema, fileSchema } from "./schema.ts";
+import {
+  ConfigError,
+  type ConfigProblem,
+  createProblemList,
+  maskSecrets,
+  type ProblemList,
+} from "./shape/problem-list.ts";
+import { readShape, refuseKind } from "./shape/read-shape.ts";
 import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
-import { warnOfHalves } from "./warn-of-halves.ts";
 
 export interface LoadOptions {
   env: Env;
@@ -33,11 +32,10 @@ export interface LoadOptions {
 }
 
 const defaultFile = "tocsin.yaml";
-const defaultMaxBodyBytes = 1024 * 1024;
 
 /**
  * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a whole.
- * Throws one `ConfigError` that tells all mistakes at once; neither it nor the warnings hold a secret.
+ * Throws one `ConfigError` with all mistakes at once; neither it nor the warnings hold a secret.
  */
 export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }: LoadOptions): Config {
   const { path, file, problem } = openFile(env, cwd, readFile);
@@ -231,20 +229,4 @@ function warnOfSharedAddresses(destinations: Destination[], problems: ProblemLis
       }
     }
   }
-}
-
-function buildIntake(value: unknown, problems: ProblemList): IntakeSettings {
-  const options = readShape(intakeSchema, value, ["intake"], problems) ?? {};
-  const idempotencyPaths = options.idempotencyPaths ?? [];
-  for (const [index, path] of idempotencyPaths.entries()) {
-    const parsed = parseFieldPath(path);
-    const steps = parsed.ok && parsed.path.kind === "payload" ? parsed.path.steps : [];
-    if (steps.length > 0 && steps.every((step) => step.kind !== "each")) continue;
-    problems.add(
-      ["intake", "idempotencyPaths", index],
-      `${showValue(path)} is not a path to one value of the body`,
-      "write e.g. payload.eventId",
-    );
-  }
-  return { maxBodyBytes: options.maxBodyBytes ?? defaultMaxBodyBytes, idempotencyPaths };
 }

@@ -272,7 +272,7 @@ function readRecipient(value: unknown): string | Refusal {
   );
 }
 
-/** Comma-separated; one that is named twice is told and counts once. */
+/** Comma-separated; one that is named twice is reported and counts once. */
 function readList(
   env: Env,
   name: string,

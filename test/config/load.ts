@@ -1,6 +1,6 @@
 import type { Config } from "../../src/config/config.ts";
-import { ConfigError, type ConfigProblem } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { ConfigError, type ConfigProblem } from "../../src/config/shape/problem-list.ts";
 
 export const botToken = "123456789:AAcanaryBotTokenThatNobodyMaySee_0001";
 export const botEnv = { TELEGRAM_BOT_TOKEN: botToken };

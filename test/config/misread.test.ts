@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findDataDirProblem } from "../../src/config/check-data-dir.ts";
 import { checkEnvFile } from "../../src/config/check-env-file.ts";
-import { ConfigError } from "../../src/config/config-error.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { ConfigError } from "../../src/config/shape/problem-list.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { botEnv, botToken, load, mailEnv, problemsOf } from "./load.ts";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { ConfigError } from "../../config/config-error.ts";
+import { ConfigError } from "../../config/shape/problem-list.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { Output } from "../shell/output.ts";

@@ -1,4 +1,38 @@
-import type { ConfigProblem } from "../config-error.ts";
+import { AppError } from "../../core/errors.ts";
+import { secretForms } from "../../ground/text/redact.ts";
+
+/** One mistake, with all that is needed to correct it. Holds no secret. */
+export interface ConfigProblem {
+  /** `tocsin.yaml:12:5`, or the name of an environment variable. */
+  where: string;
+  /** The option, e.g. `destinations.ops.chatId`. */
+  path?: string;
+  /** What is wrong. */
+  message: string;
+  /** What to write instead. */
+  instead?: string;
+}
+
+/** All mistakes of a configuration at once. */
+export class ConfigError extends AppError {
+  readonly problems: ConfigProblem[];
+
+  constructor(problems: ConfigProblem[]) {
+    const count = problems.length === 1 ? "a mistake" : `${problems.length} mistakes`;
+    super("config_invalid", [`the configuration has ${count}:`, ...problems.map(formatProblem)].join("\n"), {
+      hint: "nothing was started; correct this, and see with `tocsin check` whether all is well",
+    });
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** `tocsin.yaml:12:5  destinations.ops.chatId: …` and, indented on a second line, what to write instead. */
+export function formatProblem({ where, path, message, instead }: ConfigProblem): string {
+  const what = path === undefined || path === where ? message : `${path}: ${message}`;
+  const line = `  ${where}  ${what}`;
+  return instead === undefined ? line : `${line}\n      ${instead}`;
+}
 
 /** Keys and list positions from the top of the file. */
 export type ConfigPath = (string | number)[];
@@ -22,16 +56,16 @@ export interface ProblemList {
   readonly warnings: ConfigProblem[];
 }
 
-/** `found`: mistakes of the file's text; what follows from one of them at the same place is not told again. */
+/** `found`: mistakes of the file's text; what follows from one of them at the same place is not added. */
 export function createProblemList(locate: Locate, found: readonly ConfigProblem[]): ProblemList {
-  const told = new Set(found.map((problem) => problem.path));
+  const broken = new Set(found.map((problem) => problem.path));
   const problems: ConfigProblem[] = [...found];
   const warnings: ConfigProblem[] = [];
   return {
     problems,
     warnings,
     add: (path, message, instead, part = "value") => {
-      if (told.has(formatPath(path))) return;
+      if (broken.has(formatPath(path))) return;
       problems.push(compact({ where: locate(path, part), path: formatPath(path), message, instead }));
     },
     addEnv: (name, message, instead) => {
@@ -62,4 +96,52 @@ function compact(problem: ConfigProblem): ConfigProblem {
     ...(path === undefined || path === "" ? {} : { path }),
     ...(instead === undefined ? {} : { instead }),
   };
+}
+
+const secretVariables = [
+  "WEBHOOK_SECRET",
+  "ADMIN_TOKEN",
+  "ALERTING_API_KEY",
+  "PRICING_API_KEY",
+  "TELEGRAM_BOT_TOKEN",
+  "SMTP_URL",
+] as const;
+
+/** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */
+const leastLength = 6;
+
+/** How `showValue` marks that it shows the beginning only. */
+const cut = "…";
+
+/**
+ * The last look at what is reported: a secret that was put into the wrong option must not be repeated by the complaint about
+ * it. Every value that the file took from the environment counts as one.
+ */
+export function maskSecrets(
+  problems: ConfigProblem[],
+  env: Readonly<Record<string, string | undefined>>,
+  referencedValues: string[],
+): ConfigProblem[] {
+  const forms = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues]
+    .filter((secret) => secret.length >= leastLength)
+    .flatMap(secretForms)
+    .flatMap((form) => [form, form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")])
+    .sort((a, b) => b.length - a.length);
+  const mask = (text: string): string => {
+    const masked = forms.reduce((rest, form) => rest.replaceAll(form, "***"), text);
+    return masked.includes(cut) ? forms.reduce(maskBeginning, masked) : masked;
+  };
+  return problems.map((problem) => ({
+    ...problem,
+    message: mask(problem.message),
+    ...(problem.instead === undefined ? {} : { instead: mask(problem.instead) }),
+  }));
+}
+
+/** What is quoted may have been cut within the secret, which then is not found as a whole. */
+function maskBeginning(text: string, secret: string): string {
+  let masked = text;
+  for (let length = secret.length - 1; length >= leastLength; length -= 1)
+    masked = masked.replaceAll(`${secret.slice(0, length)}${cut}`, `***${cut}`);
+  return masked;
 }

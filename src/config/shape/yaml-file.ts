@@ -1,8 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
 import { referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
-import type { ConfigProblem } from "../config-error.ts";
-import { type ConfigPath, formatPath, type Locate } from "./problem-list.ts";
+import { type ConfigPath, type ConfigProblem, formatPath, type Locate } from "./problem-list.ts";
 
 /** A file taken apart into plain values, with the way back from each to its line. */
 export interface YamlFile {

@@ -52,7 +52,7 @@ export function readText(example: string): (value: unknown) => string | Refusal 
     if (typeof value !== "string") {
       return new Refusal(`${showValue(value)} is not a text`, `put it in quotes, e.g. ${example}`);
     }
-    // A reference that could not be replaced leaves nothing, and was told already.
+    // A reference that could not be replaced leaves nothing, and was reported already.
     return value.trim() === "" ? new Refusal("is empty", `write e.g. ${example}`) : value.trim();
   };
 }

@@ -5,10 +5,55 @@ import {
   defaultDeliverySettings,
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
+import type { Mute } from "../core/rules.ts";
+import { showValue } from "../ground/shape/show-value.ts";
 import { writeDuration } from "../ground/time/duration.ts";
-import { deliverySchema } from "./schema.ts";
+import { parseFieldPath } from "../matching/path.ts";
+import type { IntakeSettings } from "./config.ts";
+import { deliverySchema, intakeSchema, muteSchema } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
-import { readShape } from "./shape/read-shape.ts";
+import { listEntries, readShape } from "./shape/read-shape.ts";
+
+/** The list `mutes:`. Ids are made of the position, so that the page can name the entry: `configuration:1` is the first. */
+export function buildMutes(values: unknown, problems: ProblemList): Mute[] {
+  return listEntries(values, "mutes", "mute", problems).flatMap((value, index) => {
+    const path = ["mutes", index];
+    const options = readShape(muteSchema, value, path, problems);
+    if (options === undefined) return [];
+    const { match, reason, from = 0, until } = options;
+    if (until <= from) problems.add([...path, "until"], "is not after from", "turn the two round");
+    return [
+      {
+        id: `configuration:${index + 1}`,
+        matchers: match,
+        reason,
+        startsAt: from,
+        endsAt: until,
+        createdAt: from,
+        createdBy: "configuration",
+      },
+    ];
+  });
+}
+
+const defaultMaxBodyBytes = 1024 * 1024;
+
+/** The section `intake:`. */
+export function buildIntake(value: unknown, problems: ProblemList): IntakeSettings {
+  const options = readShape(intakeSchema, value, ["intake"], problems) ?? {};
+  const idempotencyPaths = options.idempotencyPaths ?? [];
+  for (const [index, path] of idempotencyPaths.entries()) {
+    const parsed = parseFieldPath(path);
+    const steps = parsed.ok && parsed.path.kind === "payload" ? parsed.path.steps : [];
+    if (steps.length > 0 && steps.every((step) => step.kind !== "each")) continue;
+    problems.add(
+      ["intake", "idempotencyPaths", index],
+      `${showValue(path)} is not a path to one value of the body`,
+      "write e.g. payload.eventId",
+    );
+  }
+  return { maxBodyBytes: options.maxBodyBytes ?? defaultMaxBodyBytes, idempotencyPaths };
+}
 
 /** The section `delivery:` over the defaults. */
 export function buildDelivery(value: unknown, problems: ProblemList): DeliverySettings {

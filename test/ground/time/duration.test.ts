@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { suggest } from "../../src/ground/text/suggest.ts";
-import { writeDuration, parseDuration } from "../../src/ground/time/duration.ts";
+import { parseDuration, writeDuration } from "../../../src/ground/time/duration.ts";
 
 describe("durations", () => {
   test.each([
@@ -28,15 +27,4 @@ describe("durations", () => {
       }),
     );
   });
-});
-
-test.each([
-  ["chatid", "chatId"],
-  ["chta_id", "chatId"],
-  ["timezone", "timeZone"],
-  ["quiet_hours", "quietHours"],
-  ["banana", undefined],
-  ["", undefined],
-])("%j is taken for %j", (word, meant) => {
-  expect(suggest(word, ["chatId", "timeZone", "quietHours", "silent"])).toBe(meant);
 });
