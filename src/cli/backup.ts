@@ -2,8 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples } from "./shell/examples.ts";
-import { type Output, openOutput } from "./shell/output.ts";
+import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
 export function registerBackup(program: Command, context: CliContext): void {

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { ConfigDescription } from "../config/describe-config.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples } from "./shell/examples.ts";
-import { type Output, openOutput } from "./shell/output.ts";
+import { addExamples, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
 /** `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends nothing. */

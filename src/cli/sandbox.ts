@@ -4,8 +4,7 @@ import { Secret } from "../core/secret.ts";
 import type { NotificationShape } from "../sandbox/service/options.ts";
 import type { ServiceSandbox } from "../sandbox/service/service.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples } from "./shell/examples.ts";
-import { type Output, openOutput } from "./shell/output.ts";
+import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 interface SandboxFlags {
   port: number;

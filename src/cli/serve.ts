@@ -2,8 +2,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples } from "./shell/examples.ts";
-import { type Output, openOutput } from "./shell/output.ts";
+import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
 export function registerServe(program: Command, context: CliContext): void {

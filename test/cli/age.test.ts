@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeAge, describeSpan, withAge } from "../../src/cli/shell/age.ts";
+import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import type { StatusOnWire } from "../../src/cli/relay/wire.ts";
+import type { StatusOnWire } from "../../src/cli/relay/relay-client.ts";
 import { statusSchema } from "../../src/web/api/schemas.ts";
 
 const well: StatusOnWire = {

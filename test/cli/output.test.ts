@@ -1,10 +1,9 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
-import type { CliContext } from "../../src/cli/shell/context.ts";
+import { type CliContext, OutputClosed } from "../../src/cli/shell/context.ts";
 import { reportFailure } from "../../src/cli/shell/failure.ts";
 import { createStyle, openOutput } from "../../src/cli/shell/output.ts";
-import { OutputClosed } from "../../src/cli/shell/write-text.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
 

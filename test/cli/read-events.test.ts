@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readEvents, type StreamEvent } from "../../src/cli/alerts/read-events.ts";
+import { readEvents, type StreamEvent } from "../../src/cli/alerts/follow-changes.ts";
 
 async function read(chunks: Uint8Array[]): Promise<StreamEvent[]> {
   const stream = new ReadableStream<Uint8Array>({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/upstream/arguments.ts";
+import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/shell/arguments.ts";
 import { maskWebhookUrl } from "../../src/cli/upstream/mask-webhook-url.ts";
 import { formatDistance, formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
 

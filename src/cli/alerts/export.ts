@@ -4,8 +4,8 @@ import { openReplacement } from "../../ground/files/replace-file.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { type AlertLog, openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertOnWire } from "../relay/wire.ts";
-import { countOf } from "../upstream/lists.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
+import { countOf } from "../shell/amounts.ts";
 import { csvHead, toCsvLine } from "./csv.ts";
 
 export interface ExportOptions {

@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
+import { parseInstant } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
-import { parseInstant } from "../upstream/arguments.ts";
 
 /** Adds the filters of the log; what they are given is read as the API wants it. */
 export function addFilterOptions(command: Command, context: CliContext): Command {

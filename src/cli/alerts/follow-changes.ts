@@ -1,9 +1,9 @@
+import { createParser } from "eventsource-parser";
 import { AppError } from "../../core/errors.ts";
 import { isTimeout, startTimeLimit } from "../../ground/net/time-limit.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
-import { RelayUnreachable } from "../relay/relay-failure.ts";
+import { RelayUnreachable } from "../relay/relay-transport.ts";
 import type { CliContext } from "../shell/context.ts";
-import { readEvents, type StreamEvent } from "./read-events.ts";
 
 /** The relay says something at least every 15 seconds; a connection that is silent for longer is dead. */
 const silenceMs = 45_000;
@@ -69,4 +69,39 @@ function isBreak(error: unknown): boolean {
   return (
     error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError")
   );
+}
+
+/** One server-sent event. */
+export interface StreamEvent {
+  /** `message` when the server names none. */
+  type: string;
+  data: string;
+  /** What to resume by: the last id that an event had so far. */
+  lastEventId?: string;
+}
+
+/**
+ * Reads server-sent events (WHATWG HTML, 9.2.6). `onSign` is called for whatever arrives, comments among it, to know
+ * that the other side is alive. Memory is bounded by the longest event. The id of a block without data, which the relay
+ * never sends, is lost.
+ */
+export async function* readEvents(
+  stream: ReadableStream<Uint8Array>,
+  onSign: () => void = () => {},
+): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let lastEventId: string | undefined;
+  let events: StreamEvent[] = [];
+  const parser = createParser({
+    onEvent({ event: type = "message", data, id }) {
+      lastEventId = id ?? lastEventId;
+      events.push({ type, data, lastEventId });
+    },
+  });
+  for await (const chunk of stream) {
+    onSign();
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* events;
+    events = [];
+  }
 }

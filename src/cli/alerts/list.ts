@@ -1,12 +1,12 @@
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertOnWire } from "../relay/wire.ts";
-import { describeAge, toSeconds } from "../shell/age.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
+import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, terminalText } from "../shell/terminal-text.ts";
 import { isFiltered } from "./filters.ts";
-import { summarizeDeliveries } from "./summarize-deliveries.ts";
+import { summarizeDeliveries } from "./format-alert.ts";
 
 /** `tocsin alerts list`: one page, newest first. */
 export async function listAlerts(

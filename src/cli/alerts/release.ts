@@ -1,7 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
-import type { ReleaseOnWire } from "../relay/wire.ts";
+import type { RelayClient, ReleaseOnWire } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 

@@ -1,8 +1,8 @@
 import { AppError } from "../../core/errors.ts";
 import type { FailedFilters } from "../../web/alert-query.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { ResendPreviewOnWire, ResendResultOnWire } from "../relay/wire.ts";
-import { describeAge } from "../shell/age.ts";
+import type { ResendPreviewOnWire, ResendResultOnWire } from "../relay/relay-client.ts";
+import { describeAge } from "../shell/amounts.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";

@@ -2,8 +2,7 @@ import { standingDeliveries } from "../../core/delivery.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
-import { formatOutcomes } from "./outcome-table.ts";
-import { hasReached, waitUntilSettled } from "./settle.ts";
+import { formatOutcomes, hasReached, waitUntilSettled } from "./outcomes.ts";
 
 export interface ResendOptions {
   to?: string;

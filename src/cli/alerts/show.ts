@@ -1,9 +1,9 @@
 import { AppError } from "../../core/errors.ts";
 import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertDetailOnWire } from "../relay/wire.ts";
+import type { AlertDetailOnWire } from "../relay/relay-client.ts";
+import { writeText } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { writeText } from "../shell/write-text.ts";
 import { formatAlert } from "./format-alert.ts";
 
 /** `tocsin alerts show`: all that is known of one alert, or the body it came with, byte for byte. */

@@ -2,13 +2,13 @@ import type { Severity } from "../../core/alert.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { AlertOnWire } from "../relay/wire.ts";
-import { toSeconds } from "../shell/age.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
+import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, terminalText } from "../shell/terminal-text.ts";
 import { followChanges } from "./follow-changes.ts";
+import { summarizeDeliveries } from "./format-alert.ts";
 import { leastTableWidth } from "./list.ts";
-import { summarizeDeliveries } from "./summarize-deliveries.ts";
 
 export interface TailOptions {
   /** How many that are there already. */

@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
+import { parseDuration } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
-import { parseDuration } from "../upstream/arguments.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 import type { BacktestOptions } from "./run-backtest.ts";
 
 /** `tocsin backtest`: where stored alerts would have gone by another configuration. Changes nothing. */

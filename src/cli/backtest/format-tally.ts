@@ -1,7 +1,6 @@
-import { toSeconds } from "../shell/age.ts";
+import { countOf, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { countOf } from "../upstream/lists.ts";
 import type { Example, Tally } from "./tally.ts";
 
 /** The comparison for people. */

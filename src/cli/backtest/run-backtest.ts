@@ -6,7 +6,7 @@ import type { Router, RoutingResult } from "../../routing/router.ts";
 import { bodyOf } from "../alerts/show.ts";
 import { type AlertLog, openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
-import type { AlertDetailOnWire } from "../relay/wire.ts";
+import type { AlertDetailOnWire } from "../relay/relay-client.ts";
 import { formatTally } from "./format-tally.ts";
 import { createTallyBook } from "./tally.ts";
 

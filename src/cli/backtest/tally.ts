@@ -1,5 +1,5 @@
 import type { Decision, PlannedDelivery, Route } from "../../core/rules.ts";
-import type { AlertDetailOnWire } from "../relay/wire.ts";
+import type { AlertDetailOnWire } from "../relay/relay-client.ts";
 
 /** Kept of each kind, newest first. */
 const mostExamples = 5;

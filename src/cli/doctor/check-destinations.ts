@@ -5,8 +5,7 @@ import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { toFinding } from "./check-relay.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, toFinding } from "./finding.ts";
 import { mendReason } from "./mend-reason.ts";
 
 const probeMs = 20_000;

@@ -1,12 +1,10 @@
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import { readKeptSecret } from "../relay/kept-secret.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
-import type { DestinationOnWire, StatusOnWire } from "../relay/wire.ts";
+import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
+import type { DestinationOnWire, RelayClient, StatusOnWire } from "../relay/relay-client.ts";
 import { checkHook } from "../setup/check-hook.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, toFinding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
@@ -119,10 +117,4 @@ function mendOf(why: "unreachable" | "other_secret" | "something_else"): string 
     default:
       return why satisfies never;
   }
-}
-
-/** What could not be asked is a problem with the words of the failure. An interruption is none. */
-export function toFinding(check: string, error: unknown): Finding {
-  if (!(error instanceof AppError) || error.code === "cancelled") throw error;
-  return { check, verdict: "problem", detail: error.message, mend: error.hint };
 }

@@ -2,12 +2,10 @@ import type { Config } from "../../config/config.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import { readKeptSecret } from "../relay/kept-secret.ts";
-import { describeAge } from "../shell/age.ts";
+import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
+import { describeAge } from "../shell/amounts.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
-import { toFinding } from "./check-relay.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, toFinding } from "./finding.ts";
 
 const soonMs = 14 * 86_400_000;
 /** The Date header counts whole seconds. */

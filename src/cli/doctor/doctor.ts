@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 
 /** `tocsin doctor`: what is wrong, and how to mend it. */
 export function registerDoctor(program: Command, context: CliContext): void {

@@ -1,3 +1,5 @@
+import { AppError } from "../../core/errors.ts";
+
 /**
  * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts or will. `skipped`: could not
  * be asked.
@@ -12,4 +14,10 @@ export interface Finding {
   detail: string;
   /** What to do about it. */
   mend?: string;
+}
+
+/** What could not be asked is a problem with the words of the failure. An interruption is none. */
+export function toFinding(check: string, error: unknown): Finding {
+  if (!(error instanceof AppError) || error.code === "cancelled") throw error;
+  return { check, verdict: "problem", detail: error.message, mend: error.hint };
 }

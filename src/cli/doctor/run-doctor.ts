@@ -2,11 +2,11 @@ import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/shape/problem-list.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
+import { countOf } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { checkDataFolder } from "./check-data-folder.ts";
 import { checkDestinations } from "./check-destinations.ts";
-import { checkNode } from "./check-node.ts";
 import { checkRelay } from "./check-relay.ts";
 import { checkService } from "./check-service.ts";
 import type { Finding, Verdict } from "./finding.ts";
@@ -15,23 +15,23 @@ type Check = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
 const checks: readonly Check[] = [checkDataFolder, checkRelay, checkService, checkDestinations];
 
-/** Each finding is told as soon as it is known. Exit status 1 when one of them is a problem. */
+/** Each finding is printed as soon as it is known. Exit status 1 when one of them is a problem. */
 export async function runDoctor(run: RelayRun): Promise<void> {
   const { output, context } = run;
   const findings: Finding[] = [];
-  const tell = async (found: Finding[]) => {
+  const print = async (found: Finding[]) => {
     findings.push(...found);
     for (const finding of found) await output.print(formatFinding(finding, output));
   };
 
-  await tell([checkNode(process.versions.node)]);
-  await tell(await checkLibrary());
+  await print([checkNode(process.versions.node)]);
+  await print(await checkLibrary());
   const { config, found } = await readConfiguration(run);
-  await tell(found);
+  await print(found);
   if (config !== undefined) {
     for (const check of checks) {
       await output.progress.update("looking");
-      await tell(await check(run, config));
+      await print(await check(run, config));
     }
   }
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
@@ -109,9 +109,23 @@ function summarize(
   { problems, warnings }: { problems: number; warnings: number },
   { style }: Output,
 ): string {
-  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  if (problems > 0) return style("red", `${count(problems, "problem")}, ${count(warnings, "warning")}.`);
+  if (problems > 0) return style("red", `${countOf(problems, "problem")}, ${countOf(warnings, "warning")}.`);
   return warnings > 0
-    ? style("yellow", `No problem, ${count(warnings, "warning")}.`)
+    ? style("yellow", `No problem, ${countOf(warnings, "warning")}.`)
     : style("green", "All is well.");
+}
+
+const least = { major: 20, minor: 19 };
+
+/** `engines` in package.json says the same. */
+function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isEnough = major > least.major || (major === least.major && minor >= least.minor);
+  if (isEnough) return { check: "Node", verdict: "ok", detail: version };
+  return {
+    check: "Node",
+    verdict: "problem",
+    detail: `${version} is older than ${least.major}.${least.minor}`,
+    mend: "install a current long-term release of Node",
+  };
 }

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
+import { parseInstant } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
-import { parseInstant } from "../upstream/arguments.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 import type { ExplainOptions } from "./run-explain.ts";
 
 /** `tocsin explain`: what would be decided of an alert and what people would read. Sends nothing. */

@@ -1,10 +1,9 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Decision } from "../../core/rules.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
-import { toSeconds, withAge } from "../shell/age.ts";
+import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { countOf } from "../upstream/lists.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";
 

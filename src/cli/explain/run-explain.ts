@@ -4,7 +4,7 @@ import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
-import { countOf } from "../upstream/lists.ts";
+import { countOf } from "../shell/amounts.ts";
 import type { ExplainedReading } from "./explainer.ts";
 import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";

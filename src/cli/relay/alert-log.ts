@@ -3,8 +3,8 @@ import type { Mute } from "../../core/rules.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
 import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "./open-read-only.ts";
-import { RelayUnreachable } from "./relay-failure.ts";
-import type { AlertDetailOnWire, AlertPageOnWire, MuteOnWire } from "./wire.ts";
+import type { AlertDetailOnWire, AlertPageOnWire, MuteOnWire } from "./relay-client.ts";
+import { RelayUnreachable } from "./relay-transport.ts";
 
 /** The log as commands read it, in the API's form whichever way it comes. */
 export interface AlertLog {

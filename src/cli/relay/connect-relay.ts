@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
+import { Secret } from "../../core/secret.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { type FoundSecret, readKeptSecret, toFoundSecret } from "./kept-secret.ts";
 import { createRelayClient, type RelayClient } from "./relay-client.ts";
+import type { FoundSecret } from "./relay-transport.ts";
 
 /** Options of every command that talks to a relay. */
 export interface RelayFlags {
@@ -119,4 +120,29 @@ function parseUrl(text: string): string {
 function isInTheClear(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !isLoopback(hostname);
+}
+
+/** A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay takes what it finds there for its own. */
+export async function readKeptSecret(
+  dataDir: string,
+  name: "admin-token" | "webhook-secret",
+): Promise<FoundSecret | undefined> {
+  const { secretPath } = await import("../../config/generated-secrets.ts");
+  const path = secretPath(dataDir, name);
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw new AppError("failed", `${path} cannot be read (${error.code ?? "unknown"})`, {
+      hint: "run this as the user that the relay runs as",
+    });
+  });
+  return text === undefined ? undefined : toFoundSecret(text, path);
+}
+
+/** @throws AppError `config_invalid` for what no header and no address can carry. */
+function toFoundSecret(text: string, from: string): FoundSecret {
+  const secret = text.trim();
+  if (/^[\x21-\x7e]{1,512}$/.test(secret)) return { secret: new Secret(secret), from };
+  throw new AppError("config_invalid", `${from} holds no token that a header can carry`, {
+    hint: "it must be one line of visible ASCII characters",
+  });
 }

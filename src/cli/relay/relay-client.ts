@@ -1,22 +1,28 @@
+import type { z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
-import { olderRelay } from "./relay-failure.ts";
-import { createRelayTransport, type RelayTransport, type RelayTransportOptions } from "./relay-transport.ts";
 import type {
-  AlertDetailOnWire,
-  AlertPageOnWire,
-  DeliveryOnWire,
-  DestinationOnWire,
-  MuteOnWire,
-  MutePreviewOnWire,
-  NewMuteOnWire,
-  ReleaseOnWire,
-  ResendPreviewOnWire,
-  ResendResultOnWire,
-  StatusOnWire,
-  TryResultOnWire,
-} from "./wire.ts";
+  alertDetailSchema,
+  alertSchema,
+  deliveryDetailSchema,
+  deliverySchema,
+  destinationSchema,
+  mutePreviewSchema,
+  muteSchema,
+  newMuteSchema,
+  releaseSchema,
+  resendPreviewSchema,
+  resendResultSchema,
+  statusSchema,
+  tryResultSchema,
+} from "../../web/api/schemas.ts";
+import {
+  createRelayTransport,
+  olderRelay,
+  type RelayTransport,
+  type RelayTransportOptions,
+} from "./relay-transport.ts";
 
 export interface NewMute {
   /** `field=value` texts; all must hold. */
@@ -247,4 +253,26 @@ function otherSecret(url: string): AppError {
   return new AppError("not_found", `the relay at ${url} does not know the hook secret found here`, {
     hint: "run this with the WEBHOOK_SECRET or the DATA_DIR that the relay runs with",
   });
+}
+
+/** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
+export type AlertOnWire = z.infer<typeof alertSchema>;
+export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
+type DeliveryOnWire = z.infer<typeof deliverySchema>;
+export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
+export type StatusOnWire = z.infer<typeof statusSchema>;
+export type DestinationOnWire = z.infer<typeof destinationSchema>;
+export type ReleaseOnWire = z.infer<typeof releaseSchema>;
+export type MuteOnWire = z.infer<typeof muteSchema>;
+export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
+export type ResendResultOnWire = z.infer<typeof resendResultSchema>;
+export type TryResultOnWire = z.infer<typeof tryResultSchema>;
+type NewMuteOnWire = z.infer<typeof newMuteSchema>;
+type MutePreviewOnWire = z.infer<typeof mutePreviewSchema>;
+
+/** One page of the log. */
+export interface AlertPageOnWire {
+  alerts: AlertOnWire[];
+  /** What the next call goes on from; absent at the end of the log. */
+  nextCursor?: string;
 }

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 
 export interface SetupOptions {
   dryRun?: boolean;

@@ -1,8 +1,7 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
-import type { CliContext } from "./context.ts";
+import { type CliContext, isClosedPipe, OutputClosed, writeText } from "./context.ts";
 import { AlreadyTold, createStyle, errorDocument } from "./output.ts";
 import { terminalText } from "./terminal-text.ts";
-import { isClosedPipe, OutputClosed, writeText } from "./write-text.ts";
 
 /**
  * Tells a failure in one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.

@@ -1,11 +1,9 @@
 import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { AppError } from "../../core/errors.ts";
-import type { CliContext } from "./context.ts";
-import { createProgressLine, type Progress } from "./progress-line.ts";
+import { type CliContext, writeText } from "./context.ts";
 import { formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
-import { terminalText } from "./terminal-text.ts";
-import { writeText } from "./write-text.ts";
+import { fitText, terminalText } from "./terminal-text.ts";
 
 type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export type Style = (name: StyleName, text: string) => string;
@@ -129,5 +127,35 @@ export function errorDocument(error: AppError): { code: string; message: string;
     code: error.code,
     message: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
+  };
+}
+
+/** Appends examples to a command's help: `addExamples(command, "tocsin check --json")`. */
+export function addExamples(command: Command, ...examples: string[]): Command {
+  const lines = examples.map((example) => `  $ ${example}`);
+  return command.addHelpText(
+    "after",
+    `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`,
+  );
+}
+
+/** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
+export interface Progress {
+  update(text: string): Promise<void>;
+  /** Removes the line. Call it when the waiting is over, also after a failure. */
+  clear(): Promise<void>;
+}
+
+/** One terminal has one such line: whoever prints something else removes it first, so that texts do not run together. */
+function createProgressLine({ stderr, isTty, columns = 80 }: CliContext): Progress {
+  let shown = "";
+  const rewrite = async (text: string) => {
+    if (!isTty.stderr || text === shown) return;
+    shown = text;
+    await writeText(stderr, `\r\u001b[K${text}`);
+  };
+  return {
+    update: (text) => rewrite(fitText(terminalText(text), columns - 1)),
+    clear: () => rewrite(""),
   };
 }

@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
-import type { CliContext } from "./context.ts";
-import { isClosedPipe } from "./write-text.ts";
+import { type CliContext, isClosedPipe } from "./context.ts";
 
 /**
  * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one.

@@ -2,8 +2,8 @@ import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "../relay/open-read-only.ts";
-import { RelayUnreachable } from "../relay/relay-failure.ts";
-import type { DestinationOnWire, StatusOnWire } from "../relay/wire.ts";
+import type { DestinationOnWire, StatusOnWire } from "../relay/relay-client.ts";
+import { RelayUnreachable } from "../relay/relay-transport.ts";
 
 /** What is known without a relay. */
 type LogOnWire = Omit<StatusOnWire, "relay" | "account">;

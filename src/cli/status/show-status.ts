@@ -1,7 +1,7 @@
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { DestinationOnWire } from "../relay/wire.ts";
-import { describeAge, withAge } from "../shell/age.ts";
+import type { DestinationOnWire } from "../relay/relay-client.ts";
+import { describeAge, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";

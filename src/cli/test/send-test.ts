@@ -2,8 +2,7 @@ import { hostname } from "node:os";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { formatOutcomes } from "../alerts/outcome-table.ts";
-import { hasReached, type Settling, waitUntilSettled } from "../alerts/settle.ts";
+import { formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 
 export interface TestOptions {

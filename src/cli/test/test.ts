@@ -1,10 +1,9 @@
 import { type Command, Option } from "commander";
 import { severities } from "../../core/alert.ts";
 import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
+import { parseDuration, parseList } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
-import { parseDuration, parseList } from "../upstream/arguments.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 import type { TestOptions } from "./send-test.ts";
 
 /** `tocsin test`: one marked alert the whole real way. */

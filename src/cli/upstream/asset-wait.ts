@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import type { PricingClient } from "../../upstream/pricing-client.ts";
 import type { CliContext } from "../shell/context.ts";
-import type { Progress } from "../shell/progress-line.ts";
+import type { Progress } from "../shell/output.ts";
 import { describeEvidence, type Evidence } from "./asset-evidence.ts";
 
 /** The interface promises 30 seconds to 3 minutes; asking more often only spends the rate limit. */

@@ -1,3 +1,4 @@
+import { countOf } from "../shell/amounts.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
 import { layOutLooseTable } from "./loose-table.ts";
 
@@ -37,9 +38,4 @@ async function showList({ output }: UpstreamRun, items: object[], noun: string):
     );
   });
   if (!output.json) await output.note(countOf(items.length, noun));
-}
-
-/** `1 token`, `1,234 tokens`. */
-export function countOf(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -2,11 +2,11 @@ import type { AppError } from "../../core/errors.ts";
 import type { MetricsQuery } from "../../upstream/alerting-client.ts";
 import type { Metric } from "../../upstream/alerting-schemas.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
+import { countOf } from "../shell/amounts.ts";
+import { OutputClosed } from "../shell/context.ts";
 import { asAppError } from "../shell/failure.ts";
 import type { TableLayout } from "../shell/table.ts";
-import { OutputClosed } from "../shell/write-text.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
-import { countOf } from "./lists.ts";
 import { type LooseTable, layOutLooseTable } from "./loose-table.ts";
 
 export interface MetricsOptions {

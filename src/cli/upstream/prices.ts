@@ -1,6 +1,6 @@
 import type { PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
+import { countOf } from "../shell/amounts.ts";
 import { connectPricing, type UpstreamRun } from "./connect.ts";
-import { countOf } from "./lists.ts";
 import { formatNumber, formatPrice, formatUsd } from "./number-text.ts";
 
 /** `tocsin upstream pool`. */

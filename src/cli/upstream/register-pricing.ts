@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addExamples } from "../shell/examples.ts";
-import { parseDuration, parseList, parsePair } from "./arguments.ts";
+import { parseDuration, parseList, parsePair } from "../shell/arguments.ts";
+import { addExamples } from "../shell/output.ts";
 import type { BeginRun } from "./connect.ts";
 
 /** The commands of `tocsin upstream` that ask the pricing interface. */

@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
+import { parseInstant, parseList, parsePage } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
-import { addExamples } from "../shell/examples.ts";
-import { openOutput } from "../shell/output.ts";
-import { parseInstant, parseList, parsePage } from "./arguments.ts";
+import { addExamples, openOutput } from "../shell/output.ts";
 import type { BeginRun } from "./connect.ts";
 import type { HistoryOptions } from "./history.ts";
 import type { MetricsOptions } from "./metrics.ts";

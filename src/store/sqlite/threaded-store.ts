@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Store } from "../../core/ports/store.ts";
 import type { SignalTopic } from "../../core/ports/signals.ts";
+import type { Store } from "../../core/ports/store.ts";
 import { createSignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";

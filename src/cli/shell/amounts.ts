@@ -34,3 +34,8 @@ export function describeSpan(ms: number): string {
   const rest = seconds % 60;
   return `${Math.floor(seconds / 60)} min${rest === 0 ? "" : ` ${rest} s`}`;
 }
+
+/** `1 token`, `1,234 tokens`. */
+export function countOf(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}

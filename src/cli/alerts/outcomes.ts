@@ -1,7 +1,8 @@
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
-import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/wire.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire, RelayClient } from "../relay/relay-client.ts";
+import { describeAge, describeSpan } from "../shell/amounts.ts";
+import type { Output } from "../shell/output.ts";
 
 const pollMs = 250;
 
@@ -17,7 +18,7 @@ export interface Settling {
   timedOut: boolean;
 }
 
-export interface SettleOptions {
+interface SettleOptions {
   timeoutMs: number;
   /** Which deliveries to wait for. */
   isWanted(delivery: DeliveryDetailOnWire): boolean;
@@ -45,4 +46,36 @@ export async function waitUntilSettled(
     );
     await context.sleep(Math.min(pollMs, Math.max(1, endAt - context.now())), context.signal);
   }
+}
+
+/** Where each delivery stands, why, and how long it took from `startedAt` on. */
+export function formatOutcomes(
+  deliveries: DeliveryDetailOnWire[],
+  output: Output,
+  { startedAt, now }: { startedAt: number; now: number },
+): string {
+  return output.table(
+    [
+      { title: "destination" },
+      { title: "recipient" },
+      { title: "state", keep: true },
+      { title: "took", align: "right" },
+      { title: "detail" },
+    ],
+    deliveries.map((delivery) => [
+      delivery.destination,
+      delivery.recipient,
+      delivery.state,
+      delivery.finishedAt === undefined ? "" : describeSpan(Date.parse(delivery.finishedAt) - startedAt),
+      describeOutcome(delivery, now),
+    ]),
+  );
+}
+
+/** The last attempt's words, or why there was none; when it waits, until when. */
+function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailOnWire, now: number): string {
+  const last = attempts.at(-1);
+  const words = last?.detail ?? (state === "sent" ? "" : reason);
+  const next = dueAt === undefined ? "" : `next try ${describeAge(Date.parse(dueAt), now)}`;
+  return [words, next].filter((text) => text !== "").join("; ");
 }

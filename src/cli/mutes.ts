@@ -1,0 +1,191 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { AppError } from "../core/errors.ts";
+import type { Matcher } from "../core/rules.ts";
+import { describeMatchers } from "../matching/describe-match.ts";
+import { describePreview, matchesNothing } from "../web/mute-state.ts";
+import { openAlertLog } from "./relay/alert-log.ts";
+import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
+import { toSeconds, withAge } from "./shell/amounts.ts";
+import { parseDuration, parseInstant } from "./shell/arguments.ts";
+import type { CliContext } from "./shell/context.ts";
+import { addExamples, openOutput } from "./shell/output.ts";
+
+type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
+
+/** `tocsin mutes …`: matching alerts are recorded and not sent, until a time. */
+export function registerMutes(program: Command, context: CliContext): void {
+  const mutes = program
+    .command("mutes")
+    .description("silence what matches for a while: it is stored and shown, and not sent");
+  addExamples(mutes, "tocsin mutes list");
+  const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
+  registerAdd(mutes, begin, context);
+  registerList(mutes, begin);
+  registerRemove(mutes, begin);
+}
+
+function registerAdd(mutes: Command, begin: BeginRun, context: CliContext): void {
+  const command = mutes
+    .command("add")
+    .description("silence alerts that match, with an end")
+    .requiredOption(
+      "--match <matcher>",
+      "field=value, or with != > >= < <= =~ !~, as in match of a route; several must all hold",
+      collect,
+    )
+    .option("--for <duration>", "how long, e.g. 30m, 2h, 7d", parseWrittenDuration)
+    .option("--until <time>", "or until when: ISO 8601", (text) => parseInstant(text, context.now()))
+    .option("--reason <text>", "why, for whoever wonders about the silence; required")
+    .option("--dry-run", "only say how many of the last 24 h it would have muted")
+    .action(async (options: RelayFlags & AddOptions, self: Command) => {
+      await addMute(begin(self, options), options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin mutes add --match severity=info --match chain=eth,base --for 2h --reason 'pool migration'",
+    "tocsin mutes add --match title=~TVL --dry-run",
+    "tocsin mutes add --match 'value<5' --until 2026-11-22T08:00Z --reason 'known dust'",
+  );
+}
+
+function registerList(mutes: Command, begin: BeginRun): void {
+  const command = mutes
+    .command("list")
+    .description("active and coming mutes, those of the configuration among them")
+    .option("--all", "also those that have ended")
+    .action(async (options: RelayFlags & { all?: boolean }, self: Command) => {
+      await listMutes(begin(self, options), options.all === true);
+    });
+  addExamples(addRelayOptions(command), "tocsin mutes list --all");
+}
+
+function registerRemove(mutes: Command, begin: BeginRun): void {
+  const command = mutes
+    .command("remove")
+    .description("end a mute now; it stays in the list of the past ones")
+    .argument("<id>", "id of the mute")
+    .action(async (id: string, options: RelayFlags, self: Command) => {
+      await removeMute(begin(self, options), id);
+    });
+  addExamples(addRelayOptions(command), "tocsin mutes remove 019aa5a0-7c3e-7d2a-9b1c-0242ac120002");
+}
+
+function collect(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+/** The relay reads it; here it is only refused early. */
+function parseWrittenDuration(text: string): string {
+  if (parseDuration(text) > 0) return text;
+  throw new InvalidArgumentError("give a duration above zero, e.g. 2h");
+}
+
+interface AddOptions {
+  match: string[];
+  for?: string;
+  /** Epoch milliseconds. */
+  until?: number;
+  /** Required unless `dryRun`. */
+  reason?: string;
+  /** Only says what it would have held. */
+  dryRun?: boolean;
+}
+
+/** `tocsin mutes add`. What is wrong with a matcher is told before anything is asked of the relay. */
+async function addMute(run: RelayRun, options: AddOptions): Promise<void> {
+  const { output, context } = run;
+  const { match, until } = options;
+  const matchers = await readMatch(match);
+  if (options.dryRun === true) {
+    const { client } = await connectRelay(run);
+    const preview = await client.previewMute(match);
+    await output.result(preview, () =>
+      output.fields([
+        ["would mute", describeMatchers(matchers)],
+        ["last 24 h", describePreview(preview)],
+      ]),
+    );
+    return;
+  }
+  const reason = options.reason ?? "";
+  if ((options.for === undefined) === (until === undefined)) {
+    throw new AppError("usage", "a mute needs its end: either --for or --until", { hint: "e.g. --for 2h" });
+  }
+  if (until !== undefined && until <= context.now()) {
+    throw new AppError("usage", `--until ${new Date(until).toISOString()} is in the past`);
+  }
+  if (reason.trim() === "") throw new AppError("usage", "a mute needs --reason: say in a few words why");
+  const { client } = await connectRelay(run);
+  const mute = await client.addMute({
+    match,
+    reason,
+    ...(until === undefined ? { for: options.for } : { until: new Date(until).toISOString() }),
+  });
+  if (mute.preview !== null && matchesNothing(mute.preview)) {
+    await output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");
+  }
+  await output.result(mute, () =>
+    output.fields([
+      ["muted", describeMatchers(mute.matchers)],
+      ["until", withAge(mute.endsAt, context.now())],
+      ["reason", mute.reason],
+      [
+        "last 24 h",
+        mute.preview === null ? "the log could not be read just now" : describePreview(mute.preview),
+      ],
+      ["id", mute.id],
+      ["end it early", `tocsin mutes remove ${mute.id}`],
+    ]),
+  );
+}
+
+async function readMatch(match: string[]): Promise<Matcher[]> {
+  const { parseMatch } = await import("../matching/read-match.ts");
+  try {
+    return parseMatch(match);
+  } catch (error) {
+    throw error instanceof AppError ? new AppError("usage", error.message, { cause: error }) : error;
+  }
+}
+
+/** `tocsin mutes list`. */
+async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
+  const { output, context } = run;
+  const log = await openAlertLog(run);
+  try {
+    const mutes = await log.listMutes(includeEnded);
+    await output.result(mutes, () => {
+      if (mutes.length === 0) return includeEnded ? "Nothing has been muted yet.\n" : "Nothing is muted.\n";
+      const columns = [
+        { title: "state", keep: true },
+        { title: "silences", keep: true },
+        { title: "until (UTC)", keep: true },
+        { title: "reason", keep: true },
+        { title: "by" },
+        { title: "id", keep: true },
+      ];
+      const rows = mutes.map((mute) => [
+        mute.state,
+        describeMatchers(mute.matchers),
+        mute.state === "coming" ? `from ${toSeconds(mute.startsAt)}` : withAge(mute.endsAt, context.now()),
+        mute.reason,
+        mute.createdBy,
+        mute.id,
+      ]);
+      return output.table(columns, rows);
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/** `tocsin mutes remove`: from now on what it silenced is sent again; what it kept back is not sent later. */
+async function removeMute(run: RelayRun, id: string): Promise<void> {
+  const { client } = await connectRelay(run);
+  await client.endMute(id);
+  await run.output.result(
+    { id, ended: true },
+    () =>
+      "Ended. Matching alerts are sent again from now on; what it has silenced can be sent with: tocsin alerts resend\n",
+  );
+}
