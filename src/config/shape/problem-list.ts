@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.ts";
-import { secretForms } from "../../ground/text/redact.ts";
+import { createRedactor, secretForms } from "../../ground/text/redact.ts";
 
 /** One mistake, with all that is needed to correct it. Holds no secret. */
 export interface ConfigProblem {
@@ -122,14 +122,11 @@ export function maskSecrets(
   env: Readonly<Record<string, string | undefined>>,
   referencedValues: string[],
 ): ConfigProblem[] {
-  const forms = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues]
-    .filter((secret) => secret.length >= leastLength)
-    .flatMap(secretForms)
-    .flatMap((form) => [form, form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")])
-    .sort((a, b) => b.length - a.length);
+  const secrets = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues];
+  const redact = createRedactor(secrets, { leastLength });
   const mask = (text: string): string => {
-    const masked = forms.reduce((rest, form) => rest.replaceAll(form, "***"), text);
-    return masked.includes(cut) ? forms.reduce(maskBeginning, masked) : masked;
+    const masked = redact(text);
+    return masked.includes(cut) ? secrets.flatMap(secretForms).reduce(maskBeginning, masked) : masked;
   };
   return problems.map((problem) => ({
     ...problem,

@@ -12,8 +12,9 @@ export function createRedactor(secrets: readonly string[], { leastLength = 4 } =
 }
 
 /**
- * The looks under which others may repeat a secret: as it is, in JSON (also with escaped slashes), in an address, and in
- * base64 as SMTP and `Authorization: Basic` carry it (without the `=` at its end, which some leave out).
+ * The looks under which others may repeat a secret: as it is, in JSON (also with escaped slashes), in an address, in
+ * base64 as SMTP and `Authorization: Basic` carry it (without the `=` at its end, which some leave out), and quoted in a
+ * pattern.
  */
 export function secretForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
@@ -21,5 +22,6 @@ export function secretForms(secret: string): string[] {
     .toString("base64")
     .replace(/={1,2}$/, "");
   const inAddress = encodeURIComponent(secret.toWellFormed());
-  return [...new Set([secret, inJson, inJson.replaceAll("/", "\\/"), inAddress, inBase64])];
+  const forms = [secret, inJson, inJson.replaceAll("/", "\\/"), inAddress, inBase64];
+  return [...new Set(forms.flatMap((form) => [form, form.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")]))];
 }

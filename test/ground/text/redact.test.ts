@@ -9,6 +9,7 @@ describe("a secret is hidden", () => {
     ["in JSON", JSON.stringify(secret)],
     ["in JSON with escaped slashes", JSON.stringify(secret).replaceAll("/", "\\/")],
     ["in an address", encodeURIComponent(secret)],
+    ["in a pattern", 'pass"wörd/\\+\\?'],
     ["in base64", Buffer.from(secret).toString("base64")],
     ["in base64 without its end", Buffer.from(secret).toString("base64").replaceAll("=", "")],
   ])("%s", (_, echoed) => {
