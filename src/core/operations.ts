@@ -1,4 +1,4 @@
-import type { ChannelType, FailedState } from "./delivery.ts";
+import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
 import type { AlertCounts, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
@@ -14,6 +14,8 @@ export interface DestinationView {
   health: DestinationHealth;
   /** Why it is not ok; empty when it is. */
   reason: string;
+  /** The same as a code; absent when it is ok, or has been bad since before there was one. */
+  reasonCode?: ReasonCode;
   since?: number;
   nextTryAt?: number;
   lastSentAt?: number;

@@ -18,6 +18,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       recipients: shownRecipients(destination),
       health: status.health,
       reason: status.reason,
+      reasonCode: status.reasonCode,
       since: status.health === "ok" ? undefined : status.since,
       nextTryAt: status.openUntil ?? status.probeAt,
       lastSentAt: own.lastSentAt,

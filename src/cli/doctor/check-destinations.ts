@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { repairOf } from "../../core/advice.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import { recipientsOf } from "../../core/recipients.ts";
@@ -6,7 +7,6 @@ import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type Finding, toFinding } from "./finding.ts";
-import { mendReason } from "./mend-reason.ts";
 
 const probeMs = 20_000;
 
@@ -59,7 +59,7 @@ function summarizeOutcomes(
 }
 
 function judge(check: string, destination: Destination, recipient: string, outcome: Outcome): Finding {
-  const { type } = destination;
+  const { type, definedAt } = destination;
   switch (outcome.kind) {
     case "sent":
       return { check, verdict: "ok", detail: `${type} ${reachWords(destination, outcome.note)}` };
@@ -72,7 +72,7 @@ function judge(check: string, destination: Destination, recipient: string, outco
         check,
         verdict: outcome.reason === "rate_limited" ? "warning" : "problem",
         detail: `${type}: ${outcome.detail}`,
-        mend: mendReason(outcome.reason, destination),
+        mend: repairOf(outcome.reason, { channel: type, definedAt }),
       };
     case "rejected":
     case "ambiguous":
@@ -80,7 +80,7 @@ function judge(check: string, destination: Destination, recipient: string, outco
         check,
         verdict: outcome.kind === "rejected" ? "problem" : "warning",
         detail: `${type}: ${outcome.detail}`,
-        mend: mendReason(outcome.reason, destination),
+        mend: repairOf(outcome.reason, { channel: type, definedAt }),
       };
     default:
       return outcome satisfies never;

@@ -1,5 +1,5 @@
+import { adviseOn } from "../../core/advice.ts";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { ChannelType, ReasonCode } from "../../core/delivery.ts";
 import type { DestinationHealth, DestinationStatus } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { explainReason } from "./explain-reason.ts";
@@ -46,22 +46,17 @@ function isBad(health: DestinationHealth): boolean {
 export function writeNotice(
   tell: "worse" | "better",
   status: DestinationStatus,
-  concerned: Pick<Destination, "name" | "type">[],
+  concerned: Pick<Destination, "name" | "type" | "definedAt">[],
   link: string | undefined,
 ): AlertFacts {
   const what = concerned.map(({ name }) => name).join(", ");
   const isWorse = tell === "worse";
-  const channel = concerned[0]?.type;
-  const cause =
-    isWorse && status.reasonCode !== undefined && channel !== undefined
-      ? `${sentence(explainReason(status.reasonCode, channel))}. `
-      : "";
   return {
     title: isWorse
       ? titleOf(status, what, concerned.length > 1)
       : `${what} ${concerned.length > 1 ? "work" : "works"} again`,
     text: isWorse
-      ? `${cause}${adviceOf(status, channel)}`
+      ? describeTrouble(status, concerned[0])
       : "What did not arrive meanwhile can be resent at Destinations on the page.",
     severity: isWorse ? "critical" : "info",
     status: isWorse ? "firing" : "resolved",
@@ -88,27 +83,15 @@ function titleOf(status: DestinationStatus, what: string, several: boolean): str
   }
 }
 
-function adviceOf({ health, reasonCode }: DestinationStatus, channel: ChannelType | undefined): string {
-  switch (health) {
-    case "dead":
-      return `${repairOf(reasonCode, channel)}. Then press Try now at Destinations on the page, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
-    case "paused":
-      return "Put the token or password right in the configuration and restart Tocsin; if it was put right elsewhere, press Try now at Destinations on the page. Alerts wait meanwhile, until their retry schedule gives them up.";
-    case "down":
-      return "Alerts wait and follow as one message when it answers. Tocsin keeps trying.";
-    case "ok":
-    case "degraded":
-      return "";
-  }
-}
-
-function repairOf(reason: ReasonCode | undefined, channel: ChannelType | undefined): string {
-  if (
-    channel === "telegram" &&
-    (reason === "kicked" || reason === "no_rights" || reason === "chat_not_found")
-  )
-    return "Add the bot back and let it post";
-  return "Put it right there, or change the address in the configuration";
+/** What is wrong in plain words, and what can be done about it. */
+function describeTrouble(
+  { health, reasonCode }: DestinationStatus,
+  destination: Pick<Destination, "type" | "definedAt"> | undefined,
+): string {
+  if (destination === undefined) return "";
+  const { type: channel, definedAt } = destination;
+  const cause = reasonCode === undefined ? "" : `${sentence(explainReason(reasonCode, channel))}. `;
+  return cause + adviseOn({ health, reasonCode, channel, definedAt }, " at Destinations on the page");
 }
 
 function sentence(words: string): string {

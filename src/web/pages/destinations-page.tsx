@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { adviseOn } from "../../core/advice.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
@@ -170,7 +171,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
               <b dir="auto">{reason}</b>
             </p>
           )}
-          <p>{adviceFor(destination)}</p>
+          <p>{adviseOn(destination)}</p>
           <dl class="facts">
             {destination.since !== undefined && (
               <>
@@ -282,23 +283,6 @@ function healthTone(health: DestinationHealth): Tone {
     case "dead":
     case "paused":
       return "bad";
-    default:
-      return health satisfies never;
-  }
-}
-
-function adviceFor({ health, definedAt }: DestinationView): string {
-  switch (health) {
-    case "ok":
-      return "";
-    case "degraded":
-      return "Some messages fail at first. Alerts arrive, or are retried without being asked; if it lasts, fix what the reason says.";
-    case "down":
-      return "Nothing gets through. Alerts wait and are sent when it answers; Tocsin keeps trying. If it lasts, look at the network and at the service's status page.";
-    case "dead":
-      return `It refuses messages until somebody acts. Put it right there, or change the destination in ${definedAt}. Then press Try now, and resend what failed meanwhile.`;
-    case "paused":
-      return `The bot or mail account itself is refused. Check its token or password in ${definedAt}. Alerts wait meanwhile. If it was put right elsewhere, press Try now.`;
     default:
       return health satisfies never;
   }

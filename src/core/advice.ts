@@ -1,0 +1,82 @@
+import type { ChannelType, ReasonCode } from "./delivery.ts";
+import type { DestinationHealth } from "./destination-status.ts";
+
+/** Where the other side is configured. */
+export interface Configured {
+  channel: ChannelType;
+  /** The place in the file, or the variable. */
+  definedAt: string;
+}
+
+/** What a person can do about a reason: one clause, "check …", without its full stop. */
+export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }: Configured): string {
+  switch (reason) {
+    case "connect_failed":
+    case "dns_failed":
+    case "timeout_before_send":
+      return `check the address (${definedAt}) and the network of this machine`;
+    case "tls_failed":
+      return `check the certificate of the other side, and the address (${definedAt})`;
+    case "auth_failed":
+      return channel === "telegram"
+        ? "ask @BotFather for the bot's token and set TELEGRAM_BOT_TOKEN"
+        : `check user, password or token (${definedAt})`;
+    case "chat_not_found":
+      return `check the chat's id (${definedAt}), and add the bot to the chat`;
+    case "kicked":
+      return "add the bot back and let it post";
+    case "no_rights":
+      return channel === "telegram" ? "let the bot post there" : `let Tocsin send there (${definedAt})`;
+    case "address_moved":
+      return `write the new address into ${definedAt}`;
+    case "no_starttls":
+      return "use smtps://, a server that offers STARTTLS, or allowInsecureAuth=true on a network you trust";
+    case "address_invalid":
+    case "recipient_refused":
+      return `correct the address (${definedAt})`;
+    case "forbidden_address":
+      return `name its host under allowInternal (${definedAt}) if it is meant to lead into an internal network`;
+    case "gone":
+      return `make a new address, as this one is no longer in use, and write it into ${definedAt}`;
+    case "rate_limited":
+      return "wait; the relay keeps the pace by itself";
+    case "topic_gone":
+      return `open the topic again, or remove it from ${definedAt}`;
+    case "server_error":
+    case "bad_answer":
+    case "temporary_refusal":
+    case "no_answer":
+    case "connection_lost":
+      return "see the other side's status page, as the fault is there";
+    default:
+      return `put it right there, or change the destination in ${definedAt}`;
+  }
+}
+
+/**
+ * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty when it
+ * is well.
+ *
+ * @param where the button Try now is, for a reader who is not on its page
+ */
+export function adviseOn(
+  destination: Configured & { health: DestinationHealth; reasonCode?: ReasonCode },
+  where = "",
+): string {
+  const repair = repairOf(destination.reasonCode, destination);
+  const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
+  switch (destination.health) {
+    case "ok":
+      return "";
+    case "degraded":
+      return "Some messages fail at first. Alerts arrive, or are retried without being asked; if it lasts, fix what the reason says.";
+    case "down":
+      return `Alerts wait and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
+    case "dead":
+      return `${firstly}. Then press Try now${where}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
+    case "paused":
+      return `${firstly}, and restart Tocsin; if it was put right elsewhere, press Try now${where}. Alerts wait meanwhile, until their retry schedule gives them up.`;
+    default:
+      return destination.health satisfies never;
+  }
+}
