@@ -52,7 +52,7 @@ const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
 /** Alerts of one commit: intake shares the database's thread and must not wait long for it. */
 const commitSize = 100;
-/** So many requests are judged at a stretch, a millisecond or so; then the door gets its turn. */
+/** How many requests are judged in one go, about a millisecond's work; then the door gets its turn. */
 const stretch = 25;
 
 /**
@@ -120,7 +120,7 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   function routeAlert(alert: UnroutedAlert, translation: Translation): RoutingRecord {
-    const { origin, receivedAt } = alert;
+    const { origin } = alert;
     const { facts } = translation;
     const now = clock.now();
     const input = {
@@ -130,7 +130,6 @@ export function createRound(deps: RoundDeps): Round {
         return translation.payload;
       },
       origin,
-      receivedAt,
     };
     return toRecord(alert, facts, router.route(input, deps.activeMutes(), now), now);
   }

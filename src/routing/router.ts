@@ -1,17 +1,10 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import type { Decision, Destination, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
-import type { MatchInput } from "../matching/judge.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
+import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
-import { createMuteFinder, describeInstant, type MuteVerdict } from "./mute.ts";
-import { planDeliveries, type Start } from "./plan-deliveries.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
-import { compileRoutes, type RouteVerdict } from "./select-routes.ts";
-
-export interface RouteInput extends MatchInput {
-  /** When the alert was accepted, epoch milliseconds. */
-  receivedAt: number;
-}
 
 export interface RoutingResult {
   /**
@@ -35,7 +28,7 @@ export interface Router {
    * @param mutes those made at run time; the configuration's apply as well
    * @param now epoch milliseconds
    */
-  route(input: RouteInput, mutes: Mute[], now: number): RoutingResult;
+  route(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
   findHold(
     destination: string,
@@ -59,20 +52,23 @@ export interface Hold {
   words: string;
 }
 
-interface Target {
-  destination: Destination;
-  findQuietWindow?: FindQuietWindow;
-}
-
 export interface RouterOptions {
   /** For those who write routes, see `createMissingAdvice`. Default: none, since it reads the payload for each alert. */
   adviseOnMissing?: AdviseOnMissing;
 }
 
-/** Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that cannot be read. */
+/**
+ * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each destination; each answer is a
+ * decision with its reason, and what is to be sent a delivery.
+ *
+ *     routes ──▶ matched ──▶ the first that names a destination owns it ──▶ muted? held? ──▶ delivery, and its fallback
+ *
+ * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that cannot be
+ * read.
+ */
 export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}): Router {
   const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
-  const selectRoutes = compileRoutes(rules.routes, adviseOnMissing);
+  const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
 
   for (const route of rules.routes) {
@@ -89,10 +85,10 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     });
   }
 
-  function route(input: RouteInput, mutes: Mute[], now: number): RoutingResult {
+  function route(input: MatchInput, mutes: Mute[], now: number): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
-    return plan(selectRoutes(input), muted, (target) => startOf(target, input, muted, now));
+    return plan(askRoutes(input), muted, (target) => startOf(target, input, muted, now));
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
@@ -164,31 +160,61 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   };
 }
 
-function everyDestination(destinations: Destination[]): Route {
-  const to = destinations.map(({ name }) => name);
-  return {
-    name: "(every destination)",
-    matchers: [],
-    to,
-    continue: false,
-    isDefault: true,
-    updates: "new",
-    definedAt: "",
-  };
+/** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */
+interface RouteVerdict {
+  route: Route;
+  result: "matched" | "not_matched" | "skipped";
+  reason: string;
 }
 
-/** What the page says of an alert when nothing at all is configured that could take it. */
-const nowhere: Decision = {
-  route: "(none)",
-  result: "skipped",
-  reason: "no route and no destination is configured",
-};
+/**
+ * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search goes
+ * on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no route has
+ * ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
+ *
+ * One verdict for each route, in the order of the configuration.
+ */
+function compileRoutes(
+  routes: Route[],
+  adviseOnMissing?: AdviseOnMissing,
+): (input: MatchInput) => RouteVerdict[] {
+  const compiled = routes.map((route) => ({
+    route,
+    match: compileMatchers(route.matchers, adviseOnMissing),
+  }));
+  const ordinary = compiled.filter(({ route }) => !route.isDefault);
+  const defaults = compiled.filter(({ route }) => route.isDefault);
 
-function toTarget(destination: Destination): Target {
-  if (destination.quietHours === undefined) return { destination };
-  return {
-    destination,
-    findQuietWindow: compileQuietHours(destination.quietHours, destination.timeZone),
+  return (input) => {
+    const verdicts = new Map<Route, RouteVerdict>();
+    const passed: string[] = [];
+    let endedBy: Route | undefined;
+    /** `before` goes before the reason of a route that matched. */
+    const ask = ({ route, match }: (typeof compiled)[number], before: string) => {
+      if (endedBy !== undefined) {
+        const reason = `not asked: route ${endedBy.name} has matched before it and does not continue`;
+        verdicts.set(route, { route, result: "skipped", reason });
+        return;
+      }
+      const { matched, reason } = match(input);
+      const result = matched ? "matched" : "not_matched";
+      verdicts.set(route, { route, result, reason: matched ? `${before}${reason}` : reason });
+      if (!matched) return;
+      if (route.continue) passed.push(route.name);
+      else endedBy = route;
+    };
+    for (const one of ordinary) ask(one, "");
+    if (endedBy === undefined) {
+      const before =
+        passed.length === 0
+          ? "no other route has matched; "
+          : `only routes that continue have matched (${passed.join(", ")}); `;
+      for (const one of defaults) ask(one, before);
+    } else {
+      const reason = `the default route is not used: route ${endedBy.name} has matched`;
+      for (const { route } of defaults) verdicts.set(route, { route, result: "not_matched", reason });
+    }
+    return routes.flatMap((route) => verdicts.get(route) ?? []);
   };
 }
 
@@ -202,7 +228,79 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
   return owners;
 }
 
-function startOf(target: Target, input: RouteInput, muted: MuteVerdict, now: number): Start {
+interface MuteVerdict {
+  /** The mute that holds longest of those that match. */
+  mute?: { id: string; reason: string };
+  /** Mutes that could not be read. They silence nothing, because a broken mute must not cost an alert; this says so. */
+  notes: string[];
+}
+
+const rememberedMutes = 500;
+
+/** Mutes come from the store with every alert; what has been compiled is remembered by its matchers. */
+function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => MuteVerdict {
+  const compiled = new Map<string, Match>();
+
+  function compile(matchers: Matcher[]): Match {
+    const key = JSON.stringify(matchers);
+    const known = compiled.get(key);
+    if (known !== undefined) return known;
+    if (compiled.size >= rememberedMutes) compiled.clear();
+    const match = compileMatchers(matchers);
+    compiled.set(key, match);
+    return match;
+  }
+
+  return (input, mutes, now) => {
+    const notes: string[] = [];
+    let longest: Mute | undefined;
+    let why = "";
+    for (const mute of mutes) {
+      if (now < mute.startsAt || now >= mute.endsAt) continue;
+      try {
+        const { matched, reason } = compile(mute.matchers)(input);
+        if (!matched || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
+        longest = mute;
+        why = reason;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        notes.push(`mute ${mute.id} was ignored (${error.message})`);
+      }
+    }
+    if (longest === undefined) return { notes };
+    const until = describeInstant(longest.endsAt);
+    return { mute: { id: longest.id, reason: `muted until ${until}: ${longest.reason} (${why})` }, notes };
+  };
+}
+
+/** `2026-11-21 12:00 UTC`. */
+function describeInstant(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+interface Target {
+  destination: Destination;
+  findQuietWindow?: FindQuietWindow;
+}
+
+function toTarget(destination: Destination): Target {
+  if (destination.quietHours === undefined) return { destination };
+  return {
+    destination,
+    findQuietWindow: compileQuietHours(destination.quietHours, destination.timeZone),
+  };
+}
+
+/** How a delivery to one destination would start. */
+interface Start {
+  state: PlannedDelivery["state"];
+  dueAt: number;
+  /** Said after the reason of the route; empty when there is nothing to say. */
+  words: string[];
+  muteId?: string;
+}
+
+function startOf(target: Target, input: MatchInput, muted: MuteVerdict, now: number): Start {
   if (muted.mute !== undefined) {
     return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
   }
@@ -224,6 +322,35 @@ function holdOf(
   const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";
   const words = `held until ${describeInstant(window.endsAt)} by ${window.description}${why}`;
   return { until: window.endsAt, words };
+}
+
+/** One delivery, or for e-mail one for each mailbox, since each is accepted or refused on its own. */
+function planDeliveries(
+  route: Route,
+  destination: Destination,
+  start: Start,
+  reason: string,
+  owners: Map<string, Route>,
+): PlannedDelivery[] {
+  const { state, dueAt } = start;
+  const { fallback, freshnessMs, updates } = route;
+  return recipientsOf(destination).map((recipient) => {
+    const delivery: PlannedDelivery = {
+      destination: destination.name,
+      channel: destination.type,
+      recipient,
+      route: route.name,
+      state,
+      reason,
+      dueAt,
+      updates,
+    };
+    if (freshnessMs !== undefined) delivery.freshnessMs = freshnessMs;
+    if (fallback !== undefined && state !== "muted" && !owners.has(fallback.to)) {
+      delivery.fallback = { to: fallback.to, at: dueAt + fallback.afterMs };
+    }
+    return delivery;
+  });
 }
 
 const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;
@@ -255,3 +382,23 @@ function decideFallback(
   const reason = `stands in when a delivery of this route fails, or has not succeeded after ${minutes} minutes`;
   return { route: route.name, destination: fallback.to, result: "standby", reason };
 }
+
+function everyDestination(destinations: Destination[]): Route {
+  const to = destinations.map(({ name }) => name);
+  return {
+    name: "(every destination)",
+    matchers: [],
+    to,
+    continue: false,
+    isDefault: true,
+    updates: "new",
+    definedAt: "",
+  };
+}
+
+/** What the page says of an alert when nothing at all is configured that could take it. */
+const nowhere: Decision = {
+  route: "(none)",
+  result: "skipped",
+  reason: "no route and no destination is configured",
+};

@@ -227,7 +227,7 @@ describe("mutes", () => {
     expect(muteIdAt(noon + 120_000)).toBeUndefined();
   });
 
-  test("a mute that cannot be read silences nothing and is told", () => {
+  test("a mute that cannot be read silences nothing, and the decision says so", () => {
     const broken = mute("m3", [{ field: "title", condition: { matches: "(" } }]);
     const { deliveries } = router.route(alert(), [broken], noon);
     expect(deliveries[0]?.state).toBe("queued");

@@ -9,7 +9,7 @@ import type {
   TelegramDestination,
 } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
-import type { RouteInput } from "../../src/routing/router.ts";
+import type { MatchInput } from "../../src/matching/judge.ts";
 
 /** Saturday, 21 November 2026, noon UTC. */
 export const noon = Date.UTC(2026, 10, 21, 12);
@@ -27,8 +27,8 @@ export function facts(over: Partial<AlertFacts> = {}): AlertFacts {
   };
 }
 
-export function alert(over: Partial<AlertFacts> = {}, more: Partial<RouteInput> = {}): RouteInput {
-  return { facts: facts(over), origin: "hook", receivedAt: noon, ...more };
+export function alert(over: Partial<AlertFacts> = {}, more: Partial<MatchInput> = {}): MatchInput {
+  return { facts: facts(over), origin: "hook", ...more };
 }
 
 /** Like the reader of payloads: null prototypes, and numbers as their text. */

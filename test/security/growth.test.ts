@@ -15,10 +15,9 @@ import { contains, toPlainLine, toPlainText } from "../../src/intake/read/plain-
 import { readForm, readMultipart } from "../../src/intake/read/read-form.ts";
 import { salvageJson } from "../../src/intake/read/salvage-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { markLongWords } from "../../src/rendering/inlines.ts";
-import { compileCondition } from "../../src/matching/judge.ts";
 import { parseAmount, parseDecimal } from "../../src/matching/decimal.ts";
-import { quoteValue } from "../../src/matching/judge.ts";
+import { compileCondition, quoteValue } from "../../src/matching/judge.ts";
+import { markLongWords } from "../../src/rendering/inlines.ts";
 import { splitSearch } from "../../src/store/sqlite/search-words.ts";
 import { printJson } from "../../src/web/print-json.ts";
 import { costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";

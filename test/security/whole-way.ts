@@ -63,7 +63,7 @@ const router = createRouter(
 );
 
 export function routeOne({ facts, payload }: Translation): unknown {
-  return router.route({ facts, payload, origin: "hook", receivedAt }, [], receivedAt);
+  return router.route({ facts, payload, origin: "hook" }, [], receivedAt);
 }
 
 const channels: ChannelType[] = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];

@@ -113,7 +113,7 @@ async function reroute(
   const translation = reading.translations[request.item - 1];
   if (translation === undefined) return undefined;
   const { facts, payload } = translation;
-  return { title: facts.title, result: router.route({ facts, payload, origin, receivedAt }, mutes, at) };
+  return { title: facts.title, result: router.route({ facts, payload, origin }, mutes, at) };
 }
 
 /** The alerts of a batch stand one after another in the log; its body is read once for all of them. */

@@ -49,7 +49,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
   return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {
     const { decisions, deliveries } =
       unreadable === undefined
-        ? router.route({ facts, payload, origin, receivedAt }, mutes, at)
+        ? router.route({ facts, payload, origin }, mutes, at)
         : router.routeUnjudged("reading", unreadable, at);
     const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
     const byDestination = new Map<string, ExplainedDelivery>();
