@@ -10,6 +10,7 @@ import type { DueDelivery } from "../src/core/delivery-job.ts";
 import { createIdSource } from "../src/core/id.ts";
 import type { AlertQuery } from "../src/core/ports/alert-log.ts";
 import type { UnroutedRequest } from "../src/core/ports/routing-desk.ts";
+import { toChangeCursor, toPosition } from "../src/store/sqlite/cursors.ts";
 import { type DatabaseSession, openSession } from "../src/store/sqlite/database-session.ts";
 import type { Call } from "../src/store/sqlite/group-commit.ts";
 import { openLocalStore } from "../src/store/sqlite/local-store.ts";
@@ -150,7 +151,7 @@ try {
   const middle = start + (count / 2) * stepMs;
   await list("first page", {});
   await measure("page deep by cursor", (round) =>
-    store.listAlerts({ limit: 50, beforeSeq: Math.floor(count / 2) - round * 50 }),
+    store.listAlerts({ limit: 50, before: toPosition(Math.floor(count / 2) - round * 50) }),
   );
   await list("severity, one in a thousand", { severity: "critical" });
   await list("severity, most", { severity: "info" });
@@ -174,11 +175,11 @@ try {
     destination: "pager",
     severity: "info",
   });
-  const [some] = await store.listAlerts({ limit: 1, beforeSeq: Math.floor(count / 2) });
+  const [some] = await store.listAlerts({ limit: 1, before: toPosition(Math.floor(count / 2)) });
   await measure("one alert", () => store.getAlert(some?.id ?? ""));
   await measure("counts by destination", () => store.countByDestination());
   await measure("counts", () => store.countAlerts());
-  await measure("changes after a version", (round) => store.listChanges(count - round, 100));
+  await measure("changes after a version", (round) => store.listChanges(toChangeCursor(count - round), 100));
   await store.close();
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
 import type { Operations, Readiness, StatusView } from "./core/operations.ts";
+import type { Administration } from "./core/ports/administration.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
 import { type Engine, startEngine } from "./delivery/engine.ts";
@@ -186,7 +187,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       clock,
       log,
     };
-    const readiness = (health: Pick<Store, "health">): Promise<Readiness> =>
+    const readiness = (health: Pick<Administration, "health">): Promise<Readiness> =>
       readinessOf({ store: health, engine, reader, clock, stopping: stopping.signal });
     const version = readVersion();
     const startedAt = clock.now();

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import type { DestinationView } from "../core/operations.ts";
-import type { StoreHealth } from "../core/ports/store.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
 
 export interface MetricsInput {
   /** Counters of the door since the start, by name. */
@@ -57,9 +57,9 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
   gauge("tocsin_store_writable", "1 when a commit just succeeded.").set(input.store.writable ? 1 : 0);
   gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(
-    input.store.diskFull ? 1 : 0,
+    input.store.full ? 1 : 0,
   );
-  gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.databaseBytes);
+  gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.bytes);
 
   const deliveries = gauge(
     "tocsin_deliveries",

@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import type { Json } from "../core/json.ts";
 import type { MutePreview } from "../core/operations.ts";
-import type { StoredFacts } from "../core/ports/alert-log.ts";
+import type { AlertLog, Position, StoredFacts } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Matcher } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 import { parseFieldPath } from "../matching/path.ts";
 import { refuseEmpty } from "./mute-book.ts";
 
 export interface MutePreviewDeps {
-  store: Pick<Store, "listFacts" | "findRequests">;
+  store: Pick<AlertLog, "listFacts"> & Pick<Dispatch, "findRequests">;
   /** For matchers that look into the body. */
   reader: BodyReader;
   clock: Clock;
@@ -56,21 +56,21 @@ export function createMutePreview(deps: MutePreviewDeps) {
     const preview: MutePreview = { matched: 0, looked: 0, complete: true, since: clock.now() - windowMs };
     const turns = createTurns(deps.monotonicMs ?? (() => performance.now()));
     let bytesLeft = maxBodyBytes;
-    for (let beforeSeq: number | undefined; ; ) {
-      const page = await store.listFacts({ fromAt: preview.since, beforeSeq, limit: size });
+    for (let before: Position | undefined; ; ) {
+      const page = await store.listFacts({ fromAt: preview.since, before, limit: size });
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
-      for (const { seq, origin, facts } of page) {
+      for (const { alertSeq, origin, facts } of page) {
         if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver())
           return { ...preview, complete: false };
         preview.looked += 1;
         // No mute applies to what could not be read.
         if (facts.format === "unreadable") continue;
-        if (match({ facts, payload: bodies?.payloads.get(seq), origin }).matched) preview.matched += 1;
+        if (match({ facts, payload: bodies?.payloads.get(alertSeq), origin }).matched) preview.matched += 1;
         await turns.give();
       }
       if (page.length === 0) return preview;
-      beforeSeq = page.at(-1)?.seq;
+      before = page.at(-1)?.position;
     }
   };
 }
@@ -88,7 +88,7 @@ async function readPayloads(
   let bytes = 0;
   // What could not be read when it was routed may take its whole time again, and everybody else's.
   const readable = page.filter(({ facts }) => facts.format !== "unreadable");
-  for (let left = readable.map(({ seq }) => seq); left.length > 0; ) {
+  for (let left = readable.map(({ alertSeq }) => alertSeq); left.length > 0; ) {
     const requests = await store.findRequests(left, maxBodyBytesAtOnce);
     const readings = await reader.read(requests);
     for (const [index, { body, alerts }] of requests.entries()) {

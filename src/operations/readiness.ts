@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import type { Readiness } from "../core/operations.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { Administration } from "../core/ports/administration.ts";
 
 export interface ReadinessDeps {
-  store: Pick<Store, "health">;
+  store: Pick<Administration, "health">;
   engine: { lastTurnAt(): number };
   reader: { problem(): string | undefined };
   clock: Clock;
@@ -25,7 +25,7 @@ export async function readinessOf({
   if (stopping.aborted) reasons.push("it is being stopped");
   try {
     const health = await store.health();
-    if (health.diskFull) reasons.push("the disk is full: new alerts are answered 503");
+    if (health.full) reasons.push("the disk is full: new alerts are answered 503");
     else if (!health.writable) reasons.push("the store does not commit");
   } catch {
     reasons.push("the store does not answer");

@@ -2,11 +2,12 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { HeldFilter, Release } from "../core/operations.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";
 
 export interface ReleaseDeps {
-  store: Pick<Store, "getAlert" | "listHeld" | "rescheduleHeld">;
+  store: Pick<AlertLog, "getAlert"> & Pick<Dispatch, "listHeld" | "rescheduleHeld">;
   destinations: Destination[];
   clock: Clock;
 }

@@ -9,14 +9,13 @@ import type {
   ResendResult,
   TryResult,
 } from "../core/operations.ts";
-import type { FailedCount, FailedDelivery, FailedQuery } from "../core/ports/alert-log.ts";
-import type { ResentCount } from "../core/ports/dispatch.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { AlertLog, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
+import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
 
 export interface ResendFailedDeps {
-  store: Pick<Store, "countFailed" | "listFailed" | "resendFailed">;
+  store: Pick<AlertLog, "countFailed" | "listFailed"> & Pick<Dispatch, "resendFailed">;
   destinations: Destination[];
   /** The worse of its own health and that of the account it shares. */
   healthOf(destination: string): DestinationHealth;
@@ -98,19 +97,19 @@ async function resendTo(
   const total = { made: 0, resent: 0, noRecipient: 0 };
   for (const state of statesOf(filter)) {
     const query: FailedQuery = { ...filter, states: [state], destination: destination.name };
-    let after: FailedDelivery | undefined;
+    let after: Position | undefined;
     do {
       const failed = await store.listFailed(query, { limit: batchSize, after });
       if (failed.length === 0) break;
-      const calls = failed.map(({ seq, recipient }) => ({
-        deliverySeq: seq,
+      const calls = failed.map(({ deliverySeq, recipient }) => ({
+        deliverySeq,
         planned: planResend(destination, recipient, clock.now()),
       }));
       const count = await store.resendFailed(calls, clock.now());
       total.made += count.made;
       total.resent += count.resent;
       total.noRecipient += count.noRecipient;
-      after = failed.length < batchSize ? undefined : failed.at(-1);
+      after = failed.length < batchSize ? undefined : failed.at(-1)?.position;
     } while (after !== undefined);
   }
   return total;

@@ -1,12 +1,12 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { DeliverySummary } from "../core/ports/alert-log.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { AlertLog, DeliverySummary } from "../core/ports/alert-log.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
 
 export interface ResendDeps {
-  store: Pick<Store, "getAlert" | "addDeliveries">;
+  store: Pick<AlertLog, "getAlert"> & Pick<Dispatch, "addDeliveries">;
   destinations: Destination[];
   clock: Clock;
 }
@@ -29,7 +29,7 @@ export async function resendAlert(
       ? formerTargets(deps, alert.deliveries)
       : [...new Set(names)].map((name) => targetNamed(deps, name));
   const planned = targets.flatMap((target) => planResend(target, clock.now()));
-  return store.addDeliveries(alert.seq, planned, "resend", clock.now());
+  return store.addDeliveries(alert.id, planned, "resend", clock.now());
 }
 
 function targetNamed({ destinations }: ResendDeps, name: string): Destination {

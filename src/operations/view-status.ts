@@ -1,14 +1,14 @@
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationView, LogView } from "../core/operations.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
-import type { StoreHealth } from "../core/ports/store.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
 export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: DestinationView[]): LogView {
   const count = (state: DeliveryState) =>
     destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
   const waitingSince = destinations.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []);
-  const { unrouted, oldestUnroutedAt, databaseBytes, freeBytes, diskFull } = health;
+  const { unrouted, oldestUnroutedAt, bytes, freeBytes, full } = health;
   return {
     alerts: { total: alerts.total, lastReceivedAt: alerts.lastReceivedAt },
     queue: {
@@ -23,6 +23,6 @@ export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: 
       oldestWaitingAt: waitingSince.length === 0 ? undefined : Math.min(...waitingSince),
     },
     destinations,
-    disk: { databaseBytes, freeBytes, full: diskFull },
+    disk: { databaseBytes: bytes, freeBytes, full },
   };
 }

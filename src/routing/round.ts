@@ -6,12 +6,12 @@ import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Mute } from "../core/rules.ts";
 import type { Router, RoutingResult } from "./router.ts";
 
 export interface RoundDeps {
-  store: Pick<Store, "recordRouting" | "recordRoutingFailure">;
+  store: Pick<RoutingDesk, "recordRouting" | "recordRoutingFailure">;
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;

@@ -1,9 +1,9 @@
 import type { UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import { createRound, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
-  store: RoundDeps["store"] & Pick<Store, "listUnrouted">;
+  store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
   /** Whether so much comes in that accepting must not wait for routing. */
   isFlooded(): boolean;
 }

@@ -2,8 +2,12 @@
 import { z } from "@hono/zod-openapi";
 import { severities } from "../core/alert.ts";
 import { deliveryStates, failedStates } from "../core/delivery.ts";
+import { AppError } from "../core/errors.ts";
 import type { FailedFilter } from "../core/operations.ts";
-import type { AlertLog, AlertQuery, AlertSummary } from "../core/ports/alert-log.ts";
+import type { AlertLog, AlertQuery, AlertSummary, Position } from "../core/ports/alert-log.ts";
+
+/** The hint of what is refused in an address or a body. */
+export const describedAt = "The parameters and bodies are described at /api.";
 
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
@@ -38,11 +42,22 @@ export function toFailedFilter(filters: FailedFilters): FailedFilter {
   return { ...others, fromAt: from, toAt: to };
 }
 
-/** Opaque to its readers: the position of the last alert of a page. */
-export const cursorSchema = z
-  .string()
-  .regex(/^[1-9]\d{0,14}$/, "is not a cursor; take meta.nextCursor of the answer before")
-  .transform(Number);
+/**
+ * The cursor of an address: the position of the last alert of a page.
+ *
+ * @throws AppError `invalid_request` for what is none.
+ */
+export function readCursor(
+  store: Pick<AlertLog, "isPosition">,
+  text: string | undefined,
+): Position | undefined {
+  if (text === undefined || store.isPosition(text)) return text;
+  throw new AppError(
+    "invalid_request",
+    "cursor is not a cursor; take meta.nextCursor of the answer before.",
+    { hint: describedAt },
+  );
+}
 
 export const limitSchema = z.coerce
   .number({ error: `must be a whole number from 1 to ${maxPageSize}` })
@@ -54,19 +69,19 @@ export const limitSchema = z.coerce
 export interface AlertPage {
   alerts: AlertSummary[];
   /** Position to go on from; absent at the end of the log. */
-  nextCursor?: number;
+  nextCursor?: Position;
 }
 
 /** One keyset page, newest first. Asks for one more than it returns, to know whether more follow. */
 export async function listAlertPage(
   store: Pick<AlertLog, "listAlerts">,
   filters: AlertFilters,
-  page: { limit?: number; cursor?: number },
+  page: { limit?: number; cursor?: Position },
 ): Promise<AlertPage> {
   const limit = page.limit ?? defaultPageSize;
   const query: AlertQuery = {
     limit: limit + 1,
-    beforeSeq: page.cursor,
+    before: page.cursor,
     q: filters.q,
     severity: filters.severity,
     state: filters.state,
@@ -76,5 +91,5 @@ export async function listAlertPage(
   };
   const found = await store.listAlerts(query);
   const alerts = found.slice(0, limit);
-  return { alerts, nextCursor: found.length > limit ? alerts.at(-1)?.seq : undefined };
+  return { alerts, nextCursor: found.length > limit ? alerts.at(-1)?.position : undefined };
 }

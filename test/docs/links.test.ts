@@ -75,7 +75,7 @@ describe("what the documents say of HTTP", () => {
   test("names every metric, and no other", async () => {
     const text = await formatMetrics({
       door: { accepted: 1 },
-      store: { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 },
+      store: { writable: true, full: false, unrouted: 0, bytes: 1 },
       destinations: [],
       unreadable: 0,
       refusedMessages: new Map(),

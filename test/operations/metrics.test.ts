@@ -9,7 +9,7 @@ function view(name: string, channel: DestinationView["channel"]): DestinationVie
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
   const text = await formatMetrics({
     door: { accepted: 1 },
-    store: { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 },
+    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [
       view("ops", "webhook"),
       view("telegram:-1001", "telegram"),

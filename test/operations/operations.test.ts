@@ -146,7 +146,7 @@ describe("mutes made at run time", () => {
 });
 
 describe("readiness", () => {
-  const healthy = { writable: true, diskFull: false, unrouted: 0, databaseBytes: 1 };
+  const healthy = { writable: true, full: false, unrouted: 0, bytes: 1 };
   const ask = (changes: object, idleMs = 0, stopped = false, problem?: string) => {
     const clock = createTestClock();
     const stopping = new AbortController();
@@ -162,7 +162,7 @@ describe("readiness", () => {
 
   it.each([
     ["all is well", {}, 0, false, true],
-    ["the disk is full", { diskFull: true }, 0, false, false],
+    ["the disk is full", { full: true }, 0, false, false],
     ["the store does not commit", { writable: false }, 0, false, false],
     ["the dispatcher hangs", {}, 31_000, false, false],
     ["it is being stopped", {}, 0, true, false],
@@ -204,10 +204,10 @@ describe("what is shown of destinations", () => {
       door: { accepted: 4, tooLarge: 1, alerts: 6, unchecked: 2 },
       store: {
         writable: true,
-        diskFull: false,
+        full: false,
         unrouted: 2,
         oldestUnroutedAt: now - 1_000,
-        databaseBytes: 10,
+        bytes: 10,
       },
       destinations,
       unreadable: 2,

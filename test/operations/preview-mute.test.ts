@@ -6,6 +6,7 @@ import type { BodyReader } from "../../src/core/ports/body-reader.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { findUnrouted } from "../conformance/store/scene-samples.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -58,11 +59,11 @@ async function start(reader: BodyReader = createLocalReader()) {
       });
       const [{ facts } = { facts: undefined }] = await store.listFacts({ fromAt: 0, limit: 1 });
       for (const id of ids) {
-        const stored = await store.getAlert(id);
-        if (stored === undefined || facts === undefined) throw new Error("nothing is stored");
+        const { seq } = await findUnrouted(store, id);
+        if (facts === undefined) throw new Error("nothing is stored");
         await store.recordRouting([
           {
-            alertSeq: stored.seq,
+            alertSeq: seq,
             facts,
             decisions: [],
             deliveries: [],

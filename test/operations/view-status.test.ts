@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { DestinationView } from "../../src/core/operations.ts";
-import type { StoreHealth } from "../../src/core/ports/store.ts";
+import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import { viewLog } from "../../src/operations/view-status.ts";
 
 const health: StoreHealth = {
   writable: true,
-  diskFull: true,
+  full: true,
   unrouted: 3,
   oldestUnroutedAt: 40,
-  databaseBytes: 10,
+  bytes: 10,
   freeBytes: 20,
 };
 

@@ -53,7 +53,7 @@ describe("a database thread", () => {
     for (const outcome of await Promise.allSettled(waiting))
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "store_unavailable" } });
     await expect(thread.call(count)).rejects.toMatchObject({ code: "store_unavailable" });
-    await expect(thread.maintain()).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(thread.maintain(0)).rejects.toMatchObject({ code: "store_unavailable" });
     expect(stopped).toEqual(["The database thread has stopped."]);
     await thread.close();
   });

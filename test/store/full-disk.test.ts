@@ -23,9 +23,9 @@ describe("a full disk", () => {
       expect(await liveThrough("fill")).toEqual([
         ["refused", "store_unavailable"],
         ["delivered", through(60)],
-        ["looked", { diskFull: true, writable: true, listed: 5 }],
+        ["looked", { full: true, writable: true, listed: 5 }],
         ["resumed", ["store_unavailable"]],
-        ["looked", { diskFull: false, writable: true, listed: 5 }],
+        ["looked", { full: false, writable: true, listed: 5 }],
         ["kept", true],
         ["opened", false],
         ["refused", "store_unavailable"],
@@ -44,7 +44,7 @@ describe("a full disk", () => {
       ["delivered", { sent: 60, ended: 60, isRecorded: true }],
       ["looked", { writable: true, listed: 5 }],
       ["resumed", expect.any(Array)],
-      ["looked", { diskFull: false, writable: true, listed: 5 }],
+      ["looked", { full: false, writable: true, listed: 5 }],
       ["kept", true],
     ]);
   });

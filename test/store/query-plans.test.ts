@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
+import { toPosition } from "../../src/store/sqlite/cursors.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createHealthReading } from "../../src/store/sqlite/read-health.ts";
 import {
@@ -90,7 +91,7 @@ const values = {
   destination: [undefined, "chat"],
   fromAt: [undefined, 1],
   toAt: [undefined, 2],
-  beforeSeq: [undefined, 3],
+  before: [undefined, toPosition(3)],
 } as const;
 
 const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
@@ -113,7 +114,7 @@ describe("what failed and was not resent", () => {
     ],
   ])("is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
     const db = open();
-    const page = { limit: 200, after: { alertSeq: 5, seq: 6 } };
+    const page = { limit: 200, after: toPosition(5, 6) };
     const plan = planOf(db, toFailedStatement({ ...failedQuery, ...changes }, '"usdc"', page).sql);
     expect(offences(plan)).toEqual([]);
     expect(plan.join("\n")).toMatch(wanted);
@@ -187,7 +188,7 @@ describe("a page of the log", () => {
     ["unrouted of a severity", { state: "unrouted", severity: "info" }, "log", /alerts_unrouted \(seq<\?\)/],
     ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0</],
   ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, expected) => {
-    const query = { limit: 50, beforeSeq: 1000, ...filters };
+    const query = { limit: 50, before: toPosition(1000), ...filters };
     expect(planOf(open(), toListStatement(query, matchOf(query), driver).sql)[0]).toMatch(expected);
   });
 });

@@ -23,6 +23,7 @@ import { viewLog } from "../../src/operations/view-status.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
+import { findUnrouted } from "../conformance/store/scene-samples.ts";
 import { chat } from "../routing/sample.ts";
 import { createLocalReader } from "./reader.ts";
 import { makeTempFolder } from "./temp-folder.ts";
@@ -225,8 +226,7 @@ export async function addAlert(
     identical: "store",
     dedupeWindowMs: 3_600_000,
   });
-  const stored = await store.getAlert(id);
-  if (stored === undefined) throw new Error("the alert was not stored");
+  const { seq } = await findUnrouted(store, id);
   const facts: AlertFacts = {
     title: "TVL of USDC dropped",
     severity: "critical",
@@ -237,16 +237,16 @@ export async function addAlert(
     notes: [],
     ...input.facts,
   };
-  const alert: Alert = { id, seq: stored.seq, origin: "hook", receivedAt: now, facts };
+  const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts };
   if (input.unrouted === true) return alert;
   const deliveries = (input.deliveries ?? [{}]).map((planned) => planDelivery(planned, now));
   const decisions: Decision[] =
     input.decisions ??
     deliveries.map(({ route, destination, reason }) => ({ route, destination, result: "deliver", reason }));
   await store.recordRouting([
-    { alertSeq: stored.seq, facts, decisions, deliveries, purpose: "alert", routedAt: now },
+    { alertSeq: seq, facts, decisions, deliveries, purpose: "alert", routedAt: now },
   ]);
-  await store.indexAlerts(100);
+  await store.maintain?.(now);
   return alert;
 }
 

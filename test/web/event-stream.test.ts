@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
 import { createEventStreams } from "../../src/web/api/event-stream.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
@@ -80,7 +81,7 @@ describe("the event stream", () => {
   test("begins now, unless it is told where the reader was", async () => {
     const fixture = await createWebFixture();
     const first = await fixture.addAlert();
-    const [{ version } = { version: 0 }] = await fixture.store.listChanges(0, 1);
+    const [{ version } = { version: 0 }] = await fixture.store.listChanges(undefined, 1);
     const second = await fixture.addAlert();
     const idOf = async (events: Awaited<ReturnType<typeof open>>) =>
       JSON.parse((await events.next())?.data ?? "{}").id;
@@ -192,7 +193,9 @@ describe("the event stream", () => {
       publicUrl: "http://tocsin.test",
       clock: fixture.clock,
     });
-    const reader = streams.open({ afterVersion: 0, allowedMs: () => Number.POSITIVE_INFINITY }).getReader();
+    const reader = streams
+      .open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY })
+      .getReader();
     for (let round = 0; round < 120; round += 1) await fixture.addAlert();
     await fixture.clock.settle();
     expect(asked).toBe(0);
@@ -222,7 +225,7 @@ describe("the event stream", () => {
     const fixture = await createWebFixture();
     const streams = createEventStreams(
       {
-        store: { ...fixture.store, latestVersion: async () => Promise.reject(new Error("no disk")) },
+        store: { ...fixture.store, latestChange: async () => Promise.reject(new Error("no disk")) },
         publicUrl: "http://tocsin.test",
         clock: fixture.clock,
       },

@@ -43,6 +43,6 @@ export function parseLimit(text: string): number {
 }
 
 export function parseCursor(text: string): string {
-  if (/^[1-9]\d{0,14}$/.test(text)) return text;
+  if (/^\d[\w.-]{0,99}$/.test(text)) return text;
   throw new InvalidArgumentError("give meta.nextCursor of the page before");
 }

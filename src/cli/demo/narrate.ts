@@ -1,12 +1,16 @@
 import { isSettled } from "../../core/delivery.ts";
-import type { AlertSummary } from "../../core/ports/alert-log.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { AlertLog, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { Signals } from "../../core/ports/signals.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
 /** Prints one line an alert once every delivery of it has ended; ends when `stop` is aborted. */
-export function narrate(store: Store, output: Output, stop: AbortSignal): void {
-  let version = 0;
+export function narrate(
+  store: Pick<AlertLog, "listChanges"> & Signals,
+  output: Output,
+  stop: AbortSignal,
+): void {
+  let cursor: ChangeCursor | undefined;
   let reading = false;
   let again = false;
   const printed = new Set<string>();
@@ -19,9 +23,9 @@ export function narrate(store: Store, output: Output, stop: AbortSignal): void {
     reading = true;
     do {
       again = false;
-      const changes = await store.listChanges(version, 200);
+      const changes = await store.listChanges(cursor, 200);
       for (const alert of changes) {
-        version = Math.max(version, alert.version);
+        cursor = alert.cursor;
         if (printed.has(alert.id) || !alert.deliveries.every(isSettled)) continue;
         if (alert.routedAt === undefined) continue;
         printed.add(alert.id);

@@ -56,15 +56,15 @@ async function readStore(
   now: Now,
 ): Promise<AlertLog> {
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
-  const { listAlertPage } = await import("../../web/alert-query.ts");
+  const { listAlertPage, readCursor } = await import("../../web/alert-query.ts");
   return {
     source: "database",
     async listAlerts(filters, { limit, cursor }) {
-      const page = { limit, cursor: cursor === undefined ? undefined : Number(cursor) };
+      const page = { limit, cursor: readCursor(store, cursor) };
       const { alerts, nextCursor } = await listAlertPage(store, filters, page);
       return {
         alerts: alerts.map((alert) => alertToWire(alert, publicUrl)),
-        nextCursor: nextCursor === undefined ? undefined : String(nextCursor),
+        nextCursor,
       };
     },
     async findAlert(id) {

@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { SqliteStore } from "../../store/sqlite/store.ts";
 
 /** What a command may ask of a store without a relay: nothing that writes to it. */
 export type ReadOnlyStore = Pick<
-  Store,
+  SqliteStore,
+  | "isPosition"
   | "listAlerts"
   | "getAlert"
   | "countAlerts"

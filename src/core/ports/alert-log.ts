@@ -8,10 +8,21 @@ import type {
 } from "../delivery.ts";
 import type { Decision } from "../rules.ts";
 
+declare const kind: unique symbol;
+
+/**
+ * A place in the list that gave it, to go on from there. Opaque: what it says is the driver's own affair. A digit first, then at
+ * most 99 of `\w.-`.
+ */
+export type Position = string & { readonly [kind]: "position" };
+
+/** A place among the changes of all alerts, to follow them from there. Opaque as well. */
+export type ChangeCursor = string & { readonly [kind]: "change" };
+
 export interface AlertQuery {
   limit: number;
-  /** Alerts older than this position. */
-  beforeSeq?: number;
+  /** Alerts older than the one at this position. */
+  before?: Position;
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
   severity?: Severity;
@@ -23,8 +34,9 @@ export interface AlertQuery {
 }
 
 export interface AlertSummary {
-  seq: number;
+  position: Position;
   id: string;
+  /** Grows with each change of the alert. */
   version: number;
   origin: AlertOrigin;
   receivedAt: number;
@@ -66,8 +78,8 @@ export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destin
 }
 
 export interface FailedDelivery {
-  seq: number;
-  alertSeq: number;
+  position: Position;
+  deliverySeq: number;
   destination: string;
   recipient: string;
 }
@@ -119,40 +131,52 @@ export interface AlertCounts {
 
 export interface FactsQuery {
   fromAt: number;
-  /** Alerts older than this position. */
-  beforeSeq?: number;
+  /** Alerts older than the one at this position. */
+  before?: Position;
   limit: number;
 }
 
 /** What matchers look at, without the alert's deliveries. */
 export interface StoredFacts {
-  seq: number;
+  position: Position;
+  alertSeq: number;
   origin: AlertOrigin;
   facts: AlertFacts;
 }
 
+/** An alert as it is now, and how far whoever has read it has come. */
+export interface AlertChange extends AlertSummary {
+  cursor: ChangeCursor;
+}
+
 export interface AlertLog {
+  /** Whether a text from outside has the form of this driver's positions. What has it is taken, whatever it says. */
+  isPosition(text: string): text is Position;
+  isChangeCursor(text: string): text is ChangeCursor;
+  /** Newest first. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
+  /** The alerts that stand beside this one in the log. */
+  neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
-  listFailed(
-    query: FailedQuery,
-    page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
-  ): Promise<FailedDelivery[]>;
+  listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
   /** By destination, those that are no longer configured among them. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   getAlert(id: string): Promise<AlertDetail | undefined>;
-  /** Alerts that changed after `version`, oldest change first. */
-  listChanges(version: number, limit: number): Promise<AlertSummary[]>;
+  /**
+   * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before comes behind
+   * what was listed: whoever goes on from the last cursor misses no change.
+   */
+  listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**
    * Senders' alerts that have been routed, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
    * long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
-  latestVersion(): Promise<number>;
-  /** From the newest row, however many there are. */
+  latestChange(): Promise<ChangeCursor>;
+  /** False for what lies ahead of the latest change: the log was restored from a copy since. */
+  knowsChange(cursor: ChangeCursor): Promise<boolean>;
+  /** Costs as much for a long log as for a short one. */
   countAlerts(): Promise<AlertCounts>;
   /** Requests that were answered as duplicates of an earlier one. Reads an entry for each alert that was repeated. */
   countDuplicates(): Promise<number>;
-  /** Brings the search index forward by at most `limit` alerts; how many it took. */
-  indexAlerts(limit: number): Promise<number>;
 }

@@ -149,7 +149,7 @@ export interface Dispatch {
    * destination before: `resentBy` of those is set.
    */
   addDeliveries(
-    alertSeq: number,
+    alertId: string,
     deliveries: PlannedDelivery[],
     purpose: DeliveryPurpose,
     at: number,

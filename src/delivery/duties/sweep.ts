@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { Administration } from "../../core/ports/administration.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { HealthKeeper } from "../memory/health-keeper.ts";
 import type { Fallbacks } from "./fallbacks.ts";
 import type { Announcer } from "./notices.ts";
@@ -13,7 +14,7 @@ export interface Sweeper {
 }
 
 export interface SweeperDeps {
-  store: Pick<Store, "listFallbacksDue" | "callFallbacks" | "indexAlerts" | "maintain">;
+  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks"> & Pick<Administration, "maintain">;
   health: Pick<HealthKeeper, "save">;
   announcer: Pick<Announcer, "announceChanges" | "announceUndelivered">;
   fallbacks: Fallbacks;
@@ -23,21 +24,14 @@ export interface SweeperDeps {
 }
 
 const sweepMs = 1_000;
-/** Small, since the index is written by the thread that accepts alerts. */
-const indexBatch = 50;
-const indexBatchesPerSweep = 40;
-/** The write-ahead log is emptied and free pages are given back this often. */
-const maintainEveryMs = 60 * 60 * 1000;
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
   const { store, fallbacks, clock, log } = deps;
   let lastTurnAt = clock.now();
-  let maintainedAt = clock.now();
 
-  async function maintain(): Promise<void> {
-    if (clock.now() - maintainedAt < maintainEveryMs) return;
-    maintainedAt = clock.now();
-    log.info("store.maintained", { ...(await store.maintain()) });
+  async function maintain(stop: AbortSignal): Promise<void> {
+    const done = await store.maintain?.(clock.now(), stop);
+    if (done !== undefined) log.info("store.maintained", done);
   }
 
   async function callFallbacks(): Promise<void> {
@@ -50,12 +44,6 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     await store.callFallbacks(calls, now);
   }
 
-  async function indexAlerts(stop: AbortSignal): Promise<void> {
-    for (let batch = 0; batch < indexBatchesPerSweep && !stop.aborted; batch += 1) {
-      if ((await store.indexAlerts(indexBatch)) < indexBatch) return;
-    }
-  }
-
   /** Each on its own: one that fails holds up none of the others. */
   async function takeTurn(stop: AbortSignal): Promise<void> {
     const duties: Record<string, () => Promise<void>> = {
@@ -64,8 +52,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       notices: deps.announcer.announceChanges,
       undelivered: deps.announcer.announceUndelivered,
       health: deps.health.save,
-      index: () => indexAlerts(stop),
-      maintenance: maintain,
+      maintenance: () => maintain(stop),
     };
     for (const [duty, perform] of Object.entries(duties)) {
       await perform().catch((error: unknown) => {

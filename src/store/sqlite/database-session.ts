@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
-import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { type Ballast, createBallast } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
@@ -26,7 +26,7 @@ export interface SessionOptions {
 /** One connection with its transactions: what lives in the thread that owns it. */
 export interface DatabaseSession extends GroupCommit {
   health(): StoreHealth;
-  maintain(): StoreMaintenance;
+  maintain(now: number): Maintenance;
   backup(path: string): Promise<void>;
   close(): void;
 }
@@ -57,12 +57,12 @@ export function openSession(options: SessionOptions): DatabaseSession {
     commit,
     health() {
       if (ballast.isSpent()) ballast.restore();
-      return { ...readHealth(), freeBytes: freeBytes(path), diskFull: ballast.isSpent() };
+      return { ...readHealth(), freeBytes: freeBytes(path), full: ballast.isSpent() };
     },
-    maintain() {
+    maintain(at) {
       try {
         const maintenance = maintainDatabase(db);
-        const keysRemoved = db.transaction(() => transactions.removeExpiredKeys(now())).immediate();
+        const keysRemoved = db.transaction(() => transactions.removeExpiredKeys(at)).immediate();
         return { ...maintenance, keysRemoved };
       } catch (error) {
         throw toStoreError(error);

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { createBatching } from "./batching.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
@@ -13,7 +13,7 @@ export interface DatabaseThread {
   /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
   call(call: Call): Promise<unknown>;
   health(): Promise<StoreHealth>;
-  maintain(): Promise<StoreMaintenance>;
+  maintain(now: number): Promise<Maintenance>;
   backup(path: string): Promise<void>;
   /** Ends it after the calls that were made before. */
   close(): Promise<void>;
@@ -68,7 +68,7 @@ export async function startDatabaseThread(
         batching.add({ call, resolve, reject });
       }),
     health: () => line.ask({ kind: "health" }),
-    maintain: () => line.ask({ kind: "maintain" }),
+    maintain: (now) => line.ask({ kind: "maintain", now }),
     backup: (path) => line.ask({ kind: "backup", path }),
     async close() {
       await batching.settled();

@@ -1,12 +1,11 @@
-import type { Store } from "../../core/ports/store.ts";
 import { createSignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { openSession, type SessionOptions } from "./database-session.ts";
-import { createStore } from "./store.ts";
+import { createStore, type SqliteStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it. */
-export function openLocalStore(options: SessionOptions): Store {
+export function openLocalStore(options: SessionOptions): SqliteStore {
   const session = openSession(options);
   const hub = createSignalHub();
   const announce = createCommitSignals(hub);
@@ -25,7 +24,7 @@ export function openLocalStore(options: SessionOptions): Store {
     read: call,
     subscribe: hub.subscribe,
     health: async () => session.health(),
-    maintain: async () => session.maintain(),
+    maintain: async (now) => session.maintain(now),
     backup: (path) => session.backup(path),
     close: async () => session.close(),
   });

@@ -1,5 +1,4 @@
 import type { Database } from "better-sqlite3";
-import type { StoreMaintenance } from "../../core/ports/store.ts";
 
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
 const pagesPerTurn = 2048;
@@ -8,7 +7,14 @@ const pagesPerTurn = 2048;
  * Empties the write-ahead log into the database and gives free pages back to the disk. Waits no longer than `waitMs` for
  * whoever reads just then: while it waits nothing else is committed.
  */
-export function maintainDatabase(db: Database, waitMs = 200): Omit<StoreMaintenance, "keysRemoved"> {
+export function maintainDatabase(
+  db: Database,
+  waitMs = 200,
+): {
+  /** False when somebody read just then, and part of the log had to stay. */
+  logEmptied: boolean;
+  pagesFreed: number;
+} {
   const freeBefore = freePages(db);
   db.pragma(`incremental_vacuum(${pagesPerTurn})`);
   const emptied = emptyLog(db, waitMs);

@@ -1,12 +1,12 @@
 import { statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import type { StoreHealth } from "../../core/ports/store.ts";
+import type { StoreHealth } from "../../core/ports/administration.ts";
 
 /** Looks at one connection's database: what waits for routing, and whether a change is committed. */
 export function createHealthReading(
   db: Database,
   path: string,
-): () => Omit<StoreHealth, "diskFull" | "freeBytes"> {
+): () => Omit<StoreHealth, "full" | "freeBytes"> {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
     .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")
@@ -25,6 +25,6 @@ export function createHealthReading(
     writable: canWrite(),
     unrouted: countUnrouted.get() ?? 0,
     oldestUnroutedAt: oldestUnrouted.get(),
-    databaseBytes: statSync(path).size,
+    bytes: statSync(path).size,
   });
 }

@@ -1,5 +1,7 @@
+import type { Administration, Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import type { Signals } from "../../core/ports/signals.ts";
-import type { Store, StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { isChangeCursor, isPosition } from "./cursors.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** How a store reaches its database: in a thread of its own, or in this one. */
@@ -8,7 +10,8 @@ export interface StoreDriver extends Signals {
   write(name: TransactionName, args: unknown[]): Promise<unknown>;
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
   health(): Promise<StoreHealth>;
-  maintain(): Promise<StoreMaintenance>;
+  /** Empties the write-ahead log and gives free pages back, a bounded number a time; removes keys that expired before `now`. */
+  maintain(now: number): Promise<Maintenance>;
   backup(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,7 +47,6 @@ const onWriter = [
   "savePaces",
   "loadStatuses",
   "saveStatus",
-  "indexAlerts",
   "addMute",
   "endMute",
   "listMutes",
@@ -56,9 +58,11 @@ const onReader = [
   "listFailed",
   "countFailed",
   "getAlert",
+  "neighbours",
   "listChanges",
   "listFacts",
-  "latestVersion",
+  "latestChange",
+  "knowsChange",
   "countAlerts",
   "countDuplicates",
   "countByDestination",
@@ -67,23 +71,46 @@ const onReader = [
   "listKeys",
 ] as const satisfies TransactionName[];
 
-type DriverMethods = Pick<StoreDriver, "subscribe" | "health" | "maintain" | "backup" | "close">;
-type Methods = Omit<Store, keyof DriverMethods>;
+type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];
 
-/** The store port over a driver. */
-export function createStore(driver: StoreDriver): Store {
+/** Every port, and each part of administration that another driver may be without. */
+export type SqliteStore = Store & Required<Administration>;
+
+/** Small, since the index is written by the thread that accepts alerts. */
+const indexBatch = 50;
+const indexBatchesAtOnce = 40;
+/** The write-ahead log is emptied and free pages are given back this often. */
+const maintainEveryMs = 60 * 60 * 1000;
+
+/** All ports over one database. */
+export function createStore(driver: StoreDriver): SqliteStore {
   const methods: Record<string, unknown> = {};
   for (const name of onWriter) methods[name] = (...args: unknown[]) => driver.write(name, args);
   for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
-  const complete: Record<keyof Methods, unknown> = methods as Record<
-    (typeof onWriter)[number] | (typeof onReader)[number],
-    unknown
-  >;
+  let maintainedAt: number | undefined;
+
+  async function indexAlerts(stop?: AbortSignal): Promise<void> {
+    for (let batch = 0; batch < indexBatchesAtOnce && !stop?.aborted; batch += 1) {
+      if ((await driver.write("indexAlerts", [indexBatch])) !== indexBatch) return;
+    }
+  }
+
   return {
-    ...(complete as unknown as Methods),
+    ...(methods as unknown as Pick<Store, Transacted>),
+    isPosition,
+    isChangeCursor,
+    capabilities: { sharedByRelays: false },
     subscribe: driver.subscribe,
     health: () => driver.health(),
-    maintain: () => driver.maintain(),
+    async maintain(now, stop) {
+      maintainedAt ??= now;
+      const isDue = now - maintainedAt >= maintainEveryMs;
+      if (isDue) maintainedAt = now;
+      // First, so that an index that cannot be written does not keep it from being done.
+      const done = isDue ? await driver.maintain(now) : undefined;
+      await indexAlerts(stop);
+      return done;
+    },
     backup: (path) => driver.backup(path),
     close: () => driver.close(),
   };

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
-import type { StoreHealth, StoreMaintenance } from "../../core/ports/store.ts";
+import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
@@ -12,7 +12,7 @@ import type { Call, CallResult } from "./group-commit.ts";
 export type ToThread =
   | ({ kind: "calls"; id: number } & PackedCalls)
   | { kind: "health"; id: number }
-  | { kind: "maintain"; id: number }
+  | { kind: "maintain"; id: number; now: number }
   | { kind: "backup"; id: number; path: string }
   | { kind: "close"; id: number };
 
@@ -26,7 +26,7 @@ export type FromThread =
 export interface Answers {
   calls: { results: WireResult[]; version: number };
   health: StoreHealth;
-  maintain: StoreMaintenance;
+  maintain: Maintenance;
   backup: undefined;
   close: undefined;
 }

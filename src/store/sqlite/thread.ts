@@ -46,7 +46,7 @@ async function answer(session: DatabaseSession, message: ToThread): Promise<Answ
     case "health":
       return session.health();
     case "maintain":
-      return session.maintain();
+      return session.maintain(message.now);
     case "backup":
       await session.backup(message.path);
       return undefined;

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import type { SignalTopic } from "../../core/ports/signals.ts";
-import type { Store } from "../../core/ports/store.ts";
 import { createSignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
 import { lockDataFolder } from "./lock.ts";
-import { createStore } from "./store.ts";
+import { createStore, type SqliteStore } from "./store.ts";
 
 export const databaseFileName = "tocsin.db";
 
@@ -31,7 +30,7 @@ export interface ThreadedStoreOptions {
  * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
  * `store_unavailable` when it cannot be opened.
  */
-export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
+export async function openThreadedStore(options: ThreadedStoreOptions): Promise<SqliteStore> {
   const { dataDir, ballastBytes, onStopped } = options;
   const entry = options.threadEntry ?? new URL("./thread.js", import.meta.url);
   const path = join(dataDir, databaseFileName);
@@ -61,7 +60,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
       read: (name, args) => reader.call({ name, arguments: args }),
       subscribe: hub.subscribe,
       health: () => writer.health(),
-      maintain: () => writer.maintain(),
+      maintain: (now) => writer.maintain(now),
       backup: (to) => copyInThread(path, to, entry),
       close,
     });

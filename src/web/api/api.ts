@@ -2,7 +2,7 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
-import { listAlertPage, toFailedFilter } from "../alert-query.ts";
+import { describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -57,11 +57,12 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
 
   api.openapi(listAlertsRoute, async (c) => {
     const { limit, cursor, ...filters } = c.req.valid("query");
-    const { alerts, nextCursor } = await listAlertPage(store, filters, { limit, cursor });
+    const page = { limit, cursor: readCursor(store, cursor) };
+    const { alerts, nextCursor } = await listAlertPage(store, filters, page);
     return c.json(
       {
         data: alerts.map((alert) => alertToWire(alert, publicUrl)),
-        meta: { nextCursor: nextCursor === undefined ? null : String(nextCursor) },
+        meta: { nextCursor: nextCursor ?? null },
       },
       200,
     );
@@ -135,11 +136,14 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(streamRoute, (c) => {
-    const after = c.req.header("last-event-id") ?? c.req.valid("query").after;
+    const asked = c.req.valid("query").after;
+    if (asked !== undefined && !store.isChangeCursor(asked))
+      throw new AppError("invalid_request", "after must be a version.", { hint: describedAt });
+    const after = c.req.header("last-event-id") ?? asked;
     const identity = c.get("identity");
     const session = identity?.kind === "session" ? identity.session : undefined;
     const body = deps.streams.open({
-      afterVersion: after !== undefined && /^\d{1,15}$/.test(after) ? Number(after) : undefined,
+      after: after !== undefined && store.isChangeCursor(after) ? after : undefined,
       owner: session?.id,
       allowedMs: () => (session === undefined ? Number.POSITIVE_INFINITY : deps.sessions.lifetimeMs(session)),
     });
@@ -160,7 +164,7 @@ function invalidRequest(error: z.ZodError): AppError {
     return where === "" ? issue.message : `${where} ${issue.message}`;
   });
   return new AppError("invalid_request", `${problems.join("; ")}.`, {
-    hint: "The parameters and bodies are described at /api.",
+    hint: describedAt,
   });
 }
 

@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { AlertLog } from "../../core/ports/alert-log.ts";
+import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import { alertToWire } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
-  store: Pick<AlertLog, "listChanges" | "latestVersion"> & Signals;
+  store: Pick<AlertLog, "listChanges" | "latestChange" | "knowsChange"> & Signals;
   publicUrl: string;
   clock: Clock;
 }
@@ -18,8 +18,8 @@ export interface EventStreamsOptions {
 }
 
 export interface StreamRequest {
-  /** Changes after this version are told; absent: those from now on. */
-  afterVersion?: number;
+  /** Changes after this one are sent; absent: those from now on. */
+  after?: ChangeCursor;
   /** Whose it is, for `closeOf`. */
   owner?: string;
   /** Milliseconds from now for which it may go on; the stream ends when none are left. */
@@ -39,7 +39,7 @@ const encoder = new TextEncoder();
 const reconnectMs = 2_000;
 
 /**
- * The log as server-sent events. Each stream keeps nothing but the version that its reader has come to, and asks the store for
+ * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the store for
  * what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
  * states in between, never an alert.
  */
@@ -50,8 +50,8 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   const open = new Set<{ owner?: string; cancelling: AbortController }>();
 
   /** Pulled by the reader; null at the end. */
-  function createReader({ afterVersion, allowedMs }: StreamRequest, ended: AbortSignal) {
-    let version = afterVersion;
+  function createReader({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
+    let cursor = after;
     let greeted = false;
     let dismissed = false;
     let wake = () => {};
@@ -70,23 +70,22 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     async function greet(): Promise<string> {
       greeted = true;
       changed = true;
-      const latest = await store.latestVersion();
-      const isAhead = version !== undefined && version > latest;
-      version = version === undefined || isAhead ? latest : version;
-      // A database that was put back from a copy knows fewer versions than its reader has seen.
-      return `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${latest}\ndata: {}\n\n` : ": ready\n\n"}`;
+      // A database that was put back from a copy knows fewer changes than its reader has seen.
+      const isAhead = cursor !== undefined && !(await store.knowsChange(cursor));
+      if (cursor === undefined || isAhead) cursor = await store.latestChange();
+      return `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${cursor}\ndata: {}\n\n` : ": ready\n\n"}`;
     }
 
     async function readChanges(): Promise<string | undefined> {
-      const alerts = await store.listChanges(version ?? 0, batch);
+      const alerts = await store.listChanges(cursor, batch);
       const last = alerts.at(-1);
       if (last === undefined) return undefined;
-      version = last.version;
+      cursor = last.cursor;
       changed ||= alerts.length === batch;
       return alerts
         .map((alert) => {
           const data = JSON.stringify(alertToWire(alert, publicUrl));
-          return `event: alert\nid: ${alert.version}\ndata: ${data}\n\n`;
+          return `event: alert\nid: ${alert.cursor}\ndata: ${data}\n\n`;
         })
         .join("");
     }

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
-import { alertFilters, cursorSchema, failedFilters, limitSchema, stateFilters } from "../alert-query.ts";
+import { alertFilters, failedFilters, limitSchema, stateFilters } from "../alert-query.ts";
 import {
   alertDetailSchema,
   alertSchema,
@@ -54,7 +54,8 @@ const listQuery = z.strictObject({
       "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
-  cursor: cursorSchema
+  cursor: z
+    .string()
     .optional()
     .openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),
 });
@@ -346,7 +347,6 @@ export const streamRoute = createRoute({
     query: z.strictObject({
       after: z
         .string()
-        .regex(/^\d{1,15}$/, "must be a version")
         .optional()
         .openapi({ description: "Like Last-Event-ID, for clients that cannot set headers." }),
     }),

@@ -198,17 +198,20 @@ function applyRows(rows, freshRows) {
   }
   markGone(rows, freshRows);
   if (!rows.parentElement.hasAttribute("data-newest")) return;
-  const newest = Number(rows.firstElementChild?.dataset.seq ?? 0);
-  newRows = freshRows.filter((row) => !known.has(row.id) && Number(row.dataset.seq) > newest);
+  // Only what stands above all that is known: the filters may let an older alert through by now.
+  const firstKnown = freshRows.findIndex((row) => known.has(row.id));
+  newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
   tellNews(newRows.length, newRows.length === freshRows.length);
 }
 
 /** Rows that the filters no longer let through stay where they are, and say so. */
 function markGone(rows, freshRows) {
   const present = new Set(freshRows.map((row) => row.id));
-  const oldest = Number(freshRows.at(-1)?.dataset.seq ?? 0);
-  for (const row of rows.children) {
-    if (present.has(row.id) || Number(row.dataset.seq) < oldest || row.querySelector(".gone")) continue;
+  const all = [...rows.children];
+  // What stands below the last of the fresh ones is on their next page.
+  const last = freshRows.length === 0 ? all.length : all.findLastIndex((row) => present.has(row.id));
+  for (const row of all.slice(0, Math.max(last, 0))) {
+    if (present.has(row.id) || row.querySelector(".gone")) continue;
     const mark = document.createElement("span");
     mark.className = "origin gone";
     mark.textContent = "no longer matches the filters";

@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { AppError, httpStatusOf } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
-import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { readField, readFields, readForm } from "../form.ts";
@@ -32,16 +32,16 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
-    const version = await store.latestVersion();
+    const version = await store.latestChange();
     const alert = await findAlert(id);
-    const around = await store.listAlerts({ limit: 3, beforeSeq: alert.seq + 2 });
+    const { newer, older } = await store.neighbours(id);
     const page = (
       <AlertPage
         frame={frameOf(c, deps)}
         version={version}
         alert={alert}
-        newer={around.find(({ seq }) => seq > alert.seq)}
-        older={around.find(({ seq }) => seq < alert.seq)}
+        newer={newer}
+        older={older}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
@@ -147,7 +147,7 @@ function describeDone(done: string | undefined, count: string | undefined): stri
 
 interface AlertPageProps {
   frame: Frame;
-  version: number;
+  version: ChangeCursor;
   alert: AlertDetail;
   newer?: AlertSummary;
   older?: AlertSummary;

@@ -3,6 +3,7 @@ import { adviseOn } from "../../core/advice.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
+import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -13,7 +14,7 @@ import { resendAddress } from "./resend-page.tsx";
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/destinations", async (c) => {
-    const version = await deps.store.latestVersion();
+    const version = await deps.store.latestChange();
     const destinations = await deps.operations.destinations();
     const tried = destinations.find(({ name }) => name === c.req.query("tried"));
     return c.html(
@@ -46,7 +47,7 @@ function readCount(text: string | undefined): number | undefined {
 
 interface DestinationsPageProps {
   frame: Frame;
-  version: number;
+  version: ChangeCursor;
   destinations: DestinationView[];
   /** How many held deliveries were just released. */
   released?: number;

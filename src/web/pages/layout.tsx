@@ -1,4 +1,5 @@
 import { raw } from "hono/html";
+import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { type AppError, httpStatusOf } from "../../core/errors.ts";
 import { formTokenField } from "../access/guard.ts";
@@ -20,7 +21,7 @@ interface DocumentProps {
   assets: Assets;
   title: string;
   /** Version of the log that the page shows; with it the script keeps the page up to date. */
-  version?: number;
+  version?: ChangeCursor;
   /** Of the one alert that the page is about: other alerts' changes do not touch it. */
   alertId?: string;
 }
@@ -59,7 +60,7 @@ interface LayoutProps {
   frame: Frame;
   title: string;
   section?: Section;
-  version?: number;
+  version?: ChangeCursor;
   alertId?: string;
 }
 

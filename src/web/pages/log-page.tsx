@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { DestinationView } from "../../core/operations.ts";
-import type { AlertCounts, AlertSummary } from "../../core/ports/alert-log.ts";
-import { cursorSchema, listAlertPage } from "../alert-query.ts";
+import type { AlertCounts, AlertSummary, ChangeCursor, Position } from "../../core/ports/alert-log.ts";
+import { listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
 import { SeverityMark, titleOf, ValueText } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
@@ -17,11 +17,12 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.get("/", async (c) => {
     const filters = readLogFilters((name) => c.req.query(name));
-    const cursor = cursorSchema.safeParse(c.req.query("cursor"));
+    const asked = c.req.query("cursor");
+    const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
     // Before the list, so that whatever changes while it is read is told by the stream.
-    const version = await store.latestVersion();
+    const version = await store.latestChange();
     const [page, counts, duplicates, destinations] = await Promise.all([
-      listAlertPage(store, filters.read, { cursor: cursor.success ? cursor.data : undefined }),
+      listAlertPage(store, filters.read, { cursor }),
       store.countAlerts(),
       store.countDuplicates(),
       operations.destinations(),
@@ -31,7 +32,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         frame={frameOf(c, deps)}
         version={version}
         filters={filters}
-        isNewest={!cursor.success}
+        isNewest={cursor === undefined}
         alerts={page.alerts}
         nextCursor={page.nextCursor}
         counts={counts}
@@ -44,12 +45,12 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
 interface LogPageProps {
   frame: Frame;
-  version: number;
+  version: ChangeCursor;
   filters: LogFilters;
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
   alerts: AlertSummary[];
-  nextCursor?: number;
+  nextCursor?: Position;
   counts: AlertCounts;
   duplicates: number;
   destinations: DestinationView[];
@@ -96,7 +97,7 @@ function LogPage(props: LogPageProps) {
       <nav class="pager" aria-label="Pages">
         {!isNewest && <a href={addressOf(filters.written)}>Newest</a>}
         {nextCursor !== undefined && (
-          <a href={addressOf(filters.written, { cursor: String(nextCursor) })} rel="next">
+          <a href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
             Older
           </a>
         )}
@@ -173,7 +174,7 @@ function AlertRow({ alert, now }: { alert: AlertSummary; now: number }) {
   const { facts } = alert;
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
   return (
-    <tr id={`alert-${alert.id}`} data-seq={alert.seq} data-version={alert.version}>
+    <tr id={`alert-${alert.id}`} data-version={alert.version}>
       <td class="when">
         <Instant at={alert.receivedAt} now={now} />
       </td>

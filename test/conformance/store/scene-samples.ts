@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
+import type { RoutingDesk, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
 
 /** Noon on some day: instants of the suite count from here. */
@@ -58,4 +59,15 @@ export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest
     dedupeWindowMs: 24 * hour,
     ...changes,
   };
+}
+
+/** An accepted alert as routing is given it. */
+export async function findUnrouted(
+  store: Pick<RoutingDesk, "listUnrouted">,
+  id: string | undefined,
+): Promise<UnroutedRequest["alerts"][number]> {
+  const unrouted = await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER);
+  const alert = unrouted.flatMap(({ alerts }) => alerts).find((candidate) => candidate.id === id);
+  if (alert === undefined) throw new Error("the accepted alert does not wait for routing");
+  return alert;
 }

@@ -1,19 +1,20 @@
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
+import type { Maintenance } from "../../../src/core/ports/administration.ts";
 import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { factsOf, newId, noon, planned, request } from "./scene-samples.ts";
+import { factsOf, findUnrouted, newId, noon, planned, request } from "./scene-samples.ts";
 
-export { factsOf, newIdAt, noon, planned, request } from "./scene-samples.ts";
+export { factsOf, newId, newIdAt, noon, planned, request } from "./scene-samples.ts";
 
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
-export type OpenStore = (dataDir: string) => Promise<Store>;
+export type OpenStore<S extends Store = Store> = (dataDir: string) => Promise<S>;
 
-export interface Scene {
-  store: Store;
+export interface Scene<S extends Store = Store> {
+  store: S;
   dataDir: string;
   /** Closes the store and opens it again. */
   restart(): Promise<void>;
@@ -21,6 +22,8 @@ export interface Scene {
   /** Stores one alert and routes it; its position and id. */
   route(options?: RouteOptions): Promise<{ seq: number; id: string }>;
   due(destination: string, now?: number): Promise<DueDelivery[]>;
+  /** Does what the store does by itself now and then, so that what was routed is found by searching. */
+  maintain(now?: number): Promise<Maintenance | undefined>;
   /** Claims what is due at a destination, under this token. */
   claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
   attempt(changes: AttemptChanges): Promise<"recorded" | "late">;
@@ -43,9 +46,9 @@ interface ClaimChanges {
 type AttemptChanges = Pick<AttemptRecord, "token" | "deliverySeqs"> & Partial<AttemptRecord>;
 
 /** One store with short words for what tests do to it again and again. Closed when the test ends. */
-export async function openScene(open: OpenStore): Promise<Scene> {
+export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Scene<S>> {
   const dataDir = makeTempFolder();
-  const scene: Scene = {
+  const scene: Scene<S> = {
     store: await open(dataDir),
     dataDir,
     newId,
@@ -57,9 +60,7 @@ export async function openScene(open: OpenStore): Promise<Scene> {
       const incoming = request({ receivedAt });
       await scene.store.acceptRequest(incoming);
       const [id] = incoming.ids;
-      const unrouted = await scene.store.listUnrouted(1000, Number.MAX_SAFE_INTEGER);
-      const alert = unrouted.flatMap(({ alerts }) => alerts).find((candidate) => candidate.id === id);
-      if (!alert || !id) throw new Error("the accepted alert does not wait for routing");
+      const alert = await findUnrouted(scene.store, id);
       const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));
       await scene.store.recordRouting([
         {
@@ -76,8 +77,9 @@ export async function openScene(open: OpenStore): Promise<Scene> {
           routedAt: receivedAt + 5,
         },
       ]);
-      return { seq: alert.seq, id };
+      return { seq: alert.seq, id: alert.id };
     },
+    maintain: async (now = noon) => scene.store.maintain?.(now),
     due: (destination, now = noon) => scene.store.listDue(destination, now, 100),
     async claim(destination, token, { now = noon, leaseUntil = noon + 60_000, digestId } = {}) {
       const due = await scene.due(destination, now);

@@ -1,4 +1,5 @@
-import type { FailedDelivery, FailedQuery } from "../../../core/ports/alert-log.ts";
+import type { FailedQuery, Position } from "../../../core/ports/alert-log.ts";
+import { fromPosition } from "../cursors.ts";
 import {
   type Condition,
   deliveriesOf,
@@ -17,11 +18,11 @@ function sourceOf({ destination }: FailedQuery): string {
 export function toFailedStatement(
   query: FailedQuery,
   match: string | undefined,
-  { limit, after }: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
+  { limit, after }: { limit: number; after?: Position },
 ): Statement {
   const conditions = failedConditions(query, match);
   if (after !== undefined)
-    conditions.push({ sql: "(d.alert_seq, d.seq) < (?, ?)", values: [after.alertSeq, after.seq] });
+    conditions.push({ sql: "(d.alert_seq, d.seq) < (?, ?)", values: fromPosition(after) });
   return {
     sql: `SELECT d.seq, d.alert_seq AS alertSeq, d.destination, d.recipient FROM ${sourceOf(query)}
        WHERE ${conditions.map(({ sql }) => sql).join(" AND ")} ORDER BY d.alert_seq DESC, d.seq DESC LIMIT ?`,

@@ -1,5 +1,6 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../../core/id.ts";
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
+import { fromPosition } from "../cursors.ts";
 
 /** What a page is read along, newest first: the log itself (or an index of it), the deliveries, or the search index. */
 export type Driver = "search" | "deliveries" | "log";
@@ -106,11 +107,11 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
 }
 
 export function positionConditions(
-  { beforeSeq, fromAt, toAt }: Pick<AlertQuery, "beforeSeq" | "fromAt" | "toAt">,
+  { before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">,
   position: string,
 ): Condition[] {
   const conditions: Condition[] = [];
-  if (beforeSeq !== undefined) conditions.push({ sql: `${position} < ?`, values: [beforeSeq] });
+  if (before !== undefined) conditions.push({ sql: `${position} < ?`, values: fromPosition(before) });
   if (fromAt !== undefined) {
     conditions.push({ sql: `${position} >= (${firstSince})`, values: [firstIdAt(fromAt)] });
     conditions.push({ sql: "a.received_at >= ?", values: [fromAt] });

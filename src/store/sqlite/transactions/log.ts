@@ -1,18 +1,22 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import { firstIdAt } from "../../../core/id.ts";
 import type {
+  AlertChange,
   AlertCounts,
   AlertDetail,
   AlertQuery,
   AlertSummary,
   AttemptEntry,
+  ChangeCursor,
   FactsQuery,
   FailedCount,
   FailedDelivery,
   FailedQuery,
+  Position,
   StoredFacts,
 } from "../../../core/ports/alert-log.ts";
 import type { Decision } from "../../../core/rules.ts";
+import { fromChangeCursor, fromPosition, toChangeCursor, toPosition } from "../cursors.ts";
 import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
 import { splitSearch, toSearchExpression } from "../search-words.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
@@ -33,6 +37,13 @@ interface AlertRow {
   decisions: string | null;
   request_seq: number | null;
   item: number;
+}
+
+interface FailedRow {
+  seq: number;
+  alertSeq: number;
+  destination: string;
+  recipient: string;
 }
 
 interface RequestRow {
@@ -73,10 +84,15 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const changes = db.prepare<[number, number], AlertRow>(
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
+  const newer = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq > ? ORDER BY seq LIMIT 1");
+  const older = db.prepare<[number], AlertRow>(
+    "SELECT * FROM alerts WHERE seq < ? ORDER BY seq DESC LIMIT 1",
+  );
   // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
   const version = db
     .prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL")
     .pluck();
+  const latestVersion = (): number => version.get() ?? 0;
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
   const last = db
     .prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1")
@@ -122,7 +138,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
 
   function toSummary(row: AlertRow): AlertSummary {
     return {
-      seq: row.seq,
+      position: toPosition(row.seq),
       id: row.id,
       version: row.version ?? 0,
       origin: row.origin,
@@ -143,12 +159,21 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       return (db.prepare(sql).all(...parameters) as AlertRow[]).map(toSummary);
     },
 
-    listFailed(
-      query: FailedQuery,
-      page: { limit: number; after?: Pick<FailedDelivery, "seq" | "alertSeq"> },
-    ): FailedDelivery[] {
+    neighbours(id: string): { newer?: AlertSummary; older?: AlertSummary } {
+      const row = byId.get(id);
+      if (row === undefined) return {};
+      const [next, last] = [newer.get(row.seq), older.get(row.seq)];
+      return { newer: next && toSummary(next), older: last && toSummary(last) };
+    },
+
+    listFailed(query: FailedQuery, page: { limit: number; after?: Position }): FailedDelivery[] {
       const { sql, parameters } = toFailedStatement(query, toMatch(query.q), page);
-      return db.prepare(sql).all(...parameters) as FailedDelivery[];
+      const rows = db.prepare(sql).all(...parameters) as FailedRow[];
+      return rows.map(({ seq, alertSeq, ...row }) => ({
+        position: toPosition(alertSeq, seq),
+        deliverySeq: seq,
+        ...row,
+      }));
     },
 
     countFailed(query: FailedQuery): FailedCount[] {
@@ -191,25 +216,32 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       };
     },
 
-    listChanges: (after: number, limit: number): AlertSummary[] => changes.all(after, limit).map(toSummary),
+    listChanges: (after: ChangeCursor | undefined, limit: number): AlertChange[] =>
+      changes.all(after === undefined ? 0 : fromChangeCursor(after), limit).map((row) => ({
+        ...toSummary(row),
+        cursor: toChangeCursor(row.version ?? 0),
+      })),
 
-    listFacts({ fromAt, beforeSeq, limit }: FactsQuery): StoredFacts[] {
+    listFacts({ fromAt, before, limit }: FactsQuery): StoredFacts[] {
       const found: StoredFacts[] = [];
       let units = 0;
-      for (const row of facts.iterate(
-        beforeSeq ?? Number.MAX_SAFE_INTEGER,
-        firstIdAt(fromAt),
-        fromAt,
-        limit,
-      )) {
-        units += row.facts.length;
+      const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
+      for (const { seq, origin, facts: text } of facts.iterate(upTo, firstIdAt(fromAt), fromAt, limit)) {
+        units += text.length;
         if (units > mostFactsUnits && found.length > 0) break;
-        found.push({ ...row, facts: JSON.parse(row.facts) as AlertFacts });
+        found.push({
+          position: toPosition(seq),
+          alertSeq: seq,
+          origin,
+          facts: JSON.parse(text) as AlertFacts,
+        });
       }
       return found;
     },
 
-    latestVersion: (): number => version.get() ?? 0,
+    latestVersion,
+    latestChange: (): ChangeCursor => toChangeCursor(latestVersion()),
+    knowsChange: (cursor: ChangeCursor): boolean => fromChangeCursor(cursor) <= latestVersion(),
 
     countAlerts: (): AlertCounts => ({
       total: total.get() ?? 0,

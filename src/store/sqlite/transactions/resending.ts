@@ -17,6 +17,7 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
   const made = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
   );
+  const alertSeqOf = db.prepare<[string], number>("SELECT seq FROM alerts WHERE id = ?").pluck();
   const listUnsent = db.prepare<[number, string, number], { seq: number; recipient: string }>(
     `SELECT seq, recipient FROM deliveries WHERE alert_seq = ? AND destination = ? AND seq < ?
        AND resent_by IS NULL AND state IN ('failed', 'expired', 'held') AND due_at IS NULL`,
@@ -69,11 +70,13 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
 
   return {
     addDeliveries(
-      alertSeq: number,
+      alertId: string,
       deliveries: PlannedDelivery[],
       purpose: DeliveryPurpose,
       at: number,
     ): DeliverySummary[] {
+      const alertSeq = alertSeqOf.get(alertId);
+      if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
       const rows = deliveries.flatMap(
         (planned) => made.get(insertDelivery(alertSeq, planned, purpose, at)) ?? [],
       );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Mute } from "../../../src/core/rules.ts";
-import { noon, type OpenStore, openScene } from "./scene.ts";
+import type { Mute } from "../../../../src/core/rules.ts";
+import { noon, type OpenStore, openScene } from "../scene.ts";
 
 export function mute(id: string, changes: Partial<Mute> = {}): Mute {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 const fallback = { to: "mail", at: noon + 600_000 };
 

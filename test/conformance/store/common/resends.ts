@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { FailedQuery } from "../../../src/core/ports/alert-log.ts";
-import type { Store } from "../../../src/core/ports/store.ts";
-import { noon, type OpenStore, openScene, planned, type Scene } from "./scene.ts";
+import type { FailedQuery } from "../../../../src/core/ports/alert-log.ts";
+import type { Store } from "../../../../src/core/ports/store.ts";
+import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
 async function fail({ route, store }: Scene, count: number, at = 0): Promise<string[]> {
@@ -17,7 +17,7 @@ const everything: FailedQuery = { states: ["failed"], failedUntil: Number.MAX_SA
 
 async function resendAll(store: Store, query = everything, limit = 100) {
   const failed = await store.listFailed(query, { limit });
-  const calls = failed.map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
+  const calls = failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")] }));
   return store.resendFailed(calls, noon + 50);
 }
 
@@ -43,7 +43,7 @@ export function describeResends(open: OpenStore): void {
       await fail(scene, 3);
       const { store } = scene;
       const failed = await store.listFailed(everything, { limit: 100 });
-      const calls = failed.map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
+      const calls = failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")] }));
       const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
       expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
     });
@@ -51,7 +51,7 @@ export function describeResends(open: OpenStore): void {
     it("change the version of their alerts, so that whoever looks at them hears of it", async () => {
       const scene = await openScene(open);
       const [id] = await fail(scene, 1);
-      const before = await scene.store.latestVersion();
+      const before = await scene.store.latestChange();
       await resendAll(scene.store);
       expect((await scene.store.listChanges(before, 10)).map((alert) => alert.id)).toEqual([id]);
     });
@@ -59,7 +59,7 @@ export function describeResends(open: OpenStore): void {
     it("of one alert are returned as they were made, and stand for a mailbox each", async () => {
       const { store, route } = await openScene(open);
       const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
-      const { id, seq } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
+      const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
       const due = await store.listDue("mail", noon, 10);
       await store.finishDeliveries(
         due.map((delivery) => delivery.seq),
@@ -68,7 +68,7 @@ export function describeResends(open: OpenStore): void {
         [],
       );
       const made = await store.addDeliveries(
-        seq,
+        id,
         [toMail("b@x.example"), toMail("a@x.example")],
         "resend",
         noon + 9,
@@ -85,11 +85,11 @@ export function describeResends(open: OpenStore): void {
     it("of one alert stand also for what is held since nobody knows whether it arrived", async () => {
       const scene = await openScene(open);
       const { store } = scene;
-      const { id, seq } = await scene.route();
+      const { id } = await scene.route();
       const [claimed] = await scene.claim("chat", "t1");
       const next = { state: "held", reason: "may or may not have arrived" } as const;
       await scene.attempt({ token: "t1", deliverySeqs: [claimed?.seq ?? 0], outcome: "ambiguous", next });
-      const [resend] = await store.addDeliveries(seq, [planned("chat")], "resend", noon + 200);
+      const [resend] = await store.addDeliveries(id, [planned("chat")], "resend", noon + 200);
       expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({
         state: "held",
         resentBy: resend?.id,
@@ -102,11 +102,11 @@ export function describeResends(open: OpenStore): void {
 
     it("leave alone what waits, and what arrived", async () => {
       const { store, route, claim, attempt } = await openScene(open);
-      const { id, seq } = await route({ to: ["chat"] });
+      const { id } = await route({ to: ["chat"] });
       const [delivery] = await claim("chat", "t1");
       await attempt({ token: "t1", deliverySeqs: [delivery?.seq ?? 0] });
-      await store.addDeliveries(seq, [planned("chat")], "alert", noon);
-      await store.addDeliveries(seq, [planned("chat")], "resend", noon);
+      await store.addDeliveries(id, [planned("chat")], "alert", noon);
+      await store.addDeliveries(id, [planned("chat")], "resend", noon);
       expect((await store.getAlert(id))?.deliveries.map(({ resentBy }) => resentBy)).toEqual([
         undefined,
         undefined,
@@ -132,16 +132,16 @@ export function describeResends(open: OpenStore): void {
     it("is listed newest first in pages, and counted with its ages, up to an instant", async () => {
       const scene = await openScene(open);
       const { store } = scene;
-      await fail(scene, 3);
-      await fail(scene, 2, 1000);
+      const older = await fail(scene, 3);
+      const newer = await fail(scene, 2, 1000);
       const all = await store.listFailed(everything, { limit: 10 });
       expect(all).toHaveLength(5);
       const first = await store.listFailed(everything, { limit: 2 });
-      const rest = await store.listFailed(everything, { limit: 10, after: first[1] });
+      const rest = await store.listFailed(everything, { limit: 10, after: first[1]?.position });
       expect([...first, ...rest]).toEqual(all);
-      expect(all.map(({ alertSeq }) => alertSeq)).toEqual(
-        all.map(({ alertSeq }) => alertSeq).sort((a, b) => b - a),
-      );
+      await resendAll(store, everything, 2);
+      const resent = await Promise.all([...older, ...newer].map((id) => store.getAlert(id)));
+      expect(resent.map((alert) => alert?.deliveries.length)).toEqual([1, 1, 1, 2, 2]);
       const early = { ...everything, failedUntil: noon + 999 };
       expect(await store.countFailed(early)).toEqual([
         { destination: "chat", deliveries: 3, alerts: 3, oldestAt: noon, newestAt: noon },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 const hour = 3_600_000;
 const until = noon + hour;

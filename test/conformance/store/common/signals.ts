@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { SignalTopic } from "../../../src/core/ports/signals.ts";
-import type { Store } from "../../../src/core/ports/store.ts";
+import type { SignalTopic } from "../../../../src/core/ports/signals.ts";
+import type { Store } from "../../../../src/core/ports/store.ts";
 import { mute } from "./mutes.ts";
-import { noon, type OpenStore, openScene, planned, request } from "./scene.ts";
+import { noon, type OpenStore, openScene, planned, request } from "../scene.ts";
 
 const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
 
@@ -54,8 +54,8 @@ export function describeSignals(open: OpenStore): void {
       const { during } = listen(store);
       const routed = await during(() => scene.route({ to: ["chat", "mail", "chat"] }));
       expect(routed).toEqual(["accepted", "changed", "due at chat,mail"]);
-      const { seq } = await scene.route({ to: [] });
-      const made = () => store.addDeliveries(seq, [planned("chat")], "resend", noon);
+      const { id } = await scene.route({ to: [] });
+      const made = () => store.addDeliveries(id, [planned("chat")], "resend", noon);
       expect(await during(made)).toEqual(["changed", "due at chat"]);
     });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, request } from "./scene.ts";
+import { noon, type OpenStore, openScene, request } from "../scene.ts";
 
 export function describeAccepting(open: OpenStore): void {
   describe("accepting", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, planned } from "./scene.ts";
+import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 export function describeClaims(open: OpenStore): void {
   describe("claims", () => {
@@ -15,9 +15,9 @@ export function describeClaims(open: OpenStore): void {
 
     it("puts first what a person asked for, and the relay's notices, when not all can be listed", async () => {
       const { store, route } = await openScene(open);
-      const { seq } = await route();
+      const { id } = await route();
       for (let count = 0; count < 4; count += 1) await route();
-      await store.addDeliveries(seq, [planned("chat", { dueAt: noon + 5 })], "resend", noon + 5);
+      await store.addDeliveries(id, [planned("chat", { dueAt: noon + 5 })], "resend", noon + 5);
       const purposes = async (limit: number) =>
         (await store.listDue("chat", noon + 5, limit)).map(({ purpose }) => purpose);
       expect(await purposes(3)).toEqual(["resend", "alert", "alert"]);

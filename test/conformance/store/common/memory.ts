@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ThreadUpdate } from "../../../src/core/delivery-job.ts";
-import type { DestinationStatus } from "../../../src/core/destination-status.ts";
-import { factsOf, noon, type OpenStore, openScene, planned, request } from "./scene.ts";
+import type { ThreadUpdate } from "../../../../src/core/delivery-job.ts";
+import type { DestinationStatus } from "../../../../src/core/destination-status.ts";
+import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
 
 const thread: ThreadUpdate = {
   rootRef: "11",
@@ -149,8 +149,8 @@ export function describeMemory(open: OpenStore): void {
 
     it("adds deliveries to an alert that has some, marked with their purpose", async () => {
       const { store, route, due } = await openScene(open);
-      const { id, seq } = await route();
-      await store.addDeliveries(seq, [planned("chat"), planned("mail")], "resend", noon + 50);
+      const { id } = await route();
+      await store.addDeliveries(id, [planned("chat"), planned("mail")], "resend", noon + 50);
       expect((await store.getAlert(id))?.deliveries).toMatchObject([
         { destination: "chat", purpose: "alert" },
         { destination: "chat", purpose: "resend", createdAt: noon + 50 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { factsOf, noon, type OpenStore, openScene, planned, request } from "./scene.ts";
+import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
 
 export function describeRouting(open: OpenStore): void {
   describe("routing", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AlertQuery, FactsQuery } from "../../../src/core/ports/alert-log.ts";
-import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "./scene.ts";
+import type { AlertQuery, ChangeCursor, FactsQuery } from "../../../../src/core/ports/alert-log.ts";
+import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
@@ -75,7 +75,7 @@ export function describeLog(open: OpenStore): void {
       expect(await listed({})).toEqual(["e", "d", "c", "b", "a"]);
       expect(await listed({ fromAt: noon + 2 * 60_000, limit: 2 })).toEqual(["e", "d"]);
       const [, second] = await scene.store.listFacts({ fromAt: noon, limit: 2 });
-      expect(await listed({ beforeSeq: second?.seq })).toEqual(["c", "b", "a"]);
+      expect(await listed({ before: second?.position })).toEqual(["c", "b", "a"]);
       expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
       await scene.store.recordNotice({
         id: scene.newId(),
@@ -92,11 +92,11 @@ export function describeLog(open: OpenStore): void {
       const first = await scene.store.listAlerts({ limit: 2 });
       await scene.route({ facts: { title: "new" } });
       const seen = first.map(({ facts }) => facts?.title);
-      let beforeSeq = first.at(-1)?.seq;
-      while (beforeSeq !== undefined) {
-        const page = await scene.store.listAlerts({ limit: 2, beforeSeq });
+      let before = first.at(-1)?.position;
+      while (before !== undefined) {
+        const page = await scene.store.listAlerts({ limit: 2, before });
         seen.push(...page.map(({ facts }) => facts?.title));
-        beforeSeq = page.length < 2 ? undefined : page.at(-1)?.seq;
+        before = page.length < 2 ? undefined : page.at(-1)?.position;
       }
       expect(seen).toEqual([undefined, "e", "d", "c", "b", "a"]);
     });
@@ -106,7 +106,7 @@ export function describeLog(open: OpenStore): void {
       for (const [name, query, expected] of filters) {
         expect.soft(await titles(scene, query), name).toEqual(expected);
         const last = (await scene.store.listAlerts({ limit: 100, ...query })).at(-1);
-        if (last) expect.soft(await titles(scene, { ...query, beforeSeq: last.seq }), name).toEqual([]);
+        if (last) expect.soft(await titles(scene, { ...query, before: last.position }), name).toEqual([]);
       }
     });
 
@@ -121,6 +121,34 @@ export function describeLog(open: OpenStore): void {
       expect(await store.getAlert("01997e3e-0000-7000-8000-000000000000")).toBeUndefined();
     });
 
+    it("knows the alerts beside one, whatever the distance in time", async () => {
+      const scene = await openScene(open);
+      const ids: string[] = [];
+      for (const day of [0, 1, 9])
+        ids.push((await scene.route({ receivedAt: noon + day * 24 * 3_600_000 })).id);
+      const beside = async (id = "") => {
+        const { newer, older } = await scene.store.neighbours(id);
+        return [newer?.id, older?.id];
+      };
+      expect(await beside(ids[1])).toEqual([ids[2], ids[0]]);
+      expect(await beside(ids[0])).toEqual([ids[1], undefined]);
+      expect(await beside(ids[2])).toEqual([undefined, ids[1]]);
+      expect(await beside("unknown")).toEqual([undefined, undefined]);
+    });
+
+    it("takes back the positions and cursors that it gave, as texts of an address, and knows what is none", async () => {
+      const { store } = await fillLog(open);
+      const [alert] = await store.listAlerts({ limit: 1 });
+      const [change] = await store.listChanges(undefined, 1);
+      expect(alert?.position).toMatch(/^\d[\w.-]{0,99}$/);
+      expect(store.isPosition(alert?.position ?? "")).toBe(true);
+      expect(store.isChangeCursor(change?.cursor ?? "")).toBe(true);
+      for (const text of ["", "abc", "-1", "1 or 1", "'"]) {
+        expect.soft(store.isPosition(text), text).toBe(false);
+        expect.soft(store.isChangeCursor(text), text).toBe(false);
+      }
+    });
+
     it("counts all alerts, and tells when the last one came", async () => {
       const { store } = await openScene(open);
       expect(await store.countAlerts()).toEqual({ total: 0 });
@@ -128,25 +156,26 @@ export function describeLog(open: OpenStore): void {
       expect(await store.countAlerts()).toEqual({ total: 1, lastReceivedAt: noon + 7 });
     });
 
-    it("lists what changed after a version, each alert once at its latest, and resumes there after a restart", async () => {
+    it("lists what changed after a cursor, each alert once at its latest, and resumes there after a restart", async () => {
       const scene = await openScene(open);
       const first = await scene.route({ facts: { title: "first" } });
       const second = await scene.route({ facts: { title: "second" } });
-      const seen = await scene.store.latestVersion();
-      const ids = async (version: number) => (await scene.store.listChanges(version, 10)).map(({ id }) => id);
-      expect(await ids(0)).toEqual([first.id, second.id]);
+      const seen = await scene.store.latestChange();
+      const ids = async (after?: ChangeCursor) =>
+        (await scene.store.listChanges(after, 10)).map(({ id }) => id);
+      expect(await ids()).toEqual([first.id, second.id]);
       expect(await ids(seen)).toEqual([]);
 
       const deliverySeqs = (await scene.due("chat")).slice(0, 1).map(({ seq }) => seq);
       await scene.store.claimDeliveries({ token: "t", deliverySeqs, now: noon, leaseUntil: noon }, []);
       await scene.restart();
       expect(await ids(seen)).toEqual([first.id]);
-      expect(await ids(0)).toEqual([second.id, first.id]);
+      expect(await ids()).toEqual([second.id, first.id]);
       await scene.attempt({ token: "t", deliverySeqs });
       const [change] = await scene.store.listChanges(seen, 10);
       expect(change).toMatchObject({ id: first.id, deliveries: [{ state: "sent" }] });
-      expect(change?.version).toBe(await scene.store.latestVersion());
-      expect(change?.version).toBeGreaterThan(seen + 1);
+      expect(change?.cursor).toBe(await scene.store.latestChange());
+      expect(await scene.store.knowsChange(seen)).toBe(true);
     });
   });
 }

@@ -1,0 +1,35 @@
+/** What differs between drivers, as data: nobody asks which driver it is. */
+export interface StoreCapabilities {
+  /** Several relays may work on one database. Where not, opening it a second time is refused with `store_locked`. */
+  sharedByRelays: boolean;
+}
+
+export interface StoreHealth {
+  /** A change was committed just now. */
+  writable: boolean;
+  /** There is no room: new alerts are refused until there is some again, and whatever else is asked for goes on. */
+  full: boolean;
+  unrouted: number;
+  oldestUnroutedAt?: number;
+  /** Size of the database. */
+  bytes: number;
+  /** Room on the disk of the database. Absent where that is another machine's. */
+  freeBytes?: number;
+}
+
+/** What was done, as fields for the log. */
+export type Maintenance = Record<string, number | boolean>;
+
+export interface Administration {
+  readonly capabilities: StoreCapabilities;
+  health(): Promise<StoreHealth>;
+  /**
+   * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that delay no
+   * commit for long, until `stop` is aborted. Expired keys are removed and alerts become searchable by it. Resolves with
+   * what was done now and then, about once an hour, else with nothing. Absent: the database does it by itself.
+   */
+  maintain?(now: number, stop?: AbortSignal): Promise<Maintenance | undefined>;
+  /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: with the database's own tools. */
+  backup?(path: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import { describe } from "vitest";
+import type { OpenStore } from "../scene.ts";
+import { describeAccepting } from "./accepting.ts";
+import { describeAttempts } from "./attempts.ts";
+import { describeClaims } from "./claims.ts";
+import { describeFallbacks } from "./fallbacks.ts";
+import { describeHealth } from "./health.ts";
+import { describeHolding } from "./holding.ts";
+import { describeKeys } from "./keys.ts";
+import { describeLog } from "./log.ts";
+import { describeMemory } from "./memory.ts";
+import { describeMutes } from "./mutes.ts";
+import { describeResends } from "./resends.ts";
+import { describeRouting } from "./routing.ts";
+import { describeSearch } from "./search.ts";
+import { describeSignals } from "./signals.ts";
+
+/** What every driver of the ports has to do. Nothing here knows a driver, a file, or how positions look. */
+export function describeStore(name: string, open: OpenStore): void {
+  describe(`store: ${name}`, () => {
+    describeAccepting(open);
+    describeRouting(open);
+    describeClaims(open);
+    describeAttempts(open);
+    describeFallbacks(open);
+    describeResends(open);
+    describeHolding(open);
+    describeMemory(open);
+    describeLog(open);
+    describeSearch(open);
+    describeMutes(open);
+    describeKeys(open);
+    describeSignals(open);
+    describeHealth(open);
+  });
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { StoreCapabilities } from "../../../../src/core/ports/administration.ts";
+import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
+import type { Store } from "../../../../src/core/ports/store.ts";
+import type { Mute } from "../../../../src/core/rules.ts";
+import { factsOf, newId, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
+
+interface Pair extends Scene {
+  /** The same database, opened once more. */
+  other: Store;
+}
+
+async function openPair(open: OpenStore): Promise<Pair> {
+  const scene = await openScene(open);
+  const other = await open(scene.dataDir);
+  onTestFinished(() => other.close());
+  return Object.assign(scene, { other });
+}
+
+/**
+ * What two stores on one database have to do, each a relay's. Some of it every driver owes, since a command may open the database
+ * beside the relay; `sharing` is for drivers with `sharedByRelays` alone.
+ */
+export function describeShared(name: string, open: OpenStore, capabilities: StoreCapabilities): void {
+  const sharing = it.skipIf(!capabilities.sharedByRelays);
+
+  describe(`two stores on one database: ${name}`, () => {
+    it("say so alike", async () => {
+      const { store, other } = await openPair(open);
+      for (const one of [store, other]) expect(one.capabilities).toEqual(capabilities);
+    });
+
+    it("accept one request of an idempotency key, and know it as a repeat otherwise", async () => {
+      const { store, other } = await openPair(open);
+      const send = (to: Store) => to.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }));
+      const [first, second] = await Promise.all([send(store), send(other)]);
+      expect([first?.kind, second?.kind].sort()).toEqual(["accepted", "duplicate"]);
+      expect(second?.ids).toEqual(first?.ids);
+      expect((await store.countAlerts()).total).toBe(1);
+    });
+
+    it("route an alert once, and do not flag what the other has routed", async () => {
+      const { store, other, states } = await openPair(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const [id = ""] = incoming.ids;
+      const [found] = await Promise.all([store, other].map((one) => one.listUnrouted(10, noon)));
+      const alertSeq = found?.[0]?.alerts[0]?.seq ?? -1;
+      const record = (to: string) => ({
+        alertSeq,
+        facts: factsOf(),
+        decisions: [],
+        deliveries: [planned(to)],
+        purpose: "alert" as const,
+        routedAt: noon,
+      });
+      await Promise.all([store.recordRouting([record("chat")]), other.recordRouting([record("chat")])]);
+      await other.recordRoutingFailure([alertSeq], "late", noon);
+      expect(await states(id)).toEqual(["queued"]);
+      expect((await store.getAlert(id))?.routingError).toBeUndefined();
+    });
+
+    it("claim a delivery once, and the attempt of whoever does not hold it changes nothing", async () => {
+      const { store, other, route, due, states, attempt } = await openPair(open);
+      const ids: string[] = [];
+      for (let count = 0; count < 5; count += 1) ids.push((await route()).id);
+      const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
+      const claim = (from: Store, token: string) =>
+        from.claimDeliveries({ token, deliverySeqs, now: noon, leaseUntil: noon + 60_000 }, []);
+      const [mine = [], theirs = []] = await Promise.all([claim(store, "mine"), claim(other, "theirs")]);
+      expect([...mine, ...theirs].map(({ seq }) => seq).sort()).toEqual([...deliverySeqs].sort());
+      const [token, taken] = mine.length === 0 ? ["mine", theirs] : ["theirs", mine];
+      expect(await attempt({ token, deliverySeqs: [taken[0]?.seq ?? -1] })).toBe("late");
+      expect(await states(ids[0] ?? "")).toEqual(["sending"]);
+    });
+
+    it("call a fallback once, and resend what failed once", async () => {
+      const { store, other, route, due, states } = await openPair(open);
+      const { id } = await route({ to: [planned("chat", { fallback: { to: "mail", at: noon } })] });
+      const [late] = await due("chat");
+      const deliverySeq = late?.seq ?? -1;
+      await Promise.all(
+        [store, other].map((one) => one.callFallbacks([{ deliverySeq, planned: [planned("mail")] }], noon)),
+      );
+      expect(await states(id)).toEqual(["queued", "queued"]);
+      await store.finishDeliveries([deliverySeq], { state: "failed", reason: "" }, noon, []);
+      const calls = [{ deliverySeq, planned: [planned("chat")] }];
+      const counts = await Promise.all([store, other].map((one) => one.resendFailed(calls, noon)));
+      expect(counts.map(({ made }) => made).sort()).toEqual([0, 1]);
+    });
+
+    it("give an expiring key to one of them, and both know it", async () => {
+      const { store, other } = await openPair(open);
+      const entry = { key: "k1", expiresAt: noon + 1 };
+      const puts = [store, other].map((one) => one.putKeyIfAbsent("used-login-code", entry, noon));
+      expect((await Promise.all(puts)).sort()).toEqual([false, true]);
+      for (const one of [store, other]) expect(await one.hasKey("used-login-code", "k1", noon)).toBe(true);
+    });
+
+    it("hold to a mute of the other, and to its end", async () => {
+      const { store, other } = await openPair(open);
+      const mute: Mute = {
+        id: newId(),
+        matchers: [],
+        reason: "works",
+        startsAt: noon,
+        endsAt: noon + 60_000,
+        createdAt: noon,
+        createdBy: "api",
+      };
+      await store.addMute(mute);
+      expect(await other.listMutes(noon, false)).toEqual([mute]);
+      expect(await other.endMute(mute.id, noon + 5)).toBe(true);
+      expect(await store.listMutes(noon + 5, false)).toEqual([]);
+    });
+
+    sharing("tell each other of what was accepted, made and changed", async () => {
+      const { store, other, route } = await openPair(open);
+      const heard = new Promise<void>((resolve) => {
+        onTestFinished(other.subscribe("changed", () => resolve()));
+      });
+      const { id } = await route();
+      await heard;
+      expect((await other.listChanges(undefined, 10)).map((alert) => alert.id)).toEqual([id]);
+      await store.health();
+    });
+
+    sharing("see the changes of both in one order, and miss none while both write", async () => {
+      const { store, other } = await openPair(open);
+      const accepted: string[] = [];
+      const seen = new Set<string>();
+      let cursor: ChangeCursor | undefined;
+      async function follow(): Promise<void> {
+        for (const change of await other.listChanges(cursor, 7)) {
+          seen.add(change.id);
+          cursor = change.cursor;
+        }
+      }
+      async function write(to: Store): Promise<void> {
+        for (let count = 0; count < 50; count += 1) {
+          const id = newId();
+          accepted.push(id);
+          await to.recordNotice({ id, at: noon, facts: factsOf(), decisions: [], deliveries: [] });
+          await follow();
+        }
+      }
+      await Promise.all([write(store), write(other)]);
+      for (let before = -1; seen.size !== before; ) {
+        before = seen.size;
+        await follow();
+      }
+      expect([...seen].sort()).toEqual(accepted.sort());
+      const orderOf = async (one: Store) => (await one.listChanges(undefined, 200)).map(({ id }) => id);
+      expect(await orderOf(store)).toEqual(await orderOf(other));
+    });
+  });
+}
