@@ -58,9 +58,10 @@ export interface Relay {
   operations: Operations;
   store: Store;
   /**
-   * Not ready, nothing more is changed over pages and API, event streams end → no new claims; calls in flight until the deadline,
-   * the rest aborted and recorded → no new connections, alerts under way are answered → checkpoint → closed. Until the
-   * connections are closed, alerts are accepted and stored for the next start. A second call waits for the first.
+   * Not ready, nothing more is changed over pages and API, event streams end → no new claims; calls in flight until
+   * the deadline, the rest aborted and recorded → no new connections, alerts under way are answered → checkpoint →
+   * closed. Until the connections are closed, alerts are accepted and stored for the next start. A second call waits
+   * for the first.
    */
   stop(): Promise<void>;
 }

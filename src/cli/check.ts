@@ -4,7 +4,10 @@ import type { CliContext } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
-/** `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends nothing. */
+/**
+ * `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends
+ * nothing.
+ */
 export function registerCheck(program: Command, context: CliContext): void {
   const command = program
     .command("check")

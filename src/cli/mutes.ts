@@ -91,7 +91,7 @@ interface AddOptions {
   dryRun?: boolean;
 }
 
-/** `tocsin mutes add`. What is wrong with a matcher is told before anything is asked of the relay. */
+/** `tocsin mutes add`. What is wrong with a matcher is refused before the relay is asked for anything. */
 async function addMute(run: RelayRun, options: AddOptions): Promise<void> {
   const { output, context } = run;
   const { match, until } = options;

@@ -56,7 +56,7 @@ export function buildProgram(context: CliContext): Command {
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text, ignoreWriteError),
       writeErr: (text) => void context.stderr.write(text, ignoreWriteError),
-      // Told by `reportFailure`, in the same form as every other failure.
+      // Printed by `reportFailure`, in the same form as every other failure.
       outputError: () => {},
       getOutHelpWidth: () => context.columns ?? 100,
       getErrHelpWidth: () => context.columns ?? 100,
@@ -95,7 +95,7 @@ function isHelpOrVersion(error: CommanderError): boolean {
   return error.exitCode === 0;
 }
 
-/** Commander's complaints in our form; the hint names the command whose help tells more. */
+/** Commander's complaints in our form; the hint names the command whose help says more. */
 function usageError(error: CommanderError, argv: readonly string[], program: Command): AppError {
   const path = commandPath(argv, program);
   const hint = `see: ${path} --help`;

@@ -36,13 +36,13 @@ export function registerSandbox(program: Command, context: CliContext): void {
       parseAmount,
       1,
     )
-    .option("--storm <n>", "fire so many alerts at once as soon as an output is set", parseWhole)
+    .option("--storm <n>", "fire this many alerts at once as soon as an output is set", parseWhole)
     .option("--data <dir>", "folder that keeps its state over a restart; without it nothing is kept")
     .option("--metrics <n>", "how many metrics its catalogue has", parseWhole, 50_000)
     .addOption(new Option("--shape <shape>", "form of its notifications (default: flat)").choices(shapes))
     .addHelpText(
       "after",
-      "\nEnvironment:\n  SANDBOX_BOT_TOKEN     bot that tells alerts to the account's messenger channel; without it none is told there\n  SANDBOX_BOT_API_ROOT  its Bot API server (default: https://api.telegram.org)",
+      "\nEnvironment:\n  SANDBOX_BOT_TOKEN     bot that sends alerts to the account's messenger channel; without it none is sent there\n  SANDBOX_BOT_API_ROOT  its Bot API server (default: https://api.telegram.org)",
     )
     .action((flags: SandboxFlags, self: Command) => runSandbox(flags, context, openOutput(context, self)));
   addExamples(command, "tocsin sandbox", "tocsin sandbox --speed 20 --storm 1000 --data ./sandbox-data");

@@ -143,8 +143,8 @@ export interface ResendResult {
 export interface TryResult {
   destination: string;
   /**
-   * `works`: it takes messages. `answers`: it can be reached, and whether it takes messages the next one shows. `fails`:
-   * it does not work. `parked`: it has asked for silence until `nextTryAt` and was not called.
+   * `works`: it takes messages. `answers`: it can be reached, and whether it takes messages the next one shows.
+   * `fails`: it does not work. `parked`: it has asked for silence until `nextTryAt` and was not called.
    */
   result: "works" | "answers" | "fails" | "parked";
   /** What it said, or what that means; one sentence or clause for people. */
@@ -171,13 +171,15 @@ export interface MutePreview {
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {
   /**
-   * Sends an alert once more, marked as a resend: to every destination that it had, or to those named. The new deliveries.
+   * Sends an alert once more, marked as a resend: to every destination that it had, or to those named. The new
+   * deliveries.
    * @throws AppError `not_found` (alert, destination), `conflict` (not routed yet, or nowhere to send it).
    */
   resend(alertId: string, destinations?: readonly string[]): Promise<DeliverySummary[]>;
   /**
    * Sends now what quiet hours hold; once, however often it is asked. Of alerts that are named also what is held since
-   * nobody knows whether it arrived: that is repeated, and marked as a possible repeat. Without destinations that held nothing.
+   * nobody knows whether it arrived: that is repeated, and marked as a possible repeat. Without destinations that
+   * held nothing.
    * @throws AppError `not_found` (alert, destination).
    */
   releaseHeld(filter: HeldFilter): Promise<Release[]>;
@@ -203,7 +205,7 @@ export interface Operations {
   }): Promise<Mute>;
   /**
    * Counts by the router's own matchers; bounded, and takes nobody's time for long.
-   * @param options `mostAlerts`: the newest so many; default 10,000, and 1,000 where a matcher looks into bodies.
+   * @param options `mostAlerts`: how many of the newest; default 10,000, and 1,000 where a matcher looks into bodies.
    * @throws AppError `invalid_request` when a matcher cannot be read.
    */
   previewMute(matchers: Matcher[], options?: { mostAlerts?: number }): Promise<MutePreview>;

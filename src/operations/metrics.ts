@@ -91,7 +91,10 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   return registry.metrics();
 }
 
-/** The names of `TELEGRAM_CHAT_IDS` are chat ids: those destinations are told apart by their place in the list, `telegram:1`. */
+/**
+ * The names of `TELEGRAM_CHAT_IDS` are chat ids: those destinations are named by their place in the list,
+ * `telegram:1`.
+ */
 function labelDestinations(destinations: DestinationView[]): (destination: DestinationView) => string {
   const chats = destinations.map(({ name }) => name).filter((name) => /^telegram:-\d+$/.test(name));
   return ({ name }) => (chats.includes(name) ? `telegram:${chats.indexOf(name) + 1}` : name);

@@ -20,7 +20,7 @@ export interface MutePreviewDeps {
 }
 
 export interface PreviewOptions {
-  /** The newest so many are looked at. Default 10,000. */
+  /** How many are looked at, the newest. Default 10,000. */
   mostAlerts?: number;
 }
 
@@ -33,14 +33,14 @@ const mostWithBodies = 1_000;
 const bodiesAtOnce = 50;
 const maxBodyBytesAtOnce = 4 * 1024 * 1024;
 const maxBodyBytes = 32 * 1024 * 1024;
-/** So long the event loop is kept at most; then others have their turn. */
+/** The event loop is kept this long at most; then others have their turn. */
 const sliceMs = 10;
 /** A pattern over long texts may take long for each alert. What was looked at until then is the answer. */
 const mostMs = 3_000;
 
 /**
- * Counts what a mute would have held of the alerts of the last 24 hours, the newest first. Reads only, in pages of the reading
- * thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
+ * Counts what a mute would have held of the alerts of the last 24 hours, the newest first. Reads only, in pages of
+ * the reading thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
  */
 export function createMutePreview(deps: MutePreviewDeps) {
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {

@@ -1,8 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { HeldFilter, Release } from "../core/operations.ts";
-import type { AlertDetail } from "../core/ports/alert-log.ts";
-import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";
 

@@ -27,7 +27,9 @@ export interface ResendFailedDeps {
 
 /** One transaction. Making that many takes the writing thread some 10 ms, and accepting alerts waits no longer. */
 const batchSize = 100;
-/** Due only then, so that what several transactions make is sent together: each is heard of as soon as it is on disk. */
+/**
+ * Due only then, so that what several transactions make is sent together: each is heard of as soon as it is on disk.
+ */
 const gatherMs = 250;
 
 /** See `Operations.previewResend`. */

@@ -31,7 +31,10 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   });
 }
 
-/** The addresses of webhooks may hold secrets in path and query, and who knows an ntfy topic can read it: only hosts are shown. */
+/**
+ * The addresses of webhooks may hold secrets in path and query, and who knows an ntfy topic can read it: only hosts
+ * are shown.
+ */
 function shownRecipients(destination: Destination): string[] {
   switch (destination.type) {
     case "telegram":

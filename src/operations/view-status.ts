@@ -1,7 +1,7 @@
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationView, LogView } from "../core/operations.ts";
-import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
+import type { AlertCounts } from "../core/ports/alert-log.ts";
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
 export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: DestinationView[]): LogView {

@@ -5,8 +5,7 @@ import type { DeliveryPurpose } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
-import type { RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Mute } from "../core/rules.ts";
 import type { Router, RoutingResult } from "./router.ts";
 

@@ -1,5 +1,4 @@
-import type { UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import { createRound, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {

@@ -53,8 +53,8 @@ export interface AlertingClient {
   /** Verifies the key as well: an invalid one throws. */
   readAccount(options?: CallOptions): Promise<{ message?: string; account: Account }>;
   /**
-   * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that shows
-   * the change, or an error says that it was not made or that nobody can know.
+   * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
+   * shows the change, or an error says that it was not made or that nobody can know.
    */
   setAlertOutputs(change: AlertOutputsChange, options?: CallOptions): Promise<SetOutputsAnswer>;
   /** One page of at most 100. */
@@ -152,7 +152,10 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
   };
 }
 
-/** A metric's key is unique; the name of its field is not documented, so without a `key` the whole metric stands for it. */
+/**
+ * A metric's key is unique; the name of its field is not documented, so without a `key` the whole metric stands for
+ * it.
+ */
 function keyOfMetric(metric: Metric): string {
   return typeof metric.key === "string" ? metric.key : JSON.stringify(metric);
 }

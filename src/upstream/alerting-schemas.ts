@@ -2,8 +2,8 @@ import { z } from "zod";
 import { toEpochMs } from "./instants.ts";
 
 /**
- * The alerting interface's objects as documented. Every object is loose: members that the document does not name are kept,
- * so that they reach `--json` and the tables.
+ * The alerting interface's objects as documented. Every object is loose: members that the document does not name are
+ * kept, so that they reach `--json` and the tables.
  */
 
 /** Absent and `null` both mean: this output is off. */
@@ -18,7 +18,7 @@ const noOutputs = { webhookUrl: null, messengerChannelId: null };
 
 /**
  * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs
- * must not take an answer that does not tell them for one that says there are none.
+ * must not take an answer that does not have them for one that says there are none.
  */
 const accountSchema = z
   .looseObject({

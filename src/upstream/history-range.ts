@@ -18,9 +18,9 @@ interface History {
 }
 
 /**
- * Reads a range of records from a service that names no unit for its timestamps: it is asked in seconds, and its answer shows the
- * unit that it uses itself. When that is milliseconds it is asked again in them. An empty answer and a refusal show no unit, so then
- * one request without a range finds it out. What was learnt holds for later calls.
+ * Reads a range of records from a service that names no unit for its timestamps: it is asked in seconds, and its
+ * answer shows the unit that it uses itself. When that is milliseconds it is asked again in them. An empty answer and
+ * a refusal show no unit, so then one request without a range finds it out. What was learnt holds for later calls.
  */
 export function createRangeReader() {
   let known: TimestampUnit | undefined;

@@ -1,4 +1,7 @@
-/** Below this a Unix timestamp is in seconds, from it on in milliseconds: 1e11 s is the year 5138, 1e11 ms is March 1973. */
+/**
+ * Below this a Unix timestamp is in seconds, from it on in milliseconds: 1e11 s is the year 5138, 1e11 ms is March
+ * 1973.
+ */
 const leastMilliseconds = 1e11;
 
 /**

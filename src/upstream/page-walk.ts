@@ -1,6 +1,9 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
 
-/** Why a walk ended. `refused`: the service would not give the page after the last one (400 or 404), taken as its way to say so. */
+/**
+ * Why a walk ended. `refused`: the service would not give the page after the last one (400 or 404), taken as its way
+ * to say so.
+ */
 export type WalkEnd = "empty" | "repeated" | "refused" | "limit";
 
 export interface Page<T> {
@@ -16,12 +19,13 @@ export interface WalkOptions {
 }
 
 /**
- * Reads page after page, one in memory at a time. Where pages begin is found out: page 1 is asked for, then page 0, which belongs
- * before it unless it is refused, fails, is empty or is mostly page 1 again. The interface documents at most 100 items a page and not what comes
- * after the last, so a walk goes on until a page is empty, is refused, or repeats one that was seen (a service that clamps the
- * number, or begins anew). Pages are told apart by the keys of their items, since values move between two requests: one that
- * brings no key beyond those of the first or the last page is a repeat. A page with fewer items than others is no end: "at
- * most" allows it, and stopping there could leave metrics out without a word. Returns why it ended.
+ * Reads page after page, one in memory at a time. Where pages begin is found out: page 1 is asked for, then page 0,
+ * which belongs before it unless it is refused, fails, is empty or is mostly page 1 again. The interface documents at
+ * most 100 items a page and not what comes after the last, so a walk goes on until a page is empty, is refused, or
+ * repeats one that was seen (a service that clamps the number, or begins anew). Pages are distinguished by the keys
+ * of their items, since values move between two requests: one that brings no key beyond those of the first or the
+ * last page is a repeat. A page with fewer items than others is no end: "at most" allows it, and stopping there could
+ * leave metrics out without a word. Returns why it ended.
  */
 export async function* walkPages<T>(
   readPage: (number: number) => Promise<T[]>,
@@ -52,7 +56,10 @@ export async function* walkPages<T>(
 
 /** How a service says that there is no such page. */
 const endOfPages: readonly ErrorCode[] = ["upstream_not_found", "upstream_rejected"];
-/** A service that counts from 1 may compute a negative offset and fail. What is wrong with all pages shows at page 2 as well. */
+/**
+ * A service that counts from 1 may compute a negative offset and fail. What is wrong with all pages shows at page 2
+ * as well.
+ */
 const noPageZero: readonly ErrorCode[] = [
   ...endOfPages,
   "upstream_failed",
@@ -62,8 +69,8 @@ const noPageZero: readonly ErrorCode[] = [
 ];
 
 /**
- * Page 1 first, which both kinds of service have, but for one that counts from 0 and has a single page: it may refuse page 1. What is
- * wrong with the request itself is refused at both, and reported as page 1 met it.
+ * Page 1 first, which both kinds of service have, but for one that counts from 0 and has a single page: it may refuse
+ * page 1. What is wrong with the request itself is refused at both, and reported as page 1 met it.
  */
 async function findFirstPages<T>(
   readPage: (number: number) => Promise<T[]>,

@@ -11,7 +11,10 @@ import {
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
 
 export interface PricingClientOptions extends UpstreamClientOptions {
-  /** Path of the equities price, which is not documented; `{symbols}` stands for the list, else it goes into `?symbols=`. Default `/v1/equities/price`. */
+  /**
+   * Path of the equities price, which is not documented; `{symbols}` stands for the list, else it goes into
+   * `?symbols=`. Default `/v1/equities/price`.
+   */
   equitiesPricePath?: string;
 }
 
@@ -23,7 +26,10 @@ export interface AssetRegistration {
   asset?: Record<string, unknown>;
 }
 
-/** `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202). `body` has no documented shape. */
+/**
+ * `added`: registered (200). `in_progress`: the service goes on after 20 s of work (202). `body` has no documented
+ * shape.
+ */
 export interface RegistrationAnswer {
   state: "added" | "in_progress";
   body: unknown;
@@ -32,8 +38,9 @@ export interface RegistrationAnswer {
 /** The pricing interface (interface document 4.1 to 4.5). Every method may throw as `Requester.send` does. */
 export interface PricingClient {
   /**
-   * Registers an asset; never sent twice. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a missing or
-   * invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed (500).
+   * Registers an asset; never sent twice. Throws `upstream_conflict` when it exists (409), `upstream_rejected` for a
+   * missing or invalid catalogue id (400), `upstream_failed` when the catalogue or the discovery of pools failed
+   * (500).
    */
   registerAsset(registration: AssetRegistration, options?: CallOptions): Promise<RegistrationAnswer>;
   /** Throws `upstream_not_found` for a pool that is not indexed. */

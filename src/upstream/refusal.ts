@@ -56,7 +56,7 @@ function hintOf(code: ErrorCode, answer: RefusedAnswer, keyName: string): string
 
 const longestExcerpt = 300;
 
-/** What the service says about it, in one line. An HTML page is told by its title. */
+/** What the service says about it, in one line. An HTML page is named by its title. */
 function excerpt(answer: { text: string; contentType: string }): string {
   const text = answer.text.trim();
   if (text === "") return "";

@@ -9,7 +9,36 @@ import { createRedactor } from "../ground/text/redact.ts";
 import { readBoundedText } from "./bounded-body.ts";
 import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
-import { defaultRetryPolicy, type RetryPolicy, retryWaitMs } from "./retry-wait.ts";
+
+interface RetryPolicy {
+  /** Tries in all. Default 4. */
+  attempts: number;
+  /** The wait before the second try, doubled for each further one. Default 500 ms. */
+  baseMs: number;
+  /** A longer `Retry-After` ends the call instead of being waited for. Default 60,000 ms. */
+  longestRetryAfterMs: number;
+}
+
+const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longestRetryAfterMs: 60_000 };
+
+/** With no word from the service about when, a rate limit needs more patience than a hiccup. */
+const rateLimitFactor = 4;
+
+/**
+ * How long to wait before the next try; `undefined`: give up. The wait is exponential, between half of it and all of
+ * it at random, so that clients do not return in step; it is never shorter than `Retry-After`, which is obeyed in
+ * full or not at all.
+ */
+function retryWaitMs(
+  failed: { attempt: number; retryAfterMs?: number; rateLimited: boolean },
+  policy: RetryPolicy,
+  random: Random,
+): number | undefined {
+  const { attempt, retryAfterMs = 0, rateLimited } = failed;
+  if (attempt >= policy.attempts || retryAfterMs > policy.longestRetryAfterMs) return undefined;
+  const fullMs = policy.baseMs * 2 ** (attempt - 1) * (rateLimited ? rateLimitFactor : 1);
+  return Math.max(retryAfterMs, Math.round(fullMs * (0.5 + random() / 2)));
+}
 
 export interface UpstreamClientOptions {
   /** Base address of the interface, with or without a trailing slash. */
@@ -26,7 +55,7 @@ export interface UpstreamClientOptions {
   /** Longer answers are refused. Default 32 MiB. */
   maxAnswerBytes?: number;
   retry?: Partial<RetryPolicy>;
-  /** Told before each wait, e.g. to show why it takes so long. */
+  /** Called before each wait, e.g. to show why it takes long. */
   onRetry?: (error: AppError, waitMs: number) => void;
 }
 
@@ -54,9 +83,10 @@ interface UpstreamAnswer {
 
 export interface Requester {
   /**
-   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure that may
-   * pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine.
-   * Throws `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds the key.
+   * Sends and returns the parsed JSON of a 2xx answer; an empty body is `null`. A GET is repeated after a failure
+   * that may pass (no answer, 429, 5xx). A write is repeated only when nothing of it had left this machine. Throws
+   * `AppError` with an `upstream_…` code, `UpstreamUnreachable` when no answer came, or `cancelled`. No error holds
+   * the key.
    */
   send(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
@@ -121,7 +151,10 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
-  /** A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it either. */
+  /**
+   * A service may quote the key that it was sent. Hidden before an error is made, so that its stack does not hold it
+   * either.
+   */
   const hideKey = createRedactor([apiKey.reveal()], { leastLength: 1 });
 
   function headersOf(request: UpstreamRequest): Record<string, string> {
@@ -220,7 +253,7 @@ function throwIfCancelled(signal: AbortSignal | undefined): void {
     : new AppError("cancelled", "stopped before it was done");
 }
 
-/** Whatever else is thrown may hold the request with its key, so only its kind is told. */
+/** Whatever else is thrown may hold the request with its key, so only its kind is said. */
 function asExpected(thrown: unknown, where: string): AppError {
   if (thrown instanceof AppError) return thrown;
   return new AppError("internal", `${where}: ${thrown instanceof Error ? thrown.name : "unknown failure"}`);

@@ -9,7 +9,7 @@ export interface PrintedJson {
 
 /**
  * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
- * least `maxUnits` of it where there are so many, cut after a token. Undefined when the text is not JSON.
+ * least `maxUnits` of it where there is as much, cut after a token. Undefined when the text is not JSON.
  */
 export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY): PrintedJson | undefined {
   try {

@@ -57,7 +57,10 @@ function readInstant(name: string, text: string): number {
   });
 }
 
-/** For where a preview is only said beside something else, which must not fail when the log cannot be read: then undefined. */
+/**
+ * For where a preview is only said beside something else, which must not fail when the log cannot be read: then
+ * undefined.
+ */
 export async function previewBeside(
   { operations, log }: Pick<WebDeps, "operations" | "log">,
   matchers: Matcher[],

@@ -13,7 +13,10 @@ export interface WebDeps extends ProxyTrust {
   store: AlertLog & ExpiringKeyStore & Signals;
   operations: Operations;
   adminToken: Secret;
-  /** How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must have. */
+  /**
+   * How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must
+   * have.
+   */
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;

@@ -138,7 +138,7 @@ function refuseLargeBody(): never {
   throw new AppError("too_large", `The body is larger than ${maxFormBytes} bytes.`);
 }
 
-/** For machines that watch the process: the first two are open and tell nothing else. */
+/** For machines that watch the process: the first two are open and say nothing else. */
 function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operations">): void {
   app.get("/healthz", (c) => c.json({ data: { alive: true } }));
   app.get("/readyz", async (c) => {

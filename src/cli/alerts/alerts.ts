@@ -72,7 +72,7 @@ function registerTail(alerts: Command, begin: BeginRun): void {
   const command = alerts
     .command("tail")
     .description("follow the log: each alert as it comes, and what becomes of it, until Ctrl-C")
-    .option("-n, --lines <n>", "begin with so many that are there already", parseLines, 20)
+    .option("-n, --lines <n>", "begin with this many that are there already", parseLines, 20)
     .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
     .option("--destination <name>", "only what goes to this destination")
     .action(async (options: RelayFlags & TailOptions, self: Command) => {
@@ -92,7 +92,7 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     .argument("[id]", "id of the alert", parseId)
     .option("--to <destination>", "one alert: to this destination (default: to all that it had)")
     .option("--wait", "one alert: wait for the outcome; exit status 1 unless all were sent")
-    .option("--timeout <duration>", "wait at most so long", parseDuration, 60_000)
+    .option("--timeout <duration>", "wait at most this long", parseDuration, 60_000)
     .option("--failed", "everything that failed and was not resent, to where it failed")
     .option("--destination <name>", "with --failed: only what failed there")
     .addOption(

@@ -11,8 +11,8 @@ const longestPauseMs = 10_000;
 
 export interface FollowOptions {
   /**
-   * The stream is open for the first time: whatever changes from now on will be told. Returns the version of the log to resume
-   * by, should the connection break before the first event.
+   * The stream is open for the first time: it has whatever changes from now on. Returns the version of the log to
+   * resume by, should the connection break before the first event.
    */
   onOpen(): Promise<string>;
   onEvent(event: StreamEvent): Promise<void>;
@@ -21,8 +21,9 @@ export interface FollowOptions {
 }
 
 /**
- * Follows the relay's event stream until the context's signal ends it, over restarts of the relay: it resumes by the id of
- * the last event. Throws what the relay refuses with, and `relay_unreachable` when nothing answers the first time.
+ * Follows the relay's event stream until the context's signal ends it, over restarts of the relay: it resumes by the
+ * id of the last event. Throws what the relay refuses with, and `relay_unreachable` when nothing answers the first
+ * time.
  */
 export async function followChanges(
   { signal, sleep }: Pick<CliContext, "signal" | "sleep">,

@@ -173,8 +173,8 @@ function formatHeaders({ request }: AlertDetailOnWire, output: Output): string {
 }
 
 /**
- * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed yet`. What
- * was resent counts as its resend does, as on the page.
+ * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
+ * yet`. What was resent counts as its resend does, as on the page.
  */
 export function summarizeDeliveries(
   alert: Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched" | "dropped" | "deliveries">,

@@ -13,8 +13,8 @@ export interface ResendFailedOptions {
 }
 
 /**
- * `tocsin alerts resend --failed`: shows what failed and asks, then resends what was shown. Exit status 1 when some of it
- * stays failed.
+ * `tocsin alerts resend --failed`: shows what failed and asks, then resends what was shown. Exit status 1 when some
+ * of it stays failed.
  */
 export async function resendFailed(
   run: RelayRun,

@@ -27,10 +27,10 @@ export async function tailAlerts(
   const list = output.json ? output.openList() : undefined;
   const { alertSchema } = await import("../../web/api/schemas.ts");
   const news = createNews();
-  /** Versions of those that were there already: the stream may tell of them once more. */
+  /** Versions of those that were there already: the stream may bring them once more. */
   const listed = new Map<string, number>();
 
-  const tell = async (alert: AlertOnWire) => {
+  const print = async (alert: AlertOnWire) => {
     if (list !== undefined) return list.item(alert);
     if (news.isNew(alert)) await output.print(formatLine(alert, output));
   };
@@ -44,7 +44,7 @@ export async function tailAlerts(
       const { alerts } = await client.listAlerts({ severity, destination }, { limit: lines });
       for (const alert of alerts.reverse()) {
         listed.set(alert.id, alert.version);
-        await tell(alert);
+        await print(alert);
       }
       if (alerts.length === 0) await output.note("no such alerts yet; waiting for the first");
       return version;
@@ -58,7 +58,7 @@ export async function tailAlerts(
       if (event.type !== "alert") return;
       const alert: AlertOnWire = alertSchema.parse(JSON.parse(event.data));
       if (alert.version <= (listed.get(alert.id) ?? -1)) return;
-      if (isWanted(alert, severity, destination)) await tell(alert);
+      if (isWanted(alert, severity, destination)) await print(alert);
     },
     onBreak: (why, pauseMs) => output.note(`${why}; trying again in ${pauseMs / 1_000} s`),
   });
@@ -80,18 +80,18 @@ function isWanted(alert: AlertOnWire, severity?: Severity, destination?: string)
 const remembered = 1_000;
 
 /**
- * An alert changes several times while it is delivered. A reader is told when it has been routed, when something does not go
- * well, and when all is said.
+ * An alert changes several times while it is delivered. It is printed when it has been routed, when something does
+ * not go well, and when all deliveries have ended.
  */
 function createNews(): { isNew(alert: AlertOnWire): boolean } {
-  const told = new Map<string, string>();
+  const printed = new Map<string, string>();
   return {
     isNew(alert) {
       const story = storyOf(alert);
-      if (alert.routedAt === null || told.get(alert.id) === story) return false;
-      told.delete(alert.id);
-      told.set(alert.id, story);
-      if (told.size > remembered) told.delete(told.keys().next().value ?? "");
+      if (alert.routedAt === null || printed.get(alert.id) === story) return false;
+      printed.delete(alert.id);
+      printed.set(alert.id, story);
+      if (printed.size > remembered) printed.delete(printed.keys().next().value ?? "");
       return true;
     },
   };

@@ -22,8 +22,8 @@ const pageSize = 200;
 const askedAhead = 4;
 
 /**
- * Asks the running relay for its log page by page, or reads the database that it left. Alerts are routed as at the time they came,
- * with the mutes of that time.
+ * Asks the running relay for its log page by page, or reads the database that it left. Alerts are routed as at the
+ * time they came, with the mutes of that time.
  */
 export async function runBacktest(
   base: RelayRun,

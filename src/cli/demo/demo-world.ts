@@ -21,7 +21,10 @@ const botToken = "7700:demo-bot-token-of-this-machine-only";
 const deskChat = "-1001700000001";
 const opsChat = "-1001700000002";
 
-/** Two chats and two mailboxes, and routes that show what routing does: urgent alerts to the desk, everything to operations. */
+/**
+ * Two chats and two mailboxes, and routes that show what routing does: urgent alerts to the desk, everything to
+ * operations.
+ */
 const configuration = `# The demo's configuration; yours looks the same.
 destinations:
   trading-desk:

@@ -14,8 +14,8 @@ export function registerDemo(program: Command, context: CliContext): void {
     .command("demo")
     .description("show the whole job on this machine: a service, setup, the relay, a chat and a mailbox")
     .option("--port <n>", "port of the log page (default: PORT, 8080, or any free one)", parseWhole)
-    .option("--for <seconds>", "end by itself after so long (default: until Ctrl-C)", parseWhole)
-    .option("--storm <n>", "also send so many alerts at once, after ten seconds", parseWhole)
+    .option("--for <seconds>", "end by itself after this many seconds (default: until Ctrl-C)", parseWhole)
+    .option("--storm <n>", "also send this many alerts at once, after ten seconds", parseWhole)
     .action(async (options: DemoOptions, self: Command) => {
       const { runDemo } = await import("./run-demo.ts");
       await runDemo(options, context, openOutput(context, self));

@@ -44,7 +44,7 @@ async function probe(channel: Channel, recipient: string, signal: AbortSignal): 
   });
 }
 
-/** Recipients of a mail server mostly share their fate; then it is told once. */
+/** Recipients of a mail server mostly share their fate; then it is one finding. */
 function summarizeOutcomes(
   check: string,
   destination: Destination,

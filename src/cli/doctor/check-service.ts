@@ -38,7 +38,7 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
 
 function judgeExpiry({ apiKeyExpiresAt }: Account, now: number): Finding {
   const check = "API key";
-  if (apiKeyExpiresAt === undefined) return { check, verdict: "ok", detail: "no expiry is told" };
+  if (apiKeyExpiresAt === undefined) return { check, verdict: "ok", detail: "no expiry is given" };
   const detail = `expires ${new Date(apiKeyExpiresAt).toISOString()} (${describeAge(apiKeyExpiresAt, now)})`;
   if (apiKeyExpiresAt - now > soonMs) return { check, verdict: "ok", detail };
   const verdict = apiKeyExpiresAt <= now ? "problem" : "warning";
@@ -98,7 +98,7 @@ async function checkClock({ context }: RelayRun, url: string): Promise<Finding[]
       },
     ];
   } catch {
-    // That the service does not answer is told by the check of the account.
+    // That the service does not answer is a finding of the check of the account.
     return [];
   }
 }

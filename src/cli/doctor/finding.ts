@@ -1,8 +1,8 @@
 import { AppError } from "../../core/errors.ts";
 
 /**
- * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts or will. `skipped`: could not
- * be asked.
+ * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts or will. `skipped`:
+ * could not be asked.
  */
 export type Verdict = "ok" | "warning" | "problem" | "skipped";
 

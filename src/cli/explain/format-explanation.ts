@@ -73,7 +73,7 @@ function stateOf({ state, reason, dueAt }: ExplainedDelivery): string {
     case "muted":
       return `not sent; ${reason}`;
     case "held":
-      return `held until ${dueAt === undefined ? "later" : toSeconds(new Date(dueAt).toISOString())}, then told together with what else was held; ${reason}`;
+      return `held until ${dueAt === undefined ? "later" : toSeconds(new Date(dueAt).toISOString())}, then sent together with what else was held; ${reason}`;
     default:
       return state satisfies never;
   }

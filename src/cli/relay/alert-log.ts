@@ -18,8 +18,8 @@ export interface AlertLog {
 }
 
 /**
- * The running relay's log, or its database file read-only when no relay answers (a note on stderr says so). With `--url` there
- * is no such way out: the file here need not be that relay's.
+ * The running relay's log, or its database file read-only when no relay answers (a note on stderr says so). With
+ * `--url` there is no such way out: the file here need not be that relay's.
  */
 export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
   const { client, isElsewhere, loadConfig } = await connectRelay(run);

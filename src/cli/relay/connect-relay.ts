@@ -99,7 +99,10 @@ async function findGivenToken(
   return given ? toFoundSecret(given, "ADMIN_TOKEN") : undefined;
 }
 
-/** This machine, or the address by which the relay here is known outside. A mistyped host must not be handed its secrets. */
+/**
+ * This machine, or the address by which the relay here is known outside. A mistyped host must not be handed its
+ * secrets.
+ */
 function isOwn(url: string, { server }: Config): boolean {
   const { hostname, origin } = new URL(url);
   if (isLoopback(hostname) || hostname === new URL(`http://${localHost(server.host)}`).hostname) return true;
@@ -122,7 +125,9 @@ function isInTheClear(url: string): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
 
-/** A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay takes what it finds there for its own. */
+/**
+ * A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay takes what it finds there for its own.
+ */
 export async function readKeptSecret(
   dataDir: string,
   name: "admin-token" | "webhook-secret",

@@ -35,8 +35,9 @@ export interface NewMute {
 }
 
 /**
- * The API of a running relay. Every method throws an `AppError`: `relay_unreachable` when nothing answers, `unauthorized` for a
- * missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a server that is no Tocsin.
+ * The API of a running relay. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
+ * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
+ * server that is no Tocsin.
  */
 export interface RelayClient {
   readonly url: string;

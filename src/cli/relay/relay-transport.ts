@@ -141,7 +141,7 @@ function tooSlow(url: string, timeoutMs: number): AppError {
   });
 }
 
-/** Nobody listens there. Told apart from every other failure, since the database can be read instead. */
+/** Nobody listens there. Unlike every other failure, since the database can be read instead. */
 export class RelayUnreachable extends AppError {
   constructor(message: string) {
     super("relay_unreachable", message, {
@@ -167,10 +167,11 @@ export function olderRelay(url: string): AppError {
 
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
 function readRefusal(url: string, status: number, text: string, tokenFrom?: string): AppError {
-  const told = readError(text);
-  if (told === undefined && status === 503) return starting(url);
-  if (told === undefined) return notARelay(url, `it answers with ${status}`);
-  if (told.code !== "unauthorized") return new AppError(told.code, told.message, { hint: told.hint });
+  const refused = readError(text);
+  if (refused === undefined && status === 503) return starting(url);
+  if (refused === undefined) return notARelay(url, `it answers with ${status}`);
+  if (refused.code !== "unauthorized")
+    return new AppError(refused.code, refused.message, { hint: refused.hint });
   const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
   return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
     hint: "run this with the ADMIN_TOKEN or the DATA_DIR that the relay runs with, or say --token-file FILE",

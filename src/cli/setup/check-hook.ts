@@ -1,7 +1,10 @@
 import { isTlsCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 
-/** What a look at the relay's own hook from here says. Nothing is sent to it: a GET is answered 405 by the right relay. */
+/**
+ * What a look at the relay's own hook from here says. Nothing is sent to it: a GET is answered 405 by the right
+ * relay.
+ */
 export type HookCheck =
   | { reached: true }
   | { reached: false; why: "unreachable" | "other_secret" | "something_else"; detail: string };

@@ -17,7 +17,10 @@ export interface SetupWish {
 export interface SetupPlan {
   before: Outputs;
   after: Outputs;
-  /** The body of PUT /account; absent when everything is as wished already. A field that is not to change is not in it. */
+  /**
+   * The body of PUT /account; absent when everything is as wished already. A field that is not to change is not in
+   * it.
+   */
   change?: Partial<Outputs>;
   /** The account sends to this relay already, perhaps under an older secret: what it had before is kept already. */
   isOurs: boolean;

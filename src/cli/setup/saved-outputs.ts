@@ -7,7 +7,10 @@ import { replaceFile } from "../../ground/files/replace-file.ts";
 import type { Outputs } from "./plan-setup.ts";
 
 const schema = z.object({
-  /** `--webhook-off` has turned the webhook off since: a setup after it finds none, and that is not what there was before. */
+  /**
+   * `--webhook-off` has turned the webhook off since: a setup after it finds none, and that is not what there was
+   * before.
+   */
   turnedOff: z.boolean().optional(),
   savedAt: z.iso.datetime(),
   accountId: z.string(),

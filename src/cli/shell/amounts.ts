@@ -8,7 +8,7 @@ const units = [
 /** How far away an instant is, short enough for a table: `42 s ago`, `3 h ago`, `in 5 min`, `just now`. */
 export function describeAge(at: number, now: number): string {
   const distanceMs = Math.abs(now - at);
-  // Below two of a unit the smaller one tells more: 90 min rather than 1 h.
+  // Below two of a unit the smaller one says more: 90 min rather than 1 h.
   const unit = units.find(({ ms }) => distanceMs >= 2 * ms) ?? { ms: 1_000, name: "s" };
   const count = Math.floor(distanceMs / unit.ms);
   if (count === 0) return "just now";

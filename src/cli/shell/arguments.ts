@@ -45,8 +45,8 @@ export function parseDuration(text: string): number {
 }
 
 /**
- * An instant as epoch milliseconds: ISO 8601 (UTC when it names no zone), Unix seconds or milliseconds, `now`, or a time
- * before now like `-6h` or `-1d12h`.
+ * An instant as epoch milliseconds: ISO 8601 (UTC when it names no zone), Unix seconds or milliseconds, `now`, or a
+ * time before now like `-6h` or `-1d12h`.
  */
 export function parseInstant(text: string, now: number): number {
   if (text === "now") return now;

@@ -3,8 +3,8 @@ import type { Now, Random } from "../../core/clock.ts";
 /** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
 export interface TextSink {
   /**
-   * Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). Bytes are for what
-   * must come out as it came in (`alerts show --raw`).
+   * Calls back when the text was handed over, or with the error (`EPIPE` when nobody reads any more). Bytes are for
+   * what must come out as it came in (`alerts show --raw`).
    */
   write(text: string | Uint8Array, callback: (error?: Error | null) => void): unknown;
 }

@@ -1,19 +1,19 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
 import { type CliContext, isClosedPipe, OutputClosed, writeText } from "./context.ts";
-import { AlreadyTold, createStyle, errorDocument } from "./output.ts";
+import { createStyle, DocumentedFailure, errorDocument } from "./output.ts";
 import { terminalText } from "./terminal-text.ts";
 
 /**
- * Tells a failure in one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.
+ * Prints a failure as one clear line (and a hint) on stderr, and with `--json` as the one document on stdout.
  * A stack is shown with `LOG_LEVEL=debug` or `trace` only. Returns the exit status.
  */
 export async function reportFailure(thrown: unknown, context: CliContext, json: boolean): Promise<0 | 1 | 2> {
   if (thrown instanceof OutputClosed) return 0;
-  const told = thrown instanceof AlreadyTold;
-  const error = told ? thrown.error : asAppError(thrown);
+  const isDocumented = thrown instanceof DocumentedFailure;
+  const error = isDocumented ? thrown.error : asAppError(thrown);
   await tolerateClosedPipe(async () => {
     await writeText(context.stderr, describeFailure(error, thrown, context));
-    if (json && !told)
+    if (json && !isDocumented)
       await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`);
   });
   return exitStatusOf(error.code);
@@ -45,9 +45,9 @@ function toLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
 }
 
-async function tolerateClosedPipe(tell: () => Promise<void>): Promise<void> {
+async function tolerateClosedPipe(write: () => Promise<void>): Promise<void> {
   try {
-    await tell();
+    await write();
   } catch (error) {
     if (!(error instanceof OutputClosed) && !isClosedPipe(error)) throw error;
   }

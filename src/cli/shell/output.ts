@@ -14,26 +14,26 @@ interface ListWriter {
   /** Ends the document. `meta` stands beside `data`. */
   close(meta?: Record<string, unknown>): Promise<void>;
   /**
-   * Ends the document with an `error` beside the items that were written. Returns what the command is to throw: the error
-   * itself when nothing was written, so that the document is an error like any other.
+   * Ends the document with an `error` beside the items that were written. Returns what the command is to throw: the
+   * error itself when nothing was written, so that the document is an error like any other.
    */
-  fail(error: AppError): Promise<AppError | AlreadyTold>;
+  fail(error: AppError): Promise<AppError | DocumentedFailure>;
 }
 
-/** Thrown after a failure whose JSON document is complete already: it is told on stderr and sets the exit status only. */
-export class AlreadyTold extends Error {
+/** Thrown after a failure whose JSON document is complete already: what is left is stderr and the exit status. */
+export class DocumentedFailure extends Error {
   readonly error: AppError;
 
   constructor(error: AppError) {
     super(error.message);
-    this.name = "AlreadyTold";
+    this.name = "DocumentedFailure";
     this.error = error;
   }
 }
 
 /**
- * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}` written by
- * `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
+ * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}`
+ * written by `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
  */
 export interface Output {
   readonly json: boolean;
@@ -116,7 +116,7 @@ function openJsonList(out: (text: string) => Promise<void>): ListWriter {
     fail: async (error) => {
       if (!begun) return error;
       await out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`);
-      return new AlreadyTold(error);
+      return new DocumentedFailure(error);
     },
   };
 }
@@ -146,7 +146,9 @@ export interface Progress {
   clear(): Promise<void>;
 }
 
-/** One terminal has one such line: whoever prints something else removes it first, so that texts do not run together. */
+/**
+ * One terminal has one such line: whoever prints something else removes it first, so that texts do not run together.
+ */
 function createProgressLine({ stderr, isTty, columns = 80 }: CliContext): Progress {
   let shown = "";
   const rewrite = async (text: string) => {

@@ -75,7 +75,9 @@ function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** Without a listener a broken pipe would end the process with a stack; each write still learns of it by its callback. */
+/**
+ * Without a listener a broken pipe would end the process with a stack; each write still learns of it by its callback.
+ */
 function tolerateClosedPipe(stream: NodeJS.WriteStream): void {
   stream.on("error", (error) => {
     if (!isClosedPipe(error)) throw error;

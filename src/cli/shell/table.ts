@@ -18,7 +18,7 @@ export interface TableOptions {
 
 /** A table whose widths are settled, so that rows can follow page after page. Each text ends in a line break. */
 export interface TableLayout {
-  /** The titles; empty where rows are told as records, which carry their own. */
+  /** The titles; empty where rows are printed as records, which carry their own. */
   head(): string;
   rows(rows: string[][]): string;
 }
@@ -27,16 +27,19 @@ const gap = "  ";
 const leastCellWidth = 6;
 
 /**
- * Aligned columns for people. When the terminal is too narrow, cells are cut with `…`, except those of `keep` columns; when
- * even that does not fit, each row is told as lines of "title  value". Cells are shown as text whatever they hold (no
- * escape codes pass).
+ * Aligned columns for people. When the terminal is too narrow, cells are cut with `…`, except those of `keep`
+ * columns; when even that does not fit, each row is printed as lines of "title value". Cells are shown as text
+ * whatever they hold (no escape codes pass).
  */
 export function formatTable(columns: TableColumn[], rows: string[][], options: TableOptions = {}): string {
   const layout = layOutTable(columns, rows, options);
   return layout.head() + layout.rows(rows);
 }
 
-/** Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment, or are cut on a terminal. */
+/**
+ * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
+ * or are cut on a terminal.
+ */
 export function layOutTable(
   columns: TableColumn[],
   sample: string[][],
@@ -70,7 +73,7 @@ export function layOutTable(
   };
 }
 
-/** One object told as lines of "title  value", titles aligned. Values are never cut. */
+/** One object as lines of "title  value", titles aligned. Values are never cut. */
 export function formatFields(fields: [string, string][], options: TableOptions = {}): string {
   const style = options.styleTitle ?? ((text: string) => text);
   const width = Math.max(0, ...fields.map(([title]) => stringWidth(title)));

@@ -8,7 +8,10 @@ import { RelayUnreachable } from "../relay/relay-transport.ts";
 /** What is known without a relay. */
 type LogOnWire = Omit<StatusOnWire, "relay" | "account">;
 
-/** What the relay says under `/api/status`; without one, what its database holds; else nothing but that it does not run. */
+/**
+ * What the relay says under `/api/status`; without one, what its database holds; else nothing but that it does not
+ * run.
+ */
 export interface RelayStatus extends Partial<Omit<StatusOnWire, "destinations" | "disk">> {
   running: boolean;
   ready: boolean;

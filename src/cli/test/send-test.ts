@@ -13,7 +13,10 @@ export interface TestOptions {
   timeout: number;
 }
 
-/** Posts to the relay's own hook, as a sender does, and follows what becomes of it. Exit status 1 unless all were reached. */
+/**
+ * Posts to the relay's own hook, as a sender does, and follows what becomes of it. Exit status 1 unless all were
+ * reached.
+ */
 export async function sendTest(run: RelayRun, options: TestOptions): Promise<void> {
   const { context, output } = run;
   const connection = await connectRelay(run);

@@ -22,7 +22,7 @@ export function registerTest(program: Command, context: CliContext): void {
         .default("info"),
     )
     .addOption(
-      new Option("--timeout <duration>", "wait at most so long")
+      new Option("--timeout <duration>", "wait at most this long")
         .argParser(parseDuration)
         .default(60_000, "60s"),
     )

@@ -56,5 +56,5 @@ function describeExpiry(account: Account, now: number): string {
   if (apiKeyExpiresAt !== undefined) {
     return `${formatInstant(apiKeyExpiresAt)} (${formatDistance(apiKeyExpiresAt, now)})`;
   }
-  return apiKeyExpirationTimestamp == null ? "not told" : `cannot be read: ${apiKeyExpirationTimestamp}`;
+  return apiKeyExpirationTimestamp == null ? "not given" : `cannot be read: ${apiKeyExpirationTimestamp}`;
 }

@@ -11,9 +11,9 @@ export interface AskedEvidence {
 }
 
 /**
- * What to look at: what the user named, else what the registration and the answer to it tell (the answer's shape is not
- * documented, so a `symbol` and `pools` are looked for in it and in its `data`). Empty when nothing tells: a catalogue id
- * is no symbol, and a guess could find another asset.
+ * What to look at: what the user named, else what the registration and the answer to it show (the answer's shape is not
+ * documented, so a `symbol` and `pools` are looked for in it and in its `data`). Empty when nothing does: a catalogue
+ * id is no symbol, and a guess could find another asset.
  */
 export function findEvidence(asked: AskedEvidence, sent: AssetRegistration, answer: unknown): Evidence[] {
   const named: Evidence[] = [

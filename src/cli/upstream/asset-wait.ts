@@ -14,7 +14,8 @@ export interface WaitOptions {
 
 /**
  * Asks until one piece of the evidence can be queried, and returns it with what it says. A 404 means not yet; so does
- * a service that is down, limits us or does not answer, until the time is over. Throws `timeout` then, anything else at once.
+ * a service that is down, limits us or does not answer, until the time is over. Throws `timeout` then, anything else
+ * at once.
  */
 export async function waitUntilQueryable(
   client: PricingClient,

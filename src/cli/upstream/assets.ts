@@ -103,7 +103,7 @@ function nothingToLookAt(name: string, inProgress: boolean): AppError {
   const state = inProgress ? "is still being registered" : "is registered";
   return new AppError(
     "upstream_in_progress",
-    `${name} ${state}, and the service's answer does not tell by which ticker or pool to follow it`,
+    `${name} ${state}, and the service's answer does not say by which ticker or pool to follow it`,
     {
       hint: "it can be queried in 30 seconds to 3 minutes: `tocsin upstream ticker SYMBOL/USD`; next time add --ticker SYMBOL/USD, or --pool ADDRESS --chain C",
     },

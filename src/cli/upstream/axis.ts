@@ -12,8 +12,8 @@ const scales: { from: number; unit: number; suffix: string }[] = [
 ];
 
 /**
- * Round values that cover `low` to `high`, about `count` of them, labelled with as many digits as tell neighbours apart:
- * `1.20M`, `1.25M`; `0.9998`, `1.0000`.
+ * Round values that cover `low` to `high`, about `count` of them, labelled with as many digits as keep neighbours
+ * apart: `1.20M`, `1.25M`; `0.9998`, `1.0000`.
  */
 export function valueTicks(low: number, high: number, count: number): Tick[] {
   const [from, to] = widen(low, high);
@@ -27,7 +27,9 @@ export function valueTicks(low: number, high: number, count: number): Tick[] {
   });
 }
 
-/** A smaller share of the value than this is noise of floating point, and no step between round values could show it. */
+/**
+ * A smaller share of the value than this is noise of floating point, and no step between round values could show it.
+ */
 const leastShare = 1e-9;
 
 /** Below this a hundredth of a value may be no number any more. */
@@ -96,7 +98,10 @@ const timeSteps = [
   365 * day,
 ];
 
-/** Round instants (UTC) between `from` and `to`, at most `count`: `18:00` within a day, `Nov 21` at midnight and for longer spans. */
+/**
+ * Round instants (UTC) between `from` and `to`, at most `count`: `18:00` within a day, `Nov 21` at midnight and for
+ * longer spans.
+ */
 export function timeTicks(from: number, to: number, count: number): Tick[] {
   const years = Math.ceil((to - from) / (count * 365 * day));
   const step = timeSteps.find((candidate) => (to - from) / candidate <= count) ?? years * 365 * day;

@@ -30,7 +30,7 @@ export function connectPricing(run: UpstreamRun): PricingClient {
 function surroundings({ context, output }: UpstreamRun) {
   const { now, random, sleep } = context;
   const onRetry = (error: AppError, waitMs: number) => {
-    // A note that cannot be printed must not end the request it tells about.
+    // A note that cannot be printed must not end the request that it is about.
     output.note(`${error.message}; trying again in ${seconds(waitMs)}`).catch(() => {});
   };
   return { now, random, sleep, onRetry };

@@ -28,7 +28,10 @@ const colours = {
 };
 const margin = { top: 84, right: 28, bottom: 44, left: 84 };
 
-/** A picture of the curve that stands on its own: title, numbers, axes (UTC), line. Expects points by time; every text is escaped. */
+/**
+ * A picture of the curve that stands on its own: title, numbers, axes (UTC), line. Expects points by time; every text
+ * is escaped.
+ */
 export function drawCurveSvg(points: readonly CurvePoint[], options: CurveSvgOptions): string {
   const { title, width = 960, height = 420 } = options;
   const facts = summarizeCurve(points);

@@ -10,7 +10,10 @@ const leading = ["id", "key", "symbol", "name", "chainId", "chain", "address"];
 /** What is copied into the next command is never cut. */
 const copied = /(^|\.)(id|key|address)$|(Id|Key|Address)$/;
 
-/** Columns are the fields that any item of `sample` has a value for, nested ones as `outer.inner`, the usual names first. */
+/**
+ * Columns are the fields that any item of `sample` has a value for, nested ones as `outer.inner`, the usual names
+ * first.
+ */
 export function layOutLooseTable(sample: readonly object[]): LooseTable {
   const names = new Set<string>();
   const textual = new Set<string>();

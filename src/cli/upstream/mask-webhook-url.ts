@@ -1,7 +1,7 @@
 /**
- * A webhook's address without what opens it: the part after `/hooks/` (Tocsin's own secret), credentials, and the values
- * of a query. Of an address that is no Tocsin hook, the last part of the path is hidden too when it is long enough to be a
- * secret, as chat services put theirs there.
+ * A webhook's address without what opens it: the part after `/hooks/` (Tocsin's own secret), credentials, and the
+ * values of a query. Of an address that is no Tocsin hook, the last part of the path is hidden too when it is long
+ * enough to be a secret, as chat services put theirs there.
  */
 export function maskWebhookUrl(text: string): string {
   if (!URL.canParse(text)) return "*** (not an address)";

@@ -99,7 +99,7 @@ export async function listEquitySymbols(run: UpstreamRun): Promise<void> {
   if (!output.json) await output.note(countOf(meta?.count ?? data.length, "symbol"));
 }
 
-/** `tocsin upstream equities price`: symbols without a price are told on stderr. */
+/** `tocsin upstream equities price`: symbols without a price are named on stderr. */
 export async function showEquityPrices(run: UpstreamRun, symbols: string[]): Promise<void> {
   const prices = await connectPricing(run).readEquityPrices(symbols, { signal: run.context.signal });
   const { output } = run;

@@ -17,9 +17,9 @@ export interface PngParts {
 }
 
 /**
- * The picture as PNG at twice its size, for dense screens. Both the renderer and its font are optional packages: without the
- * renderer this throws `failed`; without the font the system's fonts are used, and if there are none it throws too, since
- * the renderer would leave every text out without a word.
+ * The picture as PNG at twice its size, for dense screens. Both the renderer and its font are optional packages:
+ * without the renderer this throws `failed`; without the font the system's fonts are used, and if there are none it
+ * throws too, since the renderer would leave every text out without a word.
  */
 export async function svgToPng(svg: string, parts: PngParts = {}): Promise<Uint8Array> {
   const { importRenderer = () => import("@resvg/resvg-js"), fontFiles = installedFonts() } = parts;

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../../core/errors.ts";
-import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
+import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 

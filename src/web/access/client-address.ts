@@ -10,15 +10,16 @@ export interface ProxyTrust {
 }
 
 /**
- * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one network.
- * `unknown` when the connection is gone.
+ * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one
+ * network. `unknown` when the connection is gone.
  */
 export type ClientNetworkOf = (c: WebContext) => string;
 
 /**
- * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from 172.16.0.0/16
- * or 172.19.0.0/16 by what people report. Nothing else does: machines reach each other by IPv6 (fdaa::/16), which is not
- * believed. At its edge Fly replaces a `Fly-Client-IP` that a client made up (https://fly.io/docs/networking/request-headers/).
+ * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from
+ * 172.16.0.0/16 or 172.19.0.0/16 by what people report. Nothing else does: machines reach each other by IPv6
+ * (fdaa::/16), which is not believed. At its edge Fly replaces a `Fly-Client-IP` that a client made up
+ * (https://fly.io/docs/networking/request-headers/).
  */
 const flyProxies = ["172.16.0.0/12"];
 
@@ -32,7 +33,9 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
   const trusted = createIpRanges(trustedProxies);
   const fly = createIpRanges(behindFly ? flyProxies : []);
 
-  /** From the nearest hop to the farthest, as long as the one before is trusted: what stands behind is anybody's word. */
+  /**
+   * From the nearest hop to the farthest, as long as the one before is trusted: what stands behind is anybody's word.
+   */
   function follow(from: string, hops: readonly string[]): string {
     let client = from;
     for (const hop of hops.toReversed()) {
@@ -52,7 +55,8 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
       const place = hops.findLastIndex((hop) => readAddress(hop) === named);
       return follow(named, hops.slice(0, Math.max(0, place)));
     }
-    // A proxy that writes one of the two passes the other on as the client made it up: where they differ, neither counts.
+    // A proxy that writes one of the two passes the other on as the client made it up: where they differ, neither
+    // counts.
     const lists = [forwardedFor, readForwarded(header("forwarded"))].filter((hops) => hops !== undefined);
     const clients = lists.map((hops) => follow(peer, hops));
     const [client = peer] = clients;
@@ -65,13 +69,18 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
   };
 }
 
-/** With or without port and brackets. Undefined for all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3) allows. */
+/**
+ * With or without port and brackets. Undefined for all else, e.g. `unknown` and the made-up names that RFC 7239 (6.3)
+ * allows.
+ */
 function readAddress(text: string): string | undefined {
   const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::[\w.-]*)?|([\d.]+):[\w.-]*)$/.exec(text.trim()) ?? [];
   return readIpAddress(bracketed ?? withPort ?? text.trim());
 }
 
-/** What `for` says in each element of a `Forwarded` header (RFC 7239); none of them when it cannot be read as a whole. */
+/**
+ * What `for` says in each element of a `Forwarded` header (RFC 7239); none of them when it cannot be read as a whole.
+ */
 function readForwarded(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   const elements = splitUnquoted(header, ",") ?? [];

@@ -196,8 +196,8 @@ function nextOf(c: WebContext): string {
 const parameters = new Set([...Object.keys(alertFilters.shape), "cursor"]);
 
 /**
- * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is the log.
- * Parameters that no page has are dropped: one may be a token that somebody put into the address.
+ * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is
+ * the log. Parameters that no page has are dropped: one may be a token that somebody put into the address.
  */
 export function safeNext(next: string | undefined): string {
   if (next === undefined || !/^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next)) return "/";
@@ -227,7 +227,8 @@ type OriginVerdict = "same" | "foreign" | "unknown";
  * `unknown`: a page with `no-referrer` on plain http sends `Origin: null` and no `Sec-Fetch-Site`; the session's form
  * token has to speak for it.
  *
- * Not Hono's `csrf()`: it has no such third answer, lets JSON pass, and is content when one of the two headers is right.
+ * Not Hono's `csrf()`: it has no such third answer, lets JSON pass, and is content when one of the two headers is
+ * right.
  */
 export function judgeOrigin(headers: OriginHeaders, publicUrl: string): OriginVerdict {
   const { origin, secFetchSite, host } = headers;

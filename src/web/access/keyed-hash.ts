@@ -4,7 +4,10 @@ import type { Secret } from "../../core/secret.ts";
 /** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
 export type KeyPurpose = "session" | "form" | "login-code";
 
-/** HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them all. */
+/**
+ * HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them
+ * all.
+ */
 export function signText(adminToken: Secret, purpose: KeyPurpose, text: string): string {
   const key = createHmac("sha256", adminToken.reveal()).update(`tocsin ${purpose}`).digest();
   return createHmac("sha256", key).update(text).digest("base64url");

@@ -7,8 +7,8 @@ import { hashText, isSameText, signText } from "./keyed-hash.ts";
 export const loginLinkLifetimeMs = 15 * 60 * 1000;
 
 /**
- * An address that logs one browser in, once, within 15 minutes. It holds no admin token, only a code signed with it, so any
- * process that knows the token can make one.
+ * An address that logs one browser in, once, within 15 minutes. It holds no admin token, only a code signed with it,
+ * so any process that knows the token can make one.
  */
 export function loginLink(
   publicUrl: string,
@@ -38,7 +38,10 @@ export interface LoginCodesDeps {
 
 /** Checks codes without any record of those that were made; the store keeps those that were used until they run out. */
 export function createLoginCodes({ adminToken, store, now }: LoginCodesDeps): LoginCodes {
-  /** What stands in the store when the code has been used; undefined for a code that was not made here, or has run out. */
+  /**
+   * What stands in the store when the code has been used; undefined for a code that was not made here, or has run
+   * out.
+   */
   function readCode(code: string): ExpiringKey | undefined {
     const [expiry, nonce, signature, ...rest] = code.split(".");
     if (!expiry || !nonce || !signature || rest.length > 0) return undefined;

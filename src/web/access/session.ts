@@ -14,9 +14,9 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  /** Without any request for so long, a session ends. Default 12 h. Milliseconds. */
+  /** A session ends this long after its last request. Default 12 h. Milliseconds. */
   idleMs?: number;
-  /** A session ends so long after the login, whatever happens. Default 7 d. Milliseconds. */
+  /** A session ends this long after the login, whatever happens. Default 7 d. Milliseconds. */
   absoluteMs?: number;
 }
 
@@ -112,8 +112,8 @@ export interface SessionCookie {
 }
 
 /**
- * HttpOnly and SameSite=Lax, so that links from a chat open the page and no foreign form acts. With https also Secure, and
- * named `__Host-`, which no other host or path can set.
+ * HttpOnly and SameSite=Lax, so that links from a chat open the page and no foreign form acts. With https also
+ * Secure, and named `__Host-`, which no other host or path can set.
  */
 export function createSessionCookie(sessions: Sessions, isHttps: boolean): SessionCookie {
   const name = isHttps ? "__Host-tocsin_session" : "tocsin_session";

@@ -1,7 +1,7 @@
 import type { Secret } from "../../core/secret.ts";
 import { isSameText } from "./keyed-hash.ts";
 
-/** Of wrong tokens: so many at once, then one after each interval. */
+/** Of wrong tokens: `burst` at once, then one after each interval. */
 export interface GuessLimit {
   burst: number;
   intervalMs: number;
@@ -30,10 +30,10 @@ export interface TokenCheck {
 }
 
 /**
- * Judges what is given as the admin token. The right one passes whatever was guessed before it, from wherever: many people
- * share an address, and a limit that refused them would be in the hands of whoever guesses. It costs nothing, since a token that
- * others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing, limited or not. What the
- * limit holds down is the noise of wrong ones: answers, and lines in the log.
+ * Judges what is given as the admin token. The right one passes whatever was guessed before it, from wherever: many
+ * people share an address, and a limit that refused them would be in the hands of whoever guesses. It costs nothing,
+ * since a token that others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing,
+ * limited or not. What the limit holds down is the noise of wrong ones: answers, and lines in the log.
  */
 export function createTokenCheck(
   { adminToken, now }: TokenCheckDeps,

@@ -30,7 +30,7 @@ export interface EventStreams {
   open(request: StreamRequest): ReadableStream<Uint8Array>;
   /** Ends the streams of one owner at once. */
   closeOf(owner: string): void;
-  /** The relay is being stopped: tells the readers, ends all streams, and refuses new ones. */
+  /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
   close(): void;
 }
 
@@ -39,8 +39,8 @@ const encoder = new TextEncoder();
 const reconnectMs = 2_000;
 
 /**
- * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the store for
- * what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
+ * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the
+ * store for what changed since when the reader has taken what it was given: a slow reader costs no memory and skips
  * states in between, never an alert.
  */
 export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}): EventStreams {

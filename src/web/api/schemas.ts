@@ -37,7 +37,7 @@ export const deliverySchema = z
     createdAt: instant,
     dueAt: instant.optional().openapi({ description: "Not tried before." }),
     finishedAt: instant.optional(),
-    digestId: id.optional().openapi({ description: "Told together with the others of the same digest." }),
+    digestId: id.optional().openapi({ description: "Sent together with the others of the same digest." }),
     insteadOf: z.string().optional().openapi({ description: "The destination that it stands in for." }),
     resentBy: id.optional().openapi({
       description:

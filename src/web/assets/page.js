@@ -161,7 +161,7 @@ async function refresh() {
     const answer = await fetch(pageAddress(), { redirect: "manual" });
     if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"));
   } catch {
-    // The stream tells that the connection is lost, and the next event asks again.
+    // The stream shows that the connection is lost, and the next event asks again.
   }
   refreshing = false;
   if (refreshWanted) refreshTimer = setTimeout(refresh, refreshEveryMs);

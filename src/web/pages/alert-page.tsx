@@ -226,7 +226,7 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
 
 const resultWords: Record<Decision["result"], string> = {
   deliver: "deliver",
-  standby: "stands by",
+  standby: "fallback",
   muted: "muted",
   held: "held",
   dropped: "dropped",

@@ -30,7 +30,7 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
             {request.duplicates === 1
               ? "Sent once more by the sender"
               : `Sent ${request.duplicates} more times by the sender`}
-            : recognised as the same and not told again.
+            : recognised as the same and not sent again.
           </li>
         )}
         {request.conflict && (

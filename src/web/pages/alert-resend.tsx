@@ -14,7 +14,9 @@ interface AlertResendProps {
   problem?: AppError;
 }
 
-/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
+/**
+ * `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked.
+ */
 export function AlertResendPage({ frame, alert, destinations, problem }: AlertResendProps) {
   const standing = standingDeliveries(alert.deliveries);
   const proposed = proposeDestinations(standing);
@@ -71,7 +73,10 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
   );
 }
 
-/** Where it is missing; failing that, where it has been. What is on its way, or was kept back on purpose, would only ring. */
+/**
+ * Where it is missing; failing that, where it has been. What is on its way, or was kept back on purpose, would only
+ * ring.
+ */
 function proposeDestinations(standing: DeliverySummary[]): Set<string> {
   const missing = standing.filter(
     ({ state, dueAt }) =>

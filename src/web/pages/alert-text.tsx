@@ -30,7 +30,10 @@ const rounded = new Intl.NumberFormat("en", {
   maximumSignificantDigits: 4,
 });
 
-/** `≈ 24.32 million` for a number too long to be read at a glance; undefined for all others, and for what is no plain number. */
+/**
+ * `≈ 24.32 million` for a number too long to be read at a glance; undefined for all others, and for what is no plain
+ * number.
+ */
 export function approximate(value: string): string | undefined {
   const size = decimal.test(value) ? Math.abs(Number(value)) : 0;
   return size >= 1e6 && size < 1e15 ? `≈ ${rounded.format(Number(value))}` : undefined;

@@ -14,7 +14,7 @@ const byUrgency = [
   "sent",
 ] as const satisfies DeliveryState[];
 
-/** How it looks: nothing is told by the colour alone, the word stands beside it. */
+/** How it looks: nothing is said by the colour alone, the word stands beside it. */
 export type Tone = "good" | "bad" | "busy" | "off";
 
 export function toneOf(state: DeliveryState): Tone {

@@ -44,7 +44,10 @@ interface InstantProps {
   isComing?: boolean;
 }
 
-/** An instant, relative and exact; the script keeps the relative part true and adds the reader's own clock as a tooltip. */
+/**
+ * An instant, relative and exact; the script keeps the relative part true and adds the reader's own clock as a
+ * tooltip.
+ */
 export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const exact = exactTime(at);

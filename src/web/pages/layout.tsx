@@ -1,7 +1,7 @@
 import { raw } from "hono/html";
-import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { type AppError, httpStatusOf } from "../../core/errors.ts";
+import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import { formTokenField } from "../access/guard.ts";
 import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
@@ -121,7 +121,7 @@ export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"
   );
 }
 
-/** A page that could not be made: what happened, what to do, and a way back. Tells nothing of the log. */
+/** A page that could not be made: what happened, what to do, and a way back. Says nothing of the log. */
 export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) {
   setRetryAfter(c, error);
   return c.html(
@@ -139,8 +139,8 @@ export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) 
 }
 
 /**
- * Text to read and copy as it is. The line break at its start is the one that HTML leaves out of a `pre`. Bytes keep their columns
- * and scroll; the keyboard reaches what scrolls.
+ * Text to read and copy as it is. The line break at its start is the one that HTML leaves out of a `pre`. Bytes keep
+ * their columns and scroll; the keyboard reaches what scrolls.
  */
 export function CodeBlock({ id, text, isBytes = false }: { id?: string; text: string; isBytes?: boolean }) {
   const block = <pre id={id}>{`\n${text}`}</pre>;

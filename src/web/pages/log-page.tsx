@@ -19,7 +19,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const filters = readLogFilters((name) => c.req.query(name));
     const asked = c.req.query("cursor");
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
-    // Before the list, so that whatever changes while it is read is told by the stream.
+    // Before the list, so that whatever changes while it is read comes by the stream.
     const version = await store.latestChange();
     const [page, counts, duplicates, destinations] = await Promise.all([
       listAlertPage(store, filters.read, { cursor }),

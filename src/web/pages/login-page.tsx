@@ -8,8 +8,8 @@ import type { PageDeps } from "./frame.ts";
 import { HtmlDocument, Notice } from "./layout.tsx";
 
 /**
- * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview that opens
- * the link changes nothing and uses nothing up. `POST /login` logs in, `POST /logout` out.
+ * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview
+ * that opens the link changes nothing and uses nothing up. `POST /login` logs in, `POST /logout` out.
  */
 export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
   const { sessions, cookie, tokenCheck, networkOf, codes } = deps;

@@ -41,8 +41,8 @@ export interface MuteChoice {
 export const likeByDefault: string[] = ["alertKey"];
 
 /**
- * The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. `equals` says that a
- * value is meant as it stands, whatever it looks like.
+ * The chosen facts of an alert as a `match`: the form sends names only, the values are the stored ones. `equals` says
+ * that a value is meant as it stands, whatever it looks like.
  */
 export function matchLike(facts: AlertFacts, chosen: string[]): Record<string, { equals: string }> {
   return Object.fromEntries(

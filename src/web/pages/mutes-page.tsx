@@ -115,7 +115,7 @@ function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageP
         <section aria-labelledby="now-title">
           <h2 id="now-title">Active and coming</h2>
           {current.length === 0 ? (
-            <p class="soft">Nothing is muted: every alert is told as its routes say.</p>
+            <p class="soft">Nothing is muted: every alert is sent as its routes say.</p>
           ) : (
             current.map((mute) => <MuteCard mute={mute} frame={frame} />)
           )}

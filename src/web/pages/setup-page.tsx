@@ -8,8 +8,8 @@ import { Instant } from "./instants.tsx";
 import { CodeBlock, Form, Layout, Notice } from "./layout.tsx";
 
 /**
- * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so it is masked; `POST /setup`, the
- * press of a button, answers the same page with it. No address ever shows it.
+ * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so
+ * it is masked; `POST /setup`, the press of a button, answers the same page with it. No address ever shows it.
  */
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = async (c: Context<WebEnv>, isRevealed: boolean) => {
