@@ -54,8 +54,8 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
 }
 
 /**
- * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty when it
- * is well.
+ * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty
+ * when it is well.
  *
  * @param where the button Try now is, for a reader who is not on its page
  */

@@ -26,7 +26,10 @@ export interface AlertField {
  * Every text is plain text of the sender's: never markup, and to be escaped wherever it is shown.
  */
 export interface AlertFacts {
-  /** Never empty: a body without any title gets one made of what it has, e.g. "Alert (empty body)". At most 300 characters. */
+  /**
+   * Never empty: a body without any title gets one made of what it has, e.g. "Alert (empty body)". At most 300
+   * characters.
+   */
   title: string;
   severity: Severity;
   status: AlertStatus;
@@ -57,7 +60,10 @@ export interface AlertFacts {
   notes: string[];
 }
 
-/** What a translator returns: the facts, and the parsed payload that matchers look into (absent when it is not JSON or a form). */
+/**
+ * What a translator returns: the facts, and the parsed payload that matchers look into (absent when it is not JSON or a
+ * form).
+ */
 export interface Translation {
   facts: AlertFacts;
   payload?: Json;

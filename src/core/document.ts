@@ -14,7 +14,10 @@ export type Inline =
   | {
       kind: "time";
       at: number;
-      /** `clock`: hours and minutes are enough, as the instant is less than twelve hours from the message. Default: all of it. */
+      /**
+       * `clock`: hours and minutes are enough, as the instant is less than twelve hours from the message. Default: all
+       * of it.
+       */
       shown?: "clock";
     };
 
@@ -33,11 +36,14 @@ export type Block =
   | { kind: "code"; text: string };
 
 export interface Document {
-  /** One line of plain text: the subject of a mail, the text of a push notification. No line breaks, at most 200 characters. */
+  /**
+   * One line of plain text: the subject of a mail, the text of a push notification. No line breaks, at most 200
+   * characters.
+   */
   subject: string;
   /**
-   * The subject of a mail, where that differs: what changes from one mail of a thread to the next stands in brackets before
-   * the rest, since mail programs ignore it there when they compare subjects. Default: `subject`.
+   * The subject of a mail, where that differs: what changes from one mail of a thread to the next stands in brackets
+   * before the rest, since mail programs ignore it there when they compare subjects. Default: `subject`.
    */
   mailSubject?: string;
   /** For channels that colour or prioritise. */

@@ -8,9 +8,14 @@ export interface MessageContext {
   /** Epoch milliseconds of making the message. */
   now: number;
   purpose: DeliveryPurpose;
-  /** A former attempt ended ambiguous: the reader may see this a second time. Says "(possible repeat)" and the alert's id. */
+  /**
+   * A former attempt ended ambiguous: the reader may see this a second time. Says "(possible repeat)" and the alert's
+   * id.
+   */
   possibleRepeat: boolean;
-  /** Said when the alert reaches the reader more than a minute after it was accepted; `why` is one clause for people. */
+  /**
+   * Said when the alert reaches the reader more than a minute after it was accepted; `why` is one clause for people.
+   */
   late?: { byMs: number; why: string };
   /** Set for a `fallback`: the destination that could not take it. */
   insteadOf?: string;

@@ -14,9 +14,9 @@ const maxFields = 40;
 const cutTextUnits = 19_900;
 
 /**
- * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where and
- * when, the sender's words, the rest of the body, what is to be known about the message itself, and where to read on.
- * Shows only what the body offers; what it lacks leaves no trace.
+ * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where
+ * and when, the sender's words, the rest of the body, what is to be known about the message itself, and where to read
+ * on. Shows only what the body offers; what it lacks leaves no trace.
  */
 export function composeAlert(alert: Alert, context: MessageContext, publicUrl: string | undefined): Document {
   const { status } = alert.facts;
@@ -128,7 +128,9 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   return notes.map(note);
 }
 
-/** Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody. */
+/**
+ * Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody.
+ */
 function matterToReaders(facts: AlertFacts): boolean {
   if (facts.notes.length === 0) return false;
   const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits;

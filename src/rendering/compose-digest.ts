@@ -23,8 +23,8 @@ interface DigestItem {
 }
 
 /**
- * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those of
- * one alert key on one line; how many more there are and where to read them. The numbers always add up.
+ * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those
+ * of one alert key on one line; how many more there are and where to read them. The numbers always add up.
  */
 export function composeDigest(
   alerts: Alert[],

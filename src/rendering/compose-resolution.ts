@@ -16,8 +16,8 @@ const maxWordsUnits = 280;
 const shownRows = new Set(["Token", "Chain", "When", "Received"]);
 
 /**
- * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole, as
- * is a body that could not be read well enough to be sure.
+ * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole,
+ * as is a body that could not be read well enough to be sure.
  */
 export function isBriefResolution(alert: Alert, context: MessageContext): boolean {
   const { status, format } = alert.facts;
@@ -32,8 +32,8 @@ export function isBriefResolution(alert: Alert, context: MessageContext): boolea
 }
 
 /**
- * "Over after 8 min", what, and the value now: one line where it answers the first message, and what is enough to stand for
- * itself where it does not. `notes` and `ending` are what every message may have to say of itself.
+ * "Over after 8 min", what, and the value now: one line where it answers the first message, and what is enough to stand
+ * for itself where it does not. `notes` and `ending` are what every message may have to say of itself.
  */
 export function composeResolution(
   alert: Alert,

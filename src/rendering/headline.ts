@@ -17,8 +17,8 @@ export interface Headline {
 }
 
 /**
- * Symbol, state in a word (or that it is a test, or from Tocsin itself), title, mark of a possible repeat. The symbols differ in shape as well as in
- * colour; the word is left out where the title begins with it.
+ * Symbol, state in a word (or that it is a test, or from Tocsin itself), title, mark of a possible repeat. The symbols
+ * differ in shape as well as in colour; the word is left out where the title begins with it.
  */
 export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus): Headline {
   const title = cleanLine(alert.facts.title);

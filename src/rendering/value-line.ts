@@ -19,7 +19,8 @@ const rounded = new Intl.NumberFormat("en", {
 
 /**
  * The numbers of an alert on one line, digit for digit as sent: value, where it stands to the threshold, the value
- * before and the change. Only arithmetic on what was sent is added, and only where it is certain. Empty without numbers.
+ * before and the change. Only arithmetic on what was sent is added, and only where it is certain. Empty without
+ * numbers.
  */
 export function writeValueLine(facts: Numbers): Inline[] {
   const parts: Inline[][] = [];

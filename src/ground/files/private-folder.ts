@@ -2,10 +2,11 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder that only its owner can enter (mode 0700), and those above it that are missing. One that is there stays as it is.
+ * Makes a folder that only its owner can enter (mode 0700), and those above it that are missing. One that is there
+ * stays as it is.
  *
- * Not `mkdir` with `recursive`: where a folder that is there refuses new names with ENOENT, as /proc does, Node 20 to 24 try
- * again for ever and answer no signal.
+ * Not `mkdir` with `recursive`: where a folder that is there refuses new names with ENOENT, as /proc does, Node 20 to
+ * 24 try again for ever and answer no signal.
  *
  * @throws the error of the first call that was refused, with its `code`.
  */

@@ -3,8 +3,8 @@ import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * A file that has its name only when it is complete and on disk; until then readers find what was there before, and so they
- * do after a crash or a power cut. Readable by its owner only.
+ * A file that has its name only when it is complete and on disk; until then readers find what was there before, and so
+ * they do after a crash or a power cut. Readable by its owner only.
  *
  * Written beside, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
  * Every call throws the file system's own error, with its `code`.
@@ -17,7 +17,10 @@ export interface Replacement {
   discard(): Promise<void>;
 }
 
-/** `beside`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is overwritten. */
+/**
+ * `beside`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is
+ * overwritten.
+ */
 export async function openReplacement(path: string, beside: string): Promise<Replacement> {
   const file = await open(beside, "w", 0o600);
   let bytes = 0;
@@ -47,7 +50,10 @@ export async function openReplacement(path: string, beside: string): Promise<Rep
   };
 }
 
-/** Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `beside` of their own. */
+/**
+ * Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `beside` of
+ * their own.
+ */
 export async function replaceFile(path: string, text: string, beside = `${path}.new`): Promise<void> {
   const file = await openReplacement(path, beside);
   try {
@@ -58,7 +64,10 @@ export async function replaceFile(path: string, text: string, beside = `${path}.
   }
 }
 
-/** Makes the file at `path` with `text`; false, and nothing is changed, where there is one. Of several at once the first wins. */
+/**
+ * Makes the file at `path` with `text`; false, and nothing is changed, where there is one. Of several at once the first
+ * wins.
+ */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const beside = `${path}.${randomUUID()}.new`;
   const file = await open(beside, "wx", 0o600);
@@ -87,7 +96,10 @@ export async function renameFile(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
-/** Some file systems know no such thing, and a folder may be writable without being readable: the name stands either way. */
+/**
+ * Some file systems know no such thing, and a folder may be writable without being readable: the name stands either
+ * way.
+ */
 async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path);

@@ -7,8 +7,8 @@ export interface IpRanges {
 }
 
 /**
- * One address in one spelling, without its zone (`%eth0`); IPv4 also where it is mapped into IPv6. Undefined for all else,
- * brackets and ports among it.
+ * One address in one spelling, without its zone (`%eth0`); IPv4 also where it is mapped into IPv6. Undefined for all
+ * else, brackets and ports among it.
  */
 export function readIpAddress(text: string): string | undefined {
   const address = text.split("%", 1)[0] ?? "";

@@ -1,4 +1,6 @@
-/** Whether a name or an address, with or without an IPv6 address's brackets, is this machine's own and nobody else's. */
+/**
+ * Whether a name or an address, with or without an IPv6 address's brackets, is this machine's own and nobody else's.
+ */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

@@ -5,7 +5,7 @@
  */
 export interface TimeLimit {
   signal: AbortSignal;
-  /** Tells the limit from an end that the caller asked for. */
+  /** Whether the limit ended it, and not the caller. */
   timedOut(): boolean;
   /** The time begins anew. */
   restart(): void;

@@ -5,7 +5,9 @@ import { isTimeZone } from "../time/zoned-time.ts";
 import { Refusal, referTo } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
 
-/** A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`. */
+/**
+ * A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`.
+ */
 export function field<T>(read: (value: unknown) => T | Refusal): z.ZodType<T> {
   return z.unknown().transform((value, context) => {
     const result = read(value);

@@ -2,14 +2,18 @@ import { cut } from "./graphemes.ts";
 
 /**
  * What a sender wrote, made safe to stand beside our own words: nothing invisible, nothing that turns or overprints
- * other lines, and nothing that a vendor removes by itself. A vendor that removes a character moves every Telegram entity
- * behind it (tdlib, `clean_input_string`: CR, U+2028 to U+202E, U+030A, U+0333, U+033F; other controls become spaces).
+ * other lines, and nothing that a vendor removes by itself. A vendor that removes a character moves every Telegram
+ * entity behind it (tdlib, `clean_input_string`: CR, U+2028 to U+202E, U+030A, U+0333, U+033F; other controls become
+ * spaces).
  */
 
 const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
 const loneSurrogates = /\p{Cs}/gu;
 const controls = /\p{Cc}/gu;
-/** Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji need them. */
+/**
+ * Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji
+ * need them.
+ */
 const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const ringedLetters = /\p{L}\u030A/gu;
 const removedByTelegram = /\u030A|\u0333|\u033F/g;
@@ -39,7 +43,9 @@ export function cleanLine(text: string, lineBreak = " "): string {
 /** What acts or hides without being seen, and all blanks. */
 const blanks = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;
 
-/** What another side answered, for a sentence of ours: on one line, nothing invisible, at most `maxUnits` UTF-16 units. */
+/**
+ * What another side answered, for a sentence of ours: on one line, nothing invisible, at most `maxUnits` UTF-16 units.
+ */
 export function oneLine(text: string, maxUnits: number): string {
   return cut(text.replace(blanks, " ").trim().replace(loneSurrogates, "\uFFFD"), maxUnits);
 }

@@ -8,7 +8,9 @@ export interface MailAddress {
   address: string;
 }
 
-/** RFC 5321, 4.5.3.1: 64 octets before the `@`, 255 after it; a path of 256 with its brackets leaves 254 for the whole. */
+/**
+ * RFC 5321, 4.5.3.1: 64 octets before the `@`, 255 after it; a path of 256 with its brackets leaves 254 for the whole.
+ */
 const maxLocalPart = 64;
 const maxDomain = 253;
 const maxAddress = 254;
@@ -17,7 +19,10 @@ const maxAddress = 254;
 const dotAtom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?$/u;
 
-/** Whatever could end a header line or hide in one: controls, line and paragraph separators, direction marks, lone surrogates. */
+/**
+ * Whatever could end a header line or hide in one: controls, line and paragraph separators, direction marks, lone
+ * surrogates.
+ */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /**

@@ -13,8 +13,8 @@ export function createRedactor(secrets: readonly string[], { leastLength = 4 } =
 
 /**
  * The looks under which others may repeat a secret: as it is, in JSON (also with escaped slashes), in an address, in
- * base64 as SMTP and `Authorization: Basic` carry it (without the `=` at its end, which some leave out), and quoted in a
- * pattern.
+ * base64 as SMTP and `Authorization: Basic` carry it (without the `=` at its end, which some leave out), and quoted in
+ * a pattern.
  */
 export function secretForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);

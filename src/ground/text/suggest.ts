@@ -1,4 +1,6 @@
-/** The known word that was probably meant, if one is near enough: a slip or two (at most `mostEdits`), or another case. */
+/**
+ * The known word that was probably meant, if one is near enough: a slip or two (at most `mostEdits`), or another case.
+ */
 export function suggest(word: string, known: readonly string[], mostEdits = 3): string | undefined {
   const wanted = simplify(word);
   let best: { name: string; distance: number } | undefined;

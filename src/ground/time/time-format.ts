@@ -13,7 +13,9 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const abbreviatingLocales = ["en-GB", "en-US", "en-IN", "en-AU", "en-NZ", "en-ZA"];
 const unknownTime = "an unknown time";
 
-/** `timeZone` is an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not. */
+/**
+ * `timeZone` is an IANA name; one that the platform does not know is shown as UTC. Making one is slow, using it is not.
+ */
 export function createTimeFormat(timeZone: string): TimeFormat {
   const zone = isTimeZone(timeZone) ? timeZone : "UTC";
   const zonedClock = createZonedClock(zone);

@@ -13,8 +13,8 @@ export interface WallTime {
 export interface ZonedClock {
   wallTimeAt(at: number): WallTime;
   /**
-   * The first instant at which the wall clock shows this time or, when the clocks jump over it, the instant of the jump.
-   * `day` may lie outside of its month and is carried over. Epoch milliseconds.
+   * The first instant at which the wall clock shows this time or, when the clocks jump over it, the instant of the
+   * jump. `day` may lie outside of its month and is carried over. Epoch milliseconds.
    */
   instantOf(year: number, month: number, day: number, hour: number, minute: number): number;
 }

@@ -3,11 +3,10 @@ import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine, toPlainText } from "../read/plain-text.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
-import { findMetricKey, readMetricKey } from "./metric-key.ts";
-import { readLink } from "./read-link.ts";
 import { readSeverity } from "./read-severity.ts";
 import { leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { readTime } from "./read-time.ts";
+import { findMetricKey, readLink, readMetricKey } from "./read-value.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
 export interface FoundFacts
@@ -32,7 +31,7 @@ export interface FoundFacts
   weakTitle?: string;
   text?: string;
   notes: string[];
-  /** Leaves that are told by a fact and need no line in the field list. */
+  /** Leaves that a fact says already and need no line in the field list. */
   used: Set<Leaf>;
   /** The leaf that the value was taken from: its name may say what the number is. */
   valueLeaf?: Leaf;
@@ -41,8 +40,8 @@ export interface FoundFacts
 const maxShortFact = 200;
 
 /**
- * Takes for each fact the best leaf that bears one of its names *and* reads as one: a `time` that is no instant, a `link`
- * that is no address or a `severity` of unknown meaning is passed over and stays in the field list. Pure.
+ * Takes for each fact the best leaf that bears one of its names *and* reads as one: a `time` that is no instant, a
+ * `link` that is no address or a `severity` of unknown meaning is passed over and stays in the field list. Pure.
  */
 export function findFacts(leaves: Leaf[]): FoundFacts {
   const candidates = findCandidates(leaves);
@@ -114,7 +113,9 @@ function readShort(leaf: Leaf): string | undefined {
   return toPlainLine(leaf.text) || undefined;
 }
 
-/** The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is what an alert is about, not which one it is. */
+/**
+ * The pricing interface calls the pair of a ticker its `id`: "WBTC/USD" is what an alert is about, not which one it is.
+ */
 function readPair(leaf: Leaf): string | undefined {
   return /^[A-Za-z0-9.]{1,20}\/[A-Za-z]{3,10}$/.test(leaf.text) ? leaf.text : undefined;
 }
@@ -144,7 +145,7 @@ function fromMetricKey(found: { metric?: string; token?: string; chain?: string 
   return { token, chain: found.chain ?? parts.chain };
 }
 
-/** Where a status word tells all there is to tell, its leaf needs no line of its own. */
+/** Where a status word says all there is to say, its leaf needs no line of its own. */
 const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
 const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
 const calmWords = /^(?:info|notice)$/i;
@@ -196,7 +197,7 @@ function takeSeverity(
   return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
-/** A resolution happened when the alert ended; Alertmanager and Grafana tell that in `endsAt`. */
+/** A resolution happened when the alert ended; Alertmanager and Grafana say that in `endsAt`. */
 function takeTime(
   candidates: Candidate[],
   resolved: Leaf[],

@@ -6,7 +6,7 @@ import { listLeaves } from "./leaves.ts";
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
 
-/** Of the common labels, and of the common annotations, each alert gets so many. */
+/** Of the common labels, and of the common annotations, each alert gets this many. */
 const maxMembers = 100;
 /** Names and values that all alerts of a batch get together; each is read, stored and shown once an alert. */
 const maxUnitsOfBatch = 4 * 1024 * 1024;
@@ -14,7 +14,8 @@ const maxUnitsOfAlert = 64 * 1024;
 
 /**
  * What a group says for all its alerts, cut to what each of `count` alerts can be given: work and text grow with the
- * alerts *times* what they share. The largest values give way, labels and short texts stay whole. Notes say what is cut.
+ * alerts *times* what they share. The largest values give way, labels and short texts stay whole. Notes say what is
+ * cut.
  */
 export function limitEnvelope(
   envelope: JsonObject,
@@ -85,7 +86,7 @@ function cutToFit(members: Member[], room: number): Map<Member, Json> {
   return kept;
 }
 
-/** Each value costs as much as so many characters, however short it is. */
+/** Each value costs as much as this many characters, however short it is. */
 const unitsOfValue = 20;
 
 /** Characters of names and values, and 20 for each value; more than `limit` is as good as infinite. */
@@ -107,7 +108,7 @@ function format(count: number): string {
 
 /**
  * An alert of a group with what the group says for all: common labels and annotations, address, group key and receiver
- * where it lacks them. The group's title and message tell of all its alerts at once, so an alert that can be titled by
+ * where it lacks them. The group's title and message speak of all its alerts at once, so an alert that can be titled by
  * anything of its own does not get them. Neither argument is changed. `envelope`: as `limitEnvelope` leaves it.
  */
 export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefined): JsonObject {

@@ -16,7 +16,7 @@ export const laterElement = "#";
 
 /** Leaves beyond this are counted and not kept. */
 const maxLeaves = 2_000;
-/** Longer lists of scalars are told element by element. */
+/** Longer lists of scalars become one leaf for each element. */
 const maxJoined = 20;
 /** Every leaf repeats the names above it: these bound what 2,000 leaves below one name can grow to. */
 const maxNameLength = 200;
@@ -26,7 +26,9 @@ const shortNameLength = 40;
 const maxNamesOfKey = 16;
 const maxNamesOfLeaf = 128;
 
-/** A member or element on the way to a leaf. It points to its parent, so that only leaves that are kept pay for a path. */
+/**
+ * A member or element on the way to a leaf. It points to its parent, so that only leaves that are kept pay for a path.
+ */
 interface Place {
   above: Place | undefined;
   /** A member's name, or an element's index. */
@@ -43,8 +45,8 @@ const top: Trail = { path: [], names: [], length: 0 };
 
 /**
  * All scalars of a payload in their order; `more` is how many there are beyond the 2,000 that are kept. Nulls and empty
- * strings are no content. A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an object.
- * Recursive: the value has to be one that `parseJson` has let through, at most 64 levels deep.
+ * strings are no content. A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an
+ * object. Recursive: the value has to be one that `parseJson` has let through, at most 64 levels deep.
  */
 export function listLeaves(value: Json): { leaves: Leaf[]; more: number } {
   const leaves: Leaf[] = [];

@@ -24,18 +24,18 @@ export interface FieldList {
 }
 
 /**
- * The short field list: every leaf that no fact tells already, in the payload's order, under the shortest path that is
- * unique. Of more than 40 the outermost are kept. A member whose name says that it holds a credential is named and not shown,
- * because the list goes to chats.
+ * The short field list: every leaf that no fact says already, in the payload's order, under the shortest path that is
+ * unique. Of more than 40 the outermost are kept. A member whose name says that it holds a credential is named and not
+ * shown, because the list goes to chats.
  */
 export function listFields(
   leaves: Leaf[],
-  told: { used: Set<Leaf>; texts: (string | undefined)[] },
+  said: { used: Set<Leaf>; texts: (string | undefined)[] },
   more: number,
 ): FieldList {
-  const texts = new Set(told.texts.map((text) => toPlainLine(text ?? "")));
+  const texts = new Set(said.texts.map((text) => toPlainLine(text ?? "")));
   const remaining = leaves.filter(
-    (leaf) => !told.used.has(leaf) && !texts.has(toPlainLine(leaf.text)) && !saysNothing(leaf),
+    (leaf) => !said.used.has(leaf) && !texts.has(toPlainLine(leaf.text)) && !saysNothing(leaf),
   );
   const kept = keepOutermost(remaining);
   const taken = new Set<string>();
@@ -65,7 +65,9 @@ export function listFields(
   return { fields, notes: notes.filter((note) => note !== "") };
 }
 
-/** `passphrase` is how trading scripts authenticate a webhook; `apiKeyHash` and the like have no place in a chat either. */
+/**
+ * `passphrase` is how trading scripts authenticate a webhook; `apiKeyHash` and the like have no place in a chat either.
+ */
 export function namesCredential(names: string[]): boolean {
   const name = names.at(-1) ?? "";
   return /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
@@ -74,8 +76,8 @@ export function namesCredential(names: string[]): boolean {
 }
 
 /**
- * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then its
- * line stays in the list, since "91000.5" alone puzzles.
+ * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then
+ * its line stays in the list, since "91000.5" alone puzzles.
  */
 export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolean {
   const quantity = /price|tvl|volume|amount/.exec(leaf.names.at(-1) ?? "")?.[0];

@@ -1,12 +1,11 @@
 import { limitsChange, multiplies } from "../../core/change-threshold.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../read/plain-text.ts";
-import { compareAmounts } from "./compare-amounts.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";
 import { namesCredential } from "./list-fields.ts";
-import { readMetricKey } from "./metric-key.ts";
+import { compareAmounts, readMetricKey } from "./read-value.ts";
 
 export const maxTitleLength = 300;
 export const maxTextLength = 20_000;
@@ -19,7 +18,8 @@ export interface Headline {
 
 /**
  * Chooses the title: the sender's own; else the first line of its text; else one made of metric, value and threshold;
- * else a kind of event; else the first things the payload says; else `otherwise`. What a title has to cut stays in the text.
+ * else a kind of event; else the first things the payload says; else `otherwise`. What a title has to cut stays in the
+ * text.
  */
 export function makeHeadline(found: FoundFacts, leaves: Leaf[], otherwise: string): Headline {
   if (found.title !== undefined) return cutHeadline(found.title, found.text);
@@ -36,7 +36,7 @@ export function headlineOfText(text: string): Headline {
   return first.length > maxTitleLength ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
 }
 
-/** Says that a text of so many characters is not shown whole. */
+/** Says that a text of this length is not shown whole. */
 export function noteOfCut(length: number): string {
   return `the text is cut from ${length.toLocaleString("en")} characters to ${maxTextLength.toLocaleString("en")}`;
 }
@@ -137,8 +137,8 @@ function capitalize(words: string): string {
 }
 
 /**
- * Where the value stands to the threshold, where that is certain: by comparing the two, unless the sender's condition says
- * otherwise; without two plain numbers by the condition of what fires.
+ * Where the value stands to the threshold, where that is certain: by comparing the two, unless the sender's condition
+ * says otherwise; without two plain numbers by the condition of what fires.
  */
 function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]): string {
   const fields = leaves.map(({ path, text }) => ({ name: path.join("."), value: text }));
@@ -149,7 +149,7 @@ function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]):
   if (order === undefined) return said ?? "threshold";
   const compared = order < 0 ? "below" : order > 0 ? "above" : undefined;
   if (compared === undefined || (said !== undefined && said !== compared)) return "threshold";
-  // "26.3 M USD" against 25000000: the numbers alone do not tell.
+  // "26.3 M USD" against 25000000: the numbers alone do not say.
   return said === undefined && multiplies(unit) ? "threshold" : compared;
 }
 

@@ -115,7 +115,9 @@ function valueRole(
   return undefined;
 }
 
-/** "Price of ETH on eth: $3,912.5": what is measured, of what, a colon and an amount. "TVL of USDC: 3 pools" is none. */
+/**
+ * "Price of ETH on eth: $3,912.5": what is measured, of what, a colon and an amount. "TVL of USDC: 3 pools" is none.
+ */
 function isValueOf(pieces: Piece[], at: number, number: NumberPiece): boolean {
   if (number.isBare) return false;
   // Names of a thing and its chain are no longer.

@@ -1,8 +1,8 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import { compareAmounts } from "./compare-amounts.ts";
 import { above, amounts, below, chains, measureLeads, motion, relative, times } from "./measurement-words.ts";
 import { assignRoles, type Roles } from "./number-roles.ts";
 import { withoutStatus } from "./read-status.ts";
+import { compareAmounts } from "./read-value.ts";
 import { type Piece, shoutedWords, splitSentence } from "./sentence.ts";
 
 /** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" measures. All texts are as sent. */
@@ -18,8 +18,8 @@ export interface Measurement {
 }
 
 /**
- * Reads a title that says what is measured. Conservative: of two numbers that could be the same thing neither is taken, and a
- * sentence without any of value, measure and threshold in the right company is undefined. Linear in its length.
+ * Reads a title that says what is measured. Conservative: of two numbers that could be the same thing neither is taken,
+ * and a sentence without any of value, measure and threshold in the right company is undefined. Linear in its length.
  */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
@@ -146,8 +146,8 @@ type Measured = Pick<
 >;
 
 /**
- * Facts with what the title adds to them. What the payload says itself counts; where it says of value or threshold something
- * else than the title, the title is about something else.
+ * Facts with what the title adds to them. What the payload says itself counts; where it says of value or threshold
+ * something else than the title, the title is about something else.
  */
 export function addMeasurement<T extends Measured>(facts: T, measured: Measurement | undefined): T {
   if (measured === undefined) return facts;

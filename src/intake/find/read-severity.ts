@@ -30,7 +30,9 @@ export interface ReadSeverity {
   note?: string;
 }
 
-/** `name` is the normalised name that the value stands under, e.g. `severity` or `priority`. Undefined: it says nothing. */
+/**
+ * `name` is the normalised name that the value stands under, e.g. `severity` or `priority`. Undefined: it says nothing.
+ */
 export function readSeverity(text: string, name: string): ReadSeverity | undefined {
   const word = wordOf(text);
   if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);

@@ -18,12 +18,12 @@ const statusOfWord = new Map<string, AlertStatus>(
   ),
 );
 
-/** Names whose value is a kind of event, of which only the last word may tell a status: `alert.resolved`. */
+/** Names whose value is a kind of event, of which only the last word may be a status: `alert.resolved`. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction"]);
 
 /**
- * `names` are the normalised names that lead to the value. Undefined: it tells no status; so do words like "pending" and
- * "no data", which are neither.
+ * `names` are the normalised names that lead to the value. Undefined: it names no status; so do words like "pending"
+ * and "no data", which are neither.
  */
 export function readStatus(text: string, names: string[]): AlertStatus | undefined {
   const name = names.at(-1) ?? "";
@@ -61,13 +61,14 @@ interface Tag {
   end: number;
 }
 
-/** A tag stands within the first so many characters, and only so many of them are looked for. */
+/** A tag stands within this many characters, and this many tags are looked for. */
 const maxTagEnd = 120;
 const maxTags = 8;
 
 /**
- * Up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step reads on from where the one
- * before it ended, and none looks back: all of it together was one pattern once, and 8 KB of spaces froze it for ever.
+ * Up to eight signs, then "[FIRING:2]", "(critical)", "Resolved:" or one of the shouted words. Each step reads on from
+ * where the one before it ended, and none looks back: all of it together was one pattern once, and 8 KB of spaces froze
+ * it for ever.
  */
 function readTag(title: string): Tag | undefined {
   const head = title.slice(0, maxTagEnd);
@@ -96,7 +97,10 @@ function wordInBrackets(inside: string): string | undefined {
   return /^[\p{L} ]{2,24}$/u.test(word) ? word : undefined;
 }
 
-/** The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without it, undefined. */
+/**
+ * The word in front of a title, as in "[FIRING:2] TVL fell", "✅ Resolved: TVL fell" or "(critical) TVL fell"; without
+ * it, undefined.
+ */
 export function leadingWord(title: string): string | undefined {
   return readTag(title)?.word.toLowerCase();
 }
@@ -105,8 +109,8 @@ export function leadingWord(title: string): string | undefined {
 const doubtfulWords = new Set(["up", "close", "closed", "clear", "normal", "ended", "online", "fixed"]);
 
 /**
- * The status that a leading word tells, if it does. What counts as resolved rings no phone, so a word that may mean
- * something else tells none.
+ * The status that a leading word names, if it does. What counts as resolved rings no phone, so a word that may mean
+ * something else names none.
  */
 export function statusOfLeadingWord(word: string): AlertStatus | undefined {
   const letters = word.replace(/[^a-z]+/g, "");
@@ -125,8 +129,8 @@ export function withoutStatus(title: string): string {
 }
 
 /**
- * How a sentence ends when the thing is over, as its last words. Few, because a resolution rings nobody: what is taken for one
- * by mistake is not heard.
+ * How a sentence ends when the thing is over, as its last words. Few, because a resolution rings nobody: what is taken
+ * for one by mistake is not heard.
  */
 const endings = [
   "back to normal",
@@ -145,7 +149,10 @@ const shortEndings = ["recovered", "resolved"];
 const stillOpen =
   /\b(?:not|never|yet|until|till|once|when|if|unless|before(?! ?[$€£¥₿\d])|while|will|must|should)\b|n't\b/i;
 
-/** A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without them. */
+/**
+ * A title without words at its end that say it is over ("…: back to normal", "… has recovered"); undefined without
+ * them.
+ */
 export function withoutEnding(title: string): string | undefined {
   const sentence = title.slice(0, 400).replace(/[\s.!✅)\]]{1,8}$/u, "");
   const lower = sentence.toLowerCase();

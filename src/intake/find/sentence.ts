@@ -13,7 +13,10 @@ export interface NumberPiece {
   isPercent: boolean;
   /** It carries a sign of its own: "+5.2%". */
   isSigned: boolean;
-  /** Bare digits, which may as well be a name: "pool 3". Decimals, groups, currencies, multipliers and units make an amount. */
+  /**
+   * Bare digits, which may as well be a name: "pool 3". Decimals, groups, currencies, multipliers and units make an
+   * amount.
+   */
   isBare: boolean;
   /** "USD", "ETH", "gwei". */
   unit?: string;
@@ -29,8 +32,8 @@ const marks = new Set('()[]{}"“”«»‘’`,;!?|<>=≤≥→…*~');
 const digitGroups = /^\d[,']\d$/;
 
 /**
- * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent. "53.470,5" and
- * "1 000" are none, because a wrong number is worse than none.
+ * Digits in the spelling of programs and of English: groups of three by commas, a decimal point, an exponent.
+ * "53.470,5" and "1 000" are none, because a wrong number is worse than none.
  */
 const amountPattern =
   /^([+−-]?)([$€£¥₿]?)(?:\d{1,3}(?:,\d{3})+|\d{1,80})(\.\d{1,80})?(?:e[+-]?\d{1,3})?(%|bps|[kKMBT]|bn|mn|mm|m)?$/;

@@ -5,15 +5,14 @@ import { toPlainText } from "../read/plain-text.ts";
 import { findFacts } from "./find-facts.ts";
 import { listLeaves } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
-import { findMetricKey, readMetricKey } from "./metric-key.ts";
-import { findLink } from "./read-link.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
+import { findLink, findMetricKey, readMetricKey } from "./read-value.ts";
 
 const maxLines = 200;
 
 /**
- * A plain text: its first line is the title and all of it is shown, so its `Name: value` lines give facts and no fields.
- * The first address in it is the link.
+ * A plain text: its first line is the title and all of it is shown, so its `Name: value` lines give facts and no
+ * fields. The first address in it is the link.
  */
 export function translateText(sent: string, notes: string[]): AlertFacts {
   const text = toPlainText(sent);

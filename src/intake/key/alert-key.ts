@@ -52,11 +52,12 @@ export interface KeySources {
 
 /**
  * Names the thing that fires and resolves. By preference: the sender's own key; the rule with what it watches; metric,
- * token, chain and condition; the title with what is watched. Two things under one key would be told as one, and the
- * second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when nothing better names it.
+ * token, chain and condition; the title with what is watched. Two things under one key would become one, and the
+ * second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when nothing better
+ * names it.
  *
- * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status comes with
- * it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
+ * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status
+ * comes with it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
  */
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
@@ -64,8 +65,8 @@ export function deriveAlertKey(sources: KeySources): string {
   if (life !== undefined) return keyOf(kindOfLife(life), [toPlainLine(life.text)]);
 
   const facts = [found.metric, found.token, found.chain].filter((fact) => fact !== undefined);
-  const told = new Set<string>(facts);
-  const subjects = showSorted(leaves.filter((leaf) => namesSubject(leaf) && !told.has(leaf.text)));
+  const factTexts = new Set<string>(facts);
+  const subjects = showSorted(leaves.filter((leaf) => namesSubject(leaf) && !factTexts.has(leaf.text)));
   const conditions = showSorted(leaves.filter((leaf) => conditionNames.has(leaf.names.at(-1) ?? "")));
   const rules = showSorted(leaves.filter(namesRule));
   const watched = [...facts, ...subjects];
@@ -76,8 +77,8 @@ export function deriveAlertKey(sources: KeySources): string {
 }
 
 /**
- * What an alert says, where nothing tells that it has a life: without a status and a metric only the same words again are
- * the same thing. Times and plain numbers are left out, as they differ each time.
+ * What an alert says, where nothing says that it has a life: without a status and a metric only the same words again
+ * are the same thing. Times and plain numbers are left out, as they differ each time.
  */
 function wordsOf(sources: KeySources): string[] {
   const { found, leaves, text } = sources;
@@ -155,7 +156,10 @@ function partsOf(steady: SteadyWords | undefined): string[] | undefined {
   return steady.limit === undefined ? [steady.words] : [steady.words, steady.limit];
 }
 
-/** A title that was made of a token's reading, in the words that it has had since the first version: keys are kept for long. */
+/**
+ * A title that was made of a token's reading, in the words that it has had since the first version: keys are kept for
+ * long.
+ */
 function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, token: string): string {
   const shown = unit === undefined || unit.length > 20 ? "" : unit === "%" ? "%" : ` ${unit}`;
   const subject = `${value === undefined && threshold === undefined ? "Alert on " : ""}${shortenAddress(token)}`;
@@ -169,8 +173,8 @@ function steadyReading({ value, previousValue, threshold, unit }: FoundFacts, to
 }
 
 /**
- * Whether an alert is about a state and no single event. A status that is read from a word of severity ("CRITICAL …") says
- * nothing about that.
+ * Whether an alert is about a state and no single event. A status that is read from a word of severity ("CRITICAL …")
+ * says nothing about that.
  */
 function lastsAWhile({ found, title, measured }: KeySources): boolean {
   if (found.status === "resolved" || measured !== undefined) return true;

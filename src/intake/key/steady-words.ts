@@ -1,6 +1,6 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import { compareAmounts } from "../find/compare-amounts.ts";
 import { assignRoles, type Limit, type Roles } from "../find/number-roles.ts";
+import { compareAmounts } from "../find/read-value.ts";
 import { type Piece, splitSentence } from "../find/sentence.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
@@ -14,7 +14,7 @@ const counterLeads = words("block height epoch slot nonce attempt retry try roun
 const counted = words("times time errors alerts failures retries attempts");
 const durationLeads = words("for after since lasted lasting within past");
 const durationEnds = words("ago late behind old left overdue");
-/** "outside 0.98 and 1.02": two limits, which are not told from readings. */
+/** "outside 0.98 and 1.02": two limits, which look like readings. */
 const rangeWords = words("between outside range");
 const feeWords = words("fee fees pool tier");
 /** What a number right behind them names, however it is spelt: "vault 12,001", "tier 1.5". */
@@ -33,9 +33,9 @@ export interface SteadyWords {
 }
 
 /**
- * A line without what differs from one message about a thing to the next: readings, amounts, changes, times, counters, and the
- * words around them. What may name the thing stays: bare whole numbers ("pool 3"), everything glued to letters, fee tiers, and the
- * limit, since two limits on one metric are two alerts and a mute of one must not silence the other.
+ * A line without what differs from one message about a thing to the next: readings, amounts, changes, times, counters,
+ * and the words around them. What may name the thing stays: bare whole numbers ("pool 3"), everything glued to letters,
+ * fee tiers, and the limit, since two limits on one metric are two alerts and a mute of one must not silence the other.
  * Undefined when there is nothing of the kind in it.
  */
 export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
@@ -104,8 +104,8 @@ function describeLimit(limit: Limit, pieces: Piece[], roles: Roles, status: Aler
 }
 
 /**
- * On which side it fires. A resolution may repeat the condition ("above 5") or say where the value is now ("back below 5"); its
- * value, which is on the other side, tells which.
+ * On which side it fires. A resolution may repeat the condition ("above 5") or say where the value is now ("back below
+ * 5"); its value, which is on the other side, says which.
  */
 function sideOf(
   { side, isBack }: Limit,

@@ -6,7 +6,9 @@ export interface JsonLimits {
   maxDepth: number;
   /** Members of all objects together, repeated names included. Default 10,000. */
   maxKeys: number;
-  /** Values of every kind, lists and objects included: each takes some 100 bytes whatever little it is. Default 100,000. */
+  /**
+   * Values of every kind, lists and objects included: each takes some 100 bytes whatever little it is. Default 100,000.
+   */
   maxValues: number;
 }
 

@@ -44,8 +44,8 @@ export function wordOf(text: string): string {
 }
 
 /**
- * As `text.includes(part)`, in time linear in both. The built-in search takes their product when both are a sender's: half a
- * million letters inside as many of the same is minutes (Knuth, Morris and Pratt, 1977).
+ * As `text.includes(part)`, in time linear in both. The built-in search takes their product when both are a sender's:
+ * half a million letters inside as many of the same is minutes (Knuth, Morris and Pratt, 1977).
  */
 export function contains(text: string, part: string): boolean {
   if (part.length > text.length) return false;

@@ -7,12 +7,14 @@ import { salvageJson } from "./salvage-json.ts";
 /** A request's body. It is read when it is first asked for what takes reading, and never twice. Nothing here throws. */
 export interface RequestReading {
   /**
-   * How many alerts the request holds, always the length of what `translateRequest` makes of it. An ordinary single object
-   * costs only a search of its bytes.
+   * How many alerts the request holds, always the length of what `translateRequest` makes of it. An ordinary single
+   * object costs only a search of its bytes.
    */
   countAlerts(): number;
   content(): RequestContent;
-  /** What a path looks into: the JSON or the form, of a batch what stands round its list. Undefined when it is neither. */
+  /**
+   * What a path looks into: the JSON or the form, of a batch what stands round its list. Undefined when it is neither.
+   */
   payload(): Json | undefined;
 }
 
@@ -93,8 +95,8 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). An empty list, one that holds
- * anything but objects, or one of more than 1,000 stays one alert, with a note.
+ * A batch is a list of objects, or an object whose `alerts` is one (Alertmanager, Grafana). An empty list, one that
+ * holds anything but objects, or one of more than 1,000 stays one alert, with a note.
  */
 function splitBatch(body: BodyContent): RequestContent {
   if (body.format !== "json") return { kind: "single", body };

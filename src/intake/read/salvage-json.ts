@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
 
-/** Only so much of the text behind the fault is searched, and only so many pairs are taken. */
+/** How much of the text behind the fault is searched, and how many pairs are taken. */
 const maxSearched = 65_536;
 const maxPairs = 200;
 

@@ -16,9 +16,9 @@ export interface UnreadableAlert {
 const maxShownLength = 3_000;
 
 /**
- * What is said of a body that nothing could be read from: the beginning of its bytes as text, and why. Its severity is `unknown`,
- * which every channel takes for what may be the worst. Its key is its own, so that it never edits another alert's message. Linear,
- * and bounded whatever the body holds.
+ * What is said of a body that nothing could be read from: the beginning of its bytes as text, and why. Its severity is
+ * `unknown`, which every channel takes for what may be the worst. Its key is its own, so that it never edits another
+ * alert's message. Linear, and bounded whatever the body holds.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
   const what =

@@ -54,8 +54,9 @@ const layout = new Set(
 const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layout]);
 
 /**
- * A message meant for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members: `title`,
- * `text`, `link`, `color`, the fields as `{name, value}` pairs, and whatever else it has. Undefined: it is neither.
+ * A message meant for Slack (`text`, `attachments`, `blocks`) or Discord (`content`, `embeds`) as plain members:
+ * `title`, `text`, `link`, `color`, the fields as `{name, value}` pairs, and whatever else it has. Undefined: it is
+ * neither.
  */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];

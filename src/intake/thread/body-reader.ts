@@ -8,7 +8,8 @@ export interface BodyReaderOptions {
   /** The compiled entry of the thread. Default: beside this file. */
   entry?: URL;
   /**
-   * Processor time that one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a tenth of that.
+   * Processor time that one body may take, and as much again for each MiB of it. Default 1 s: reading a MiB takes a
+   * tenth of that.
    */
   limitMs?: number;
   /** Memory of the thread. Default 256 MB, and 64 more for each MiB above the first that a body may have. */
@@ -50,8 +51,9 @@ interface Thread {
 }
 
 /**
- * Reads bodies in a thread that can be ended. The thread says in shared memory at which body it is; when that takes too long, or
- * the thread dies (memory, a crash), this body is `unreadable`, and the others of its order are read by a new thread.
+ * Reads bodies in a thread that can be ended. The thread says in shared memory at which body it is; when that takes too
+ * long, or the thread dies (memory, a crash), this body is `unreadable`, and the others of its order are read by a new
+ * thread.
  */
 export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread {
   const { limitMs = 1_000, maxBodyBytes = mebibyte } = options;

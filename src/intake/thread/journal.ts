@@ -10,10 +10,11 @@ const end = ";";
 const maxNoteBytes = 16 * 1024 * 1024;
 
 /**
- * The journal as a small file, overwritten in place. It need not be synced: what a process has written outlives it, and reading
- * causes no power cut. So noting what is read costs microseconds and no commit.
+ * The journal as a small file, overwritten in place. It need not be synced: what a process has written outlives it, and
+ * reading causes no power cut. So noting what is read costs microseconds and no commit.
  *
- * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing goes on
+ * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing
+ * goes on
  *   without the note.
  */
 export function openReadingJournal(path: string, onFault: (error: Error) => void): FileJournal {

@@ -16,16 +16,21 @@ export interface ReadingTimeOptions {
   start: Pick<Look, "now" | "cpuMs">;
 }
 
-/** A thread that waits for what never comes uses no processor. This many times the limit is long also for a busy machine. */
+/**
+ * A thread that waits for what never comes uses no processor. This many times the limit is long also for a busy
+ * machine.
+ */
 const patience = 30;
 
 /**
- * Judges whether a body has had its time, by what the thread could do and not by a clock on the wall. A process that is stopped, a
- * machine that sleeps, and one that is busy with others would otherwise be the fault of the body that was being read.
+ * Judges whether a body has had its time, by what the thread could do and not by a clock on the wall. A process that is
+ * stopped, a machine that sleeps, and one that is busy with others would otherwise be the fault of the body that was
+ * being read.
  *
- * Node 20 does not say what one thread has used; the process's time is the most that it can be. Others of the process that work
- * meanwhile take as much as the thread at most each, since the kernel is fair to those that can run, and the limit is ten times what
- * a body takes. Whoever looks late was kept from looking, and so was the thread, perhaps: no single look counts for much.
+ * Node 20 does not say what one thread has used; the process's time is the most that it can be. Others of the process
+ * that work meanwhile take as much as the thread at most each, since the kernel is fair to those that can run, and the
+ * limit is ten times what a body takes. Whoever looks late was kept from looking, and so was the thread, perhaps: no
+ * single look counts for much.
  *
  * @returns to be called at each look: whether the body at this place has had its time.
  */

@@ -9,7 +9,9 @@ import {
   type WireReading,
 } from "./protocol.ts";
 
-/** The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at. */
+/**
+ * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
+ */
 export function serveReading(
   translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
 ): void {

@@ -1,0 +1,114 @@
+/** What one value is by its shape alone: an address, a metric key of the market-data service, an amount. */
+
+/** Of an address. */
+const maxLinkLength = 2_000;
+/** Of a metric key. */
+const maxKeyLength = 300;
+/** A metric key is looked for in as much of a text as a message may show. */
+const maxSearched = 20_000;
+
+/** The text itself when it is an http or https address that a reader can open, without white space; else undefined. */
+export function readLink(text: string): string | undefined {
+  const link = text.trim();
+  if (link.length > maxLinkLength || !/^https?:\/\/[^\s<>"\\\p{C}]+$/iu.test(link)) return undefined;
+  try {
+    const { username, password } = new URL(link);
+    // An address with a password in it must not be spread, and one with a name in it usually lies about its host.
+    return username === "" && password === "" ? link : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first address in a text, without the punctuation that follows it in a sentence. */
+export function findLink(text: string): string | undefined {
+  const found = /https?:\/\/[^\s<>"'|\\]{1,2000}/i.exec(text)?.[0];
+  if (found === undefined) return undefined;
+  let end = found.length;
+  while (".,;:!?)]}".includes(found.charAt(end - 1)) && end > 0) end -= 1;
+  return readLink(found.slice(0, end));
+}
+
+/** What a metric key of the market-data service says by itself. */
+export interface MetricKeyParts {
+  chain: string;
+  /** `total_tvl` in `eth_token_total_tvl_0x…`. */
+  measure: string;
+  /** Whether the address is a token's or a pool's. */
+  kind: "token" | "pool";
+  address: string;
+}
+
+/** Reads `<chain>_token_total_tvl_<token_address>` and its like for pools; undefined when the key has no such shape. */
+export function readMetricKey(key: string): MetricKeyParts | undefined {
+  if (key.length > maxKeyLength || !/_(?:token|pool)_/.test(key)) return undefined;
+  const parts = key.split("_");
+  // A chain's own name may have underscores: at most two.
+  for (let at = 1; at <= 3; at += 1) {
+    const kind = parts[at];
+    if ((kind !== "token" && kind !== "pool") || !namesChain(parts.slice(0, at))) continue;
+    const address = parts.slice(at + 1).pop() ?? "";
+    const measure = parts.slice(at + 1, -1).join("_");
+    if (!/^[A-Za-z0-9:.-]{20,128}$/.test(address) || !/^[a-z0-9_]{0,80}$/.test(measure)) continue;
+    return { chain: parts.slice(0, at).join("_"), measure, kind, address };
+  }
+  return undefined;
+}
+
+function namesChain([first = "", ...others]: string[]): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(first) && others.every((other) => /^[a-z0-9-]{1,20}$/.test(other));
+}
+
+/** The first metric key within the first 20,000 characters of a text. */
+export function findMetricKey(text: string): string | undefined {
+  const searched = text.slice(0, maxSearched);
+  if (!/_(?:token|pool)_/.test(searched)) return undefined;
+  for (const [run] of searched.matchAll(/[\w-]+/g)) {
+    if (run.length > maxKeyLength) continue;
+    const key = /^[a-z0-9-]{1,40}_(?:token|pool)_\w+/.exec(run)?.[0] ?? "";
+    const measure = key.split("_").slice(2, -1).join("_");
+    const address = key.slice(key.lastIndexOf("_") + 1);
+    if (/^[a-z0-9_]{1,80}$/.test(measure) && /^[A-Za-z0-9]{20,128}$/.test(address)) return key;
+  }
+  return undefined;
+}
+
+const magnitudes: Readonly<Record<string, number>> = {
+  k: 1e3,
+  thousand: 1e3,
+  m: 1e6,
+  mn: 1e6,
+  mm: 1e6,
+  million: 1e6,
+  bn: 1e9,
+  b: 1e9,
+  billion: 1e9,
+  t: 1e12,
+  tn: 1e12,
+  trillion: 1e12,
+};
+
+/**
+ * Which of two amounts as sent ("$4,012.3", "3.2M", "1.6e-4") is larger: negative when it is the second. Undefined when
+ * either is none for certain; 0 also when they differ in more digits than are compared.
+ */
+export function compareAmounts(one: string, other: string): number | undefined {
+  const first = amountOf(one);
+  const second = amountOf(other);
+  return first === undefined || second === undefined ? undefined : Math.sign(first - second);
+}
+
+function amountOf(text: string): number | undefined {
+  // "5m" is a length of time at least as often as five millions.
+  if (text.length > 100 || /^[+-]?\d+m$/.test(text.trim())) return undefined;
+  const match = /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(e[+-]?\d{1,3})?\s?([a-z]{1,8})?$/i.exec(
+    text.trim(),
+  );
+  if (match === null) return undefined;
+  const [, sign = "", whole = "", fraction = "", exponent = "", magnitude] = match;
+  const factor = magnitude === undefined ? 1 : magnitudes[magnitude.toLowerCase()];
+  const digits = `${sign}${whole.replaceAll(",", "")}${fraction}${exponent}`;
+  const amount =
+    factor === undefined || (whole === "" && fraction === "") ? Number.NaN : Number(digits) * factor;
+  return Number.isFinite(amount) ? amount : undefined;
+}
