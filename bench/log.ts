@@ -9,6 +9,7 @@ import type { AlertFacts, Severity } from "../src/core/alert.ts";
 import type { DueDelivery } from "../src/core/delivery-job.ts";
 import { createIdSource } from "../src/core/id.ts";
 import type { AlertQuery } from "../src/core/ports/alert-log.ts";
+import type { LaneGrant } from "../src/core/ports/lanes.ts";
 import type { UnroutedRequest } from "../src/core/ports/routing-desk.ts";
 import { toChangeCursor, toPosition } from "../src/store/sqlite/cursors.ts";
 import { type DatabaseSession, openSession } from "../src/store/sqlite/database-session.ts";
@@ -99,19 +100,23 @@ function fillBatch(session: DatabaseSession, from: number, size: number): void {
     }),
   );
   run(session, [{ name: "recordRouting", arguments: [records] }]);
+  const group = { group: "bench", statuses: [], paces: [] };
+  const [[lane] = []] = run<LaneGrant[]>(session, [
+    { name: "acquireLanes", arguments: ["bench", [group], 60_000] },
+  ]);
   for (const destination of ["chat", "mail", "pager"]) {
     const [due = []] = run<DueDelivery[]>(session, [
       { name: "listDue", arguments: [destination, Number.MAX_SAFE_INTEGER, size] },
     ]);
     const deliverySeqs = due.map(({ seq }) => seq);
-    const claim = { token: newId(), deliverySeqs, now: 0, leaseUntil: 1 };
+    const claim = { token: newId(), deliverySeqs, leaseMs: 60_000 };
     const sent = { durationMs: 1, action: "send", part: 1, parts: 1, outcome: "sent", countsAsAttempt: true };
     const next = { state: "sent", reason: "" };
     run(session, [
-      { name: "claimDeliveries", arguments: [claim, []] },
+      { name: "claimDeliveries", arguments: [lane, claim, []] },
       {
         name: "recordAttempt",
-        arguments: [{ ...claim, ...sent, at: 0, progress: { refs: ["1"] }, next }, []],
+        arguments: [lane, { ...claim, ...sent, at: 0, progress: { refs: ["1"] }, next }, []],
       },
     ]);
   }

@@ -3,8 +3,8 @@ import type { Destination } from "./rules.ts";
 
 export type DestinationHealth = "ok" | "degraded" | "down" | "dead" | "paused";
 
-/** What people are to be told of the alerts that one destination did not get though it works. */
-export interface UndeliveredTale {
+/** Alerts that one destination did not get though it works, for one notice to people. */
+export interface UndeliveredSummary {
   destination: string;
   /** Without those that are only held. */
   failed: number;
@@ -16,9 +16,14 @@ export interface UndeliveredTale {
   reason: string;
 }
 
-/** What is known of one destination (or account) beyond its configuration; survives restarts. */
-export interface DestinationStatus {
+/** A destination may have the name of an account. */
+export interface StatusKey {
+  kind: "destination" | "account";
   name: string;
+}
+
+/** What is known of one destination (or account) beyond its configuration; survives restarts. */
+export interface DestinationStatus extends StatusKey {
   health: DestinationHealth;
   reason: string;
   /** The same as a code; absent when it is well, or has been so since before there was one. */
@@ -32,17 +37,17 @@ export interface DestinationStatus {
   lastSentAt?: number;
   /** Where a group went when it was upgraded, and the configured id that this is about. */
   moved?: { from: string; to: string };
-  /** What people were last told of it on another destination; kept after it is over, so that flapping is not a storm. */
-  announced?: {
+  /** The last notice about it on another destination; kept after it is over, so that flapping is not a storm. */
+  notice?: {
     health: DestinationHealth;
     at: number;
-    /** False while there was no destination that could be told. */
-    told: boolean;
+    /** False while there was no destination to send it to. */
+    sent: boolean;
     /** It has recovered since. */
     over: boolean;
   };
-  /** Of single alerts that did not arrive: what nobody was told of yet, and when people were last told. */
-  undelivered?: { tale?: UndeliveredTale; toldAt?: number };
+  /** Single alerts that did not arrive: those that no notice has named yet, and when the last notice was sent. */
+  undelivered?: { pending?: UndeliveredSummary; notifiedAt?: number };
 }
 
 /** A destination, how it is, and how the account is that it shares with others, if it has one. */

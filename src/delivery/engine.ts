@@ -1,35 +1,24 @@
-import { setMaxListeners } from "node:events";
 import type { Clock, Random } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationState } from "../core/destination-status.ts";
+import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
-import type { Channel } from "../core/ports/channel.ts";
+import type { LaneFence, LaneGrant } from "../core/ports/lanes.ts";
 import type { Store } from "../core/ports/store.ts";
 import type { Destination } from "../core/rules.ts";
 import { createFallbacks } from "./duties/fallbacks.ts";
-import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
-import { createAnnouncer } from "./duties/notices.ts";
-import { settleOrphans } from "./duties/orphans.ts";
-import { createProber, type Prober, type Trial } from "./duties/prober.ts";
-import { settleAbandoned } from "./duties/recovery.ts";
+import type { FindHold } from "./duties/follow-quiet-hours.ts";
+import { createNotifier } from "./duties/notices.ts";
+import type { Trial } from "./duties/prober.ts";
+import { settleOrphans } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
 import type { Composer } from "./lane/compose.ts";
-import { createLane, type Lane } from "./lane/lane.ts";
-import { createLaneQueue } from "./lane/lane-queue.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
-import { createTeller } from "./lane/teller.ts";
-import { createFloodWatch } from "./memory/flood-watch.ts";
-import { createHealthKeeper } from "./memory/health-keeper.ts";
-import { createPacer } from "./memory/pacing.ts";
-import { createUndeliveredWatch } from "./memory/undelivered.ts";
-
-/** One destination with its way out. */
-export interface Outlet {
-  destination: Destination;
-  channel: Channel;
-}
+import { type LaneGroup, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { laneGroupOf } from "./plan/accounts.ts";
+import { stateOf } from "./plan/health.ts";
 
 export interface EngineDeps {
   store: Store;
@@ -48,145 +37,194 @@ export interface EngineDeps {
 }
 
 /**
- * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. The store is
- * the truth; a signal only saves the wait for the next look.
+ * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. It runs the lane
+ * groups that it holds, and goes on asking for the others. The store is the truth; a signal only saves the wait for the
+ * next look.
  */
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   wake(destinations: Iterable<string>): void;
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an unknown
-   * name. Rejects as the store does.
+   * name. Rejects as the store does, and with `conflict` while another relay runs the destination.
    */
   tryNow(destination: string): Promise<Trial | undefined>;
+  /** Of a destination that another relay runs nothing is known here. */
   statuses(): DestinationState[];
   /** Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at fault. */
   refusedMessages(): ReadonlyMap<string, number>;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
-  /** Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them. */
+  /** Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them, and frees its lane groups. */
   stop(deadlineMs: number): Promise<void>;
 }
 
-export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, composer, log, newId, random, reader } = deps;
-  const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
-  const lanes = new Map<string, Lane>();
-  const probers = new Map<string, Prober>();
-  const refusedMessages = new Map<string, number>();
-  const wake = (name: string) => lanes.get(name)?.wake();
+/** A relay that is gone without a word is replaced after this time. */
+const laneLeaseMs = 30_000;
+const renewEveryMs = laneLeaseMs / 3;
+/** What waits for destinations that are not configured has no lane; one relay at a time looks after it. */
+const orphanGroup = "orphans";
 
-  const startedAt = clock.now();
-  const pacer = createPacer(await store.loadPaces());
+export async function startEngine(deps: EngineDeps): Promise<Engine> {
+  const { store, clock, settings, log, newId, reader } = deps;
+  const owner = newId();
+  const outlets = groupOutlets(deps.outlets);
+  const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
+  const held = new Map<string, LaneGroup>();
+  /** Lost ones too, until their calls have ended. */
+  const running = new Set<Promise<void>>();
+  const refusedMessages = new Map<string, number>();
+  const stopping = new AbortController();
+  let orphanLane: LaneFence | undefined;
+
+  const groupOf = (destination: Destination) => held.get(laneGroupOf(destination));
+  function wake(name: string): void {
+    const destination = destinations.get(name);
+    if (destination) groupOf(destination)?.wake(name);
+  }
+
   const fallbacks = createFallbacks({ destinations, clock });
-  const statuses = await store.loadStatuses();
-  const health = createHealthKeeper(
-    {
-      store,
-      clock,
-      settings,
-      log,
-      // All of them, since they may share the account.
-      onChange() {
-        for (const lane of lanes.values()) lane.wake();
-      },
-    },
-    statuses,
-  );
-  const undelivered = createUndeliveredWatch(statuses, health.noteUndelivered);
-  const announcer = createAnnouncer({
+  const notifier = createNotifier({
     store,
-    health,
-    undelivered,
+    // Whoever runs the others knows how they are, and falls back.
+    isWell: (destination) => groupOf(destination)?.health.isWell(destination) ?? true,
     clock,
     newId,
     log,
     destinations: [...destinations.values()],
-    publicUrl: deps.publicUrl,
   });
-  await settleOrphans({ store, destinations, fallbacks, announcer, clock, log });
-  const recovery = { store, destinations, undelivered, settings, clock, random, log };
-  await settleAbandoned(recovery, true);
-  const findHold = deps.findHold ?? (() => undefined);
-  await followQuietHours({ store, destinations: destinations.values(), findHold, clock, log });
-  health.probeSoon();
-
   const shared = {
-    store,
-    pacer,
-    floods: createFloodWatch(),
-    health,
+    ...deps,
+    findHold: deps.findHold ?? (() => undefined),
+    payloads: reader ? createPayloadReader({ store, reader, log }) : noPayloads,
     fallbacks,
-    undelivered,
-    settings,
-    clock,
-    log,
-    startedAt,
+    notifier,
+    onRefusedMessage(name: string) {
+      refusedMessages.set(name, (refusedMessages.get(name) ?? 0) + 1);
+    },
+    startedAt: clock.now(),
   };
-  const payloads = reader ? createPayloadReader({ store, reader, log }) : noPayloads;
-  for (const { destination, channel } of deps.outlets) {
-    const teller = createTeller({
+
+  function open(grant: LaneGrant): LaneGroup {
+    const group = openLaneGroup(grant, outlets.get(grant.group) ?? [], {
       ...shared,
-      destination,
-      channel,
-      composer,
-      random,
-      payloads: destination.type === "webhook" ? payloads : noPayloads,
-      onRefusedMessage() {
-        refusedMessages.set(destination.name, (refusedMessages.get(destination.name) ?? 0) + 1);
-      },
+      onLost: () => lose(group),
     });
-    const queue = createLaneQueue({ ...shared, destination });
-    const prober = createProber({ ...shared, destination, channel });
-    probers.set(destination.name, prober);
-    lanes.set(
-      destination.name,
-      createLane({ ...shared, destination, channel, queue, prober, teller, newId }),
-    );
+    held.set(grant.group, group);
+    return group;
   }
 
-  const claiming = new AbortController();
-  const calls = new AbortController();
-  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
-  setMaxListeners(0, claiming.signal, calls.signal);
-  const sweeper = createSweeper({
-    store,
-    clock,
-    log,
-    health,
-    announcer,
-    fallbacks,
-    settleAbandoned: () => settleAbandoned(recovery, false),
-  });
-  const running = [
-    sweeper.run(claiming.signal),
-    ...[...lanes.values()].map((lane) => lane.run({ claiming: claiming.signal, calls: calls.signal })),
-  ];
+  function lose(group: LaneGroup): void {
+    const { group: name, fence } = group.lane;
+    if (held.get(name) !== group) return;
+    held.delete(name);
+    group.end();
+    log.warn("lane.lost", { group: name, fence });
+  }
+
+  /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
+  async function acquire(): Promise<void> {
+    const missing = [...outlets].filter(([group]) => !held.has(group));
+    const requests = missing.map(([group, its]) =>
+      requestOf(
+        group,
+        its.map(({ destination }) => destination),
+        settings,
+      ),
+    );
+    if (orphanLane === undefined) requests.unshift({ group: orphanGroup, statuses: [], paces: [] });
+    if (requests.length === 0) return;
+    const grants = await store.acquireLanes(owner, requests, laneLeaseMs);
+    orphanLane ??= grants.find(({ group }) => group === orphanGroup);
+    // All of them first: the notices of one are sent by another that is well.
+    const groups = grants.filter(({ group }) => group !== orphanGroup).map(open);
+    try {
+      if (orphanLane !== undefined && grants.includes(orphanLane as LaneGrant))
+        await settleOrphans({ store, lane: orphanLane, destinations, fallbacks, notifier, clock, log });
+      for (const group of groups) await group.takeOver();
+    } catch (error) {
+      // They are asked for again, and settled then.
+      for (const group of groups) held.delete(group.lane.group);
+      orphanLane = undefined;
+      throw error;
+    }
+    if (stopping.signal.aborted) return;
+    for (const group of groups) {
+      group.start();
+      const ended = group.ended.then(() => void running.delete(ended));
+      running.add(ended);
+    }
+  }
+
+  async function renew(): Promise<void> {
+    const lanes = [...[...held.values()].map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])];
+    const kept = new Set(await store.renewLanes(lanes, laneLeaseMs));
+    for (const group of [...held.values()]) if (!kept.has(group.lane.group)) lose(group);
+    if (!kept.has(orphanGroup)) orphanLane = undefined;
+  }
+
+  async function keepLanes(): Promise<void> {
+    for (;;) {
+      await clock.sleep(renewEveryMs, stopping.signal);
+      if (stopping.signal.aborted) return;
+      try {
+        await renew();
+        await acquire();
+      } catch (error) {
+        log.error("engine.lanes_failed", { error: String(error).slice(0, 300) });
+      }
+    }
+  }
+
+  await acquire();
+  const sweeper = createSweeper({ store, clock, log, groups: () => [...held.values()], fallbacks });
+  const loops = [sweeper.run(stopping.signal), keepLanes()];
 
   return {
     wake(names) {
       for (const name of names) wake(name);
     },
     async tryNow(name) {
-      const trial = await probers.get(name)?.probe(calls.signal);
+      const destination = destinations.get(name);
+      if (!destination) return undefined;
+      const group = groupOf(destination);
+      if (!group) throw new AppError("conflict", `Another relay runs the destination ${name}.`);
+      const trial = await group.probe(name);
       wake(name);
       return trial;
     },
-    statuses: () => [...destinations.values()].map(health.stateOf),
+    statuses: () =>
+      [...destinations.values()].map(
+        (destination) =>
+          groupOf(destination)?.health.stateOf(destination) ??
+          stateOf(destination, () => undefined, clock.now()),
+      ),
     refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,
     async stop(deadlineMs) {
-      claiming.abort();
+      stopping.abort();
+      for (const group of held.values()) group.windDown();
       const ended = new AbortController();
-      const all = Promise.all(running).then(() => ended.abort());
+      const all = Promise.all([...loops, ...running]).then(() => ended.abort());
       await Promise.race([all, clock.sleep(deadlineMs, ended.signal)]);
-      calls.abort();
+      for (const group of held.values()) group.end();
       await all;
-      await health
-        .save()
-        .catch((error: unknown) =>
-          log.error("engine.health_unsaved", { error: String(error).slice(0, 300) }),
-        );
+      const groups = [...held.values()];
+      try {
+        for (const group of groups) await group.health.save();
+        await store.releaseLanes([...groups.map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])]);
+      } catch (error) {
+        log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });
+      }
     },
   };
+}
+
+function groupOutlets(outlets: Outlet[]): Map<string, Outlet[]> {
+  const groups = new Map<string, Outlet[]>();
+  for (const outlet of outlets) {
+    const name = laneGroupOf(outlet.destination);
+    groups.set(name, [...(groups.get(name) ?? []), outlet]);
+  }
+  return groups;
 }

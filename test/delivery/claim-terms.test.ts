@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { Claim } from "../../src/delivery/lane/claim-session.ts";
-import { historyOf, leaseEnd } from "../../src/delivery/plan/claim-terms.ts";
+import { historyOf, leaseOf } from "../../src/delivery/plan/claim-terms.ts";
 import { decideNext } from "../../src/delivery/plan/policy.ts";
 import { claimedDelivery, now } from "./due-delivery.ts";
 import { ntfyTo, telegramTo } from "./engine-fixture.ts";
@@ -47,6 +47,6 @@ describe("alerts that are told together", () => {
 describe("a lease", () => {
   it("outlives the longest call, so that a slow send is not doubled", () => {
     const settings = { ...defaultDeliverySettings(), sendTimeoutMs: 10 * 60_000 };
-    expect(leaseEnd(ntfyTo("hook"), settings, now)).toBeGreaterThan(now + settings.sendTimeoutMs + 5_000);
+    expect(leaseOf(ntfyTo("hook"), settings)).toBeGreaterThan(settings.sendTimeoutMs + 5_000);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
+import { takeLane } from "../support/lane.ts";
 import { ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 
 const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens there" };
@@ -542,9 +543,9 @@ describe("stopping and starting again", () => {
     await stopEngine(fixture.engine, fixture.clock);
     const id = await fixture.accept();
     const [due] = await fixture.store.listDue("chat", fixture.clock.now(), 10);
-    const now = fixture.clock.now();
     await fixture.store.claimDeliveries(
-      { token: "of the dead", deliverySeqs: [due?.seq ?? 0], now, leaseUntil: now + 1 },
+      await takeLane(fixture.store),
+      { token: "of the dead", deliverySeqs: [due?.seq ?? 0], leaseMs: 60_000 },
       [],
     );
     await fixture.restart();

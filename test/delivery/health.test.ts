@@ -20,12 +20,29 @@ const rejected = (scope: "message" | "recipient" | "destination" | "account"): O
 });
 
 const states: Record<DestinationHealth, DestinationStatus> = {
-  ok: newStatus("chat", before),
-  degraded: { ...newStatus("chat", before), health: "degraded", failures: 4, reason: "earlier" },
-  down: { ...newStatus("chat", before), health: "down", failures: 5, openUntil: now - 1, reason: "earlier" },
-  dead: { ...newStatus("chat", before), health: "dead", failures: 1, probeAt: now - 1, reason: "earlier" },
+  ok: newStatus({ kind: "destination", name: "chat" }, before),
+  degraded: {
+    ...newStatus({ kind: "destination", name: "chat" }, before),
+    health: "degraded",
+    failures: 4,
+    reason: "earlier",
+  },
+  down: {
+    ...newStatus({ kind: "destination", name: "chat" }, before),
+    health: "down",
+    failures: 5,
+    openUntil: now - 1,
+    reason: "earlier",
+  },
+  dead: {
+    ...newStatus({ kind: "destination", name: "chat" }, before),
+    health: "dead",
+    failures: 1,
+    probeAt: now - 1,
+    reason: "earlier",
+  },
   paused: {
-    ...newStatus("chat", before),
+    ...newStatus({ kind: "destination", name: "chat" }, before),
     health: "paused",
     failures: 1,
     probeAt: now - 1,

@@ -21,6 +21,7 @@ function queueOf(due: DueDelivery[]) {
       nextDueAt: async () => undefined,
       async finishDeliveries(seqs, next) {
         ended.push({ seqs, ...next });
+        return "done";
       },
     },
     destination: telegramTo("chat"),

@@ -5,7 +5,7 @@ import { explainLateness, type LatenessContext } from "../../src/delivery/plan/l
 import { dueDelivery, now } from "./due-delivery.ts";
 
 const minute = 60_000;
-const well = newStatus("chat", now);
+const well = newStatus({ kind: "destination", name: "chat" }, now);
 
 function late(changes: Partial<DueDelivery>, context: Partial<LatenessContext> = {}) {
   const delivery = dueDelivery(1, { receivedAt: now - 5 * minute, ...changes });

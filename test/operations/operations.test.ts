@@ -176,7 +176,14 @@ describe("readiness", () => {
 
 describe("what is shown of destinations", () => {
   const now = 1_000_000;
-  const status = { name: "x", health: "ok" as const, reason: "", since: 0, failures: 0 };
+  const status = {
+    kind: "destination" as const,
+    name: "x",
+    health: "ok" as const,
+    reason: "",
+    since: 0,
+    failures: 0,
+  };
 
   it("shows the account's trouble when it is worse than the destination's own", () => {
     const paused = {

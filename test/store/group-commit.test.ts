@@ -18,7 +18,13 @@ function setUp(change = (transactions: Transactions): Transactions => transactio
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
   const tellUndone = vi.fn();
-  const context = { db, newId, changed: new Set<number>(), undone: new Set<() => void>([tellUndone]) };
+  const context = {
+    db,
+    newId,
+    now: Date.now,
+    changed: new Set<number>(),
+    undone: new Set<() => void>([tellUndone]),
+  };
   const group = createGroupCommit(context, change(createTransactions(context)));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
   const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();

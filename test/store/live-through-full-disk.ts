@@ -11,6 +11,7 @@ import { createIdSource } from "../../src/core/id.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { factsOf, planned } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
+import { takeLane } from "../support/lane.ts";
 
 /** Of util-linux. */
 const prlimit = "prlimit";
@@ -64,6 +65,7 @@ async function acceptUntil(answer: string): Promise<{ accepted: number; others: 
 
 /** Routes, claims, sends and ends what waits; how many of each went through, and whether somebody can log in by a link. */
 async function deliver(limit: number): Promise<unknown> {
+  const lane = await takeLane(store);
   const requests = await store.listUnrouted(limit, Date.now());
   await store.recordRouting(
     requests.flatMap(({ alerts }) =>
@@ -81,10 +83,11 @@ async function deliver(limit: number): Promise<unknown> {
   let sent = 0;
   for (const { seq } of due) {
     const now = Date.now();
-    await store.claimDeliveries({ token: `t${seq}`, deliverySeqs: [seq], now, leaseUntil: now + 60_000 }, [
+    await store.claimDeliveries(lane, { token: `t${seq}`, deliverySeqs: [seq], leaseMs: 60_000 }, [
       { key: "chat", sentAt: [now], parkedUntil: 0 },
     ]);
     const answer = await store.recordAttempt(
+      lane,
       {
         token: `t${seq}`,
         deliverySeqs: [seq],
@@ -104,7 +107,7 @@ async function deliver(limit: number): Promise<unknown> {
   }
   const late = await store.listDue("mail", Date.now(), limit);
   const seqs = late.map(({ seq }) => seq);
-  await store.finishDeliveries(seqs, { state: "expired", reason: "too old" }, Date.now(), []);
+  await store.finishDeliveries(lane, seqs, { state: "expired", reason: "too old" }, Date.now(), []);
   const isRecorded = await store.putKeyIfAbsent(
     "used-login-code",
     { key: newId(), expiresAt: Date.now() + 60_000 },

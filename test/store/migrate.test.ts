@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
@@ -56,6 +57,60 @@ describe("migrations", () => {
     expect(db.prepare("SELECT count(*) FROM a").pluck().get()).toBe(1);
     expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'b'").pluck().get()).toBe(0);
     expect(db.inTransaction).toBe(false);
+  });
+});
+
+describe("what the last version knew of destinations", () => {
+  it("is read under its new names, an account apart from a destination of the same name", async () => {
+    const dataDir = makeTempFolder();
+    const path = join(dataDir, "tocsin.db");
+    const old = new Sqlite(path);
+    migrate(
+      old,
+      readMigrations().filter(({ number }) => number <= 9),
+    );
+    const common = { reason: "", since: 1, failures: 0 };
+    const tale = {
+      destination: "chat",
+      failed: 1,
+      held: 0,
+      recipients: ["-1"],
+      titles: ["a"],
+      reason: "refused",
+    };
+    const announced = { health: "down", at: 5, told: true, over: false };
+    const statuses = [
+      { name: "chat", health: "degraded", ...common, announced, undelivered: { tale, toldAt: 7 } },
+      { name: "mail", health: "ok", ...common, undelivered: { toldAt: 8 } },
+      { name: "account:telegram:7", health: "paused", ...common, announced: { ...announced, told: false } },
+      { name: "account:of-mine", health: "ok", ...common, moved: { from: "-1", to: "-2" } },
+    ];
+    const insert = old.prepare("INSERT INTO destination_statuses VALUES (?, ?)");
+    for (const status of statuses) insert.run(status.name, JSON.stringify(status));
+    old.close();
+    const store = openLocalStore({ path, ballastBytes: 0 });
+    onTestFinished(() => store.close());
+    const kind = "destination";
+    const notice = { health: "down", at: 5, sent: true, over: false };
+    expect(await store.loadStatuses()).toEqual([
+      {
+        kind: "account",
+        name: "account:telegram:7",
+        health: "paused",
+        ...common,
+        notice: { ...notice, sent: false },
+      },
+      { kind, name: "account:of-mine", health: "ok", ...common, moved: { from: "-1", to: "-2" } },
+      {
+        kind,
+        name: "chat",
+        health: "degraded",
+        ...common,
+        notice,
+        undelivered: { pending: tale, notifiedAt: 7 },
+      },
+      { kind, name: "mail", health: "ok", ...common, undelivered: { notifiedAt: 8 } },
+    ]);
   });
 });
 

@@ -73,7 +73,7 @@ describe("the plan of every statement", () => {
         };
       },
     });
-    createTransactions({ db: spied, newId, changed: new Set(), undone: new Set() });
+    createTransactions({ db: spied, newId, now: Date.now, changed: new Set(), undone: new Set() });
     createHealthReading(spied, db.name);
     expect(statements.length).toBeGreaterThan(60);
     for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);

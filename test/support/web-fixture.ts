@@ -25,6 +25,7 @@ import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
 import { findUnrouted } from "../conformance/store/scene-samples.ts";
 import { chat } from "../routing/sample.ts";
+import { takeLane } from "./lane.ts";
 import { createLocalReader } from "./reader.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
@@ -68,7 +69,7 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   clock?: TestClock;
   log?: Log;
   /** Of `ops` and `treasury`; default: well. */
-  statuses?: Record<string, Partial<DestinationStatus>>;
+  statuses?: Record<string, Partial<Omit<DestinationStatus, "kind">>>;
   /** What a destination says when it is tried. Default: that it works. */
   probe?: Outcome;
 }
@@ -86,6 +87,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const stateOf = (destination: Destination): DestinationState => ({
     destination,
     own: {
+      kind: "destination",
       name: destination.name,
       health: "ok",
       reason: "",
@@ -277,10 +279,12 @@ export async function attempt(
   record: Partial<AttemptRecord> & { outcome: AttemptRecord["outcome"]; next: NextStep },
 ): Promise<void> {
   const due = await store.listDue(destination, now, 100);
+  const lane = await takeLane(store);
   for (const delivery of due) {
     const token = `claim-${delivery.id}-${now}`;
-    await store.claimDeliveries({ token, deliverySeqs: [delivery.seq], now, leaseUntil: now + 60_000 }, []);
+    await store.claimDeliveries(lane, { token, deliverySeqs: [delivery.seq], leaseMs: 60_000 }, []);
     await store.recordAttempt(
+      lane,
       {
         token,
         deliverySeqs: [delivery.seq],

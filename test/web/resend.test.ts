@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
+import { takeLane } from "../support/lane.ts";
 import { createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
 const fromSite = (fields: Record<string, unknown>): RequestInit => ({
@@ -15,7 +16,7 @@ async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFix
   await addAlert({ deliveries: [{}, { destination: "treasury" }] });
   await addAlert({ deliveries: [{}], facts: { title: "Peg of <b>USDT</b>", severity: "warning" } });
   await addAlert({ deliveries: [{ destination: "retired" }] });
-  await store.failOrphans([], clock.now());
+  await store.failOrphans(await takeLane(store), [], clock.now());
   await clock.advance(60_000);
   return fixture;
 }
@@ -172,11 +173,9 @@ describe("one alert on its page", () => {
     const { id } = await addAlert({ deliveries: [{}, held] });
     expect(await ticked(id)).toEqual([]);
     const [due] = await store.listDue("ops", clock.now(), 9);
-    await store.claimDeliveries(
-      { token: "t", deliverySeqs: [due?.seq ?? 0], now: clock.now(), leaseUntil: until },
-      [],
-    );
-    await store.recordAttempt(sentBy("t", due?.seq ?? 0, clock.now()), []);
+    const lane = await takeLane(store);
+    await store.claimDeliveries(lane, { token: "t", deliverySeqs: [due?.seq ?? 0], leaseMs: 1000 }, []);
+    await store.recordAttempt(lane, sentBy("t", due?.seq ?? 0, clock.now()), []);
     expect(await ticked(id)).toEqual(["ops"]);
   });
 

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import type { StatusKey } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "../relay/open-read-only.ts";
@@ -90,8 +91,10 @@ async function readLeft({ output, context }: RelayRun, config: Config): Promise<
     const { logToWire } = await import("../../web/api/to-wire.ts");
     const { stateOf } = await import("../../delivery/plan/health.ts");
     const { viewDestinations } = await import("../../operations/view-destinations.ts");
-    const saved = new Map((await store.loadStatuses()).map((status) => [status.name, status]));
-    const states = config.rules.destinations.map((one) => stateOf(one, saved, context.now()));
+    const saved = await store.loadStatuses();
+    const find = ({ kind, name }: StatusKey) =>
+      saved.find((status) => status.kind === kind && status.name === name);
+    const states = config.rules.destinations.map((one) => stateOf(one, find, context.now()));
     const destinations = viewDestinations(states, await store.countByDestination());
     return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations));
   } finally {

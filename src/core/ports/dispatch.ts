@@ -11,17 +11,18 @@ import type {
 import type { DestinationStatus, PaceRecord } from "../destination-status.ts";
 import type { PlannedDelivery } from "../rules.ts";
 import type { DeliverySummary } from "./alert-log.ts";
+import type { LaneFence } from "./lanes.ts";
 
 export interface ClaimInput {
   token: string;
   deliverySeqs: number[];
-  now: number;
-  leaseUntil: number;
-  /** Set when they are told together. */
+  /** How long nobody else may take them, from now by the clock of the driver. */
+  leaseMs: number;
+  /** Set when they are sent together. */
   digestId?: string;
 }
 
-/** What to make at the destination that stands by for one delivery. */
+/** What to make at the fallback destination of one delivery. */
 export interface FallbackCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
@@ -43,7 +44,8 @@ export interface AttemptRecord {
   progress: DeliveryProgress;
   /** Absent: more calls of this claim follow. */
   next?: NextStep;
-  leaseUntil?: number;
+  /** With more calls to follow: how long the claim is extended, from now by the clock of the driver. */
+  leaseMs?: number;
   thread?: ThreadUpdate;
   /** Deliveries to make at the fallback destination, because `next` is final and not sent. */
   fallbacks?: FallbackCall[];
@@ -105,6 +107,10 @@ export interface HeldChange {
   includesAmbiguous: boolean;
 }
 
+/**
+ * The deliveries of a destination, from due to finished. What writes for a lane says under which fence, and is answered
+ * `lost` when another relay holds the group: nothing has changed then but the log of attempts.
+ */
 export interface Dispatch {
   /**
    * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. When
@@ -115,16 +121,25 @@ export interface Dispatch {
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
   /** Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked. */
-  claimDeliveries(input: ClaimInput, pace: PaceRecord[]): Promise<ClaimedDelivery[]>;
+  claimDeliveries(
+    lane: LaneFence,
+    input: ClaimInput,
+    paces: PaceRecord[],
+  ): Promise<ClaimedDelivery[] | "lost">;
   /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else. */
-  recordAttempt(record: AttemptRecord, pace: PaceRecord[]): Promise<"recorded" | "late">;
+  recordAttempt(
+    lane: LaneFence,
+    record: AttemptRecord,
+    paces: PaceRecord[],
+  ): Promise<"recorded" | "late" | "lost">;
   /** Ends waiting deliveries without an attempt: too old, destination dead. */
   finishDeliveries(
+    lane: LaneFence,
     deliverySeqs: number[],
     next: { state: "failed" | "expired" | "held"; reason: string },
     at: number,
     fallbacks: FallbackCall[],
-  ): Promise<void>;
+  ): Promise<"done" | "lost">;
   /** What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time. */
   listHeld(
     destination: string,
@@ -134,9 +149,13 @@ export interface Dispatch {
   /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
   /** Gives claimed deliveries back untried (shutdown before the call). */
-  releaseClaim(token: string, dueAt: number): Promise<void>;
-  /** Claims of a process that is gone, or whose lease has ended. */
-  listAbandoned(now: number, all: boolean): Promise<(DueDelivery & { token: string })[]>;
+  releaseClaim(lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost">;
+  /** Claims of these destinations that nobody will end: made under an older fence, or with a lease that has ended. */
+  listAbandoned(
+    lane: LaneFence,
+    destinations: string[],
+    limit: number,
+  ): Promise<(DueDelivery & { token: string })[]>;
   /** Unfinished deliveries whose fallback time has come. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**
@@ -162,20 +181,20 @@ export interface Dispatch {
   /** Deliveries that wait for destinations which are no longer configured, oldest first. */
   listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
-  failOrphans(known: string[], at: number): Promise<number>;
+  failOrphans(lane: LaneFence, known: string[], at: number): Promise<number | "lost">;
   /**
    * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together; the
    * first whatever its size. Notices have none.
    */
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
-  /** The alert that a thread's first message told, to edit it. */
+  /** The alert that a thread's first message shows, to edit it. */
   findAlertFacts(
     alertSeq: number,
   ): Promise<{ id: string; receivedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
-  loadPaces(): Promise<PaceRecord[]>;
-  savePaces(paces: PaceRecord[]): Promise<void>;
+  savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
+  saveStatus(lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
+  /** Of every destination and account that was ever called, for a look at a relay that is stopped. */
   loadStatuses(): Promise<DestinationStatus[]>;
-  saveStatus(status: DestinationStatus): Promise<void>;
   countByDestination(): Promise<DestinationCounts[]>;
 }

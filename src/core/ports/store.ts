@@ -2,6 +2,7 @@ import type { Administration } from "./administration.ts";
 import type { AlertLog } from "./alert-log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
+import type { Lanes } from "./lanes.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
 import type { Signals } from "./signals.ts";
@@ -14,6 +15,7 @@ import type { Signals } from "./signals.ts";
 export interface Store
   extends Inbox,
     RoutingDesk,
+    Lanes,
     Dispatch,
     AlertLog,
     MuteStore,

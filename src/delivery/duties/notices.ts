@@ -1,60 +1,50 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { DestinationStatus, UndeliveredTale } from "../../core/destination-status.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../../core/rules.ts";
-import type { HealthKeeper } from "../memory/health-keeper.ts";
-import { type UndeliveredWatch, writeUndeliveredNotice } from "../memory/undelivered.ts";
+import type { HealthMemory } from "../memory/health.ts";
 import { accountOf } from "../plan/accounts.ts";
-import { planNotice, writeNotice, writeOrphanNotice } from "../plan/plan-notice.ts";
+import { planNotice, writeNotice, writeOrphanNotice, writeUndeliveredNotice } from "../plan/plan-notice.ts";
 
-/** Tells people on another destination that one has stopped working, and that it works again. */
-export interface Announcer {
-  /** Looks at every destination and account once, and tells what is not told yet. Rejects as the store does. */
-  announceChanges(): Promise<void>;
-  announceOrphans(destination: string, count: number): Promise<void>;
-  /** Tells of alerts that did not arrive although their destination works. Rejects as the store does. */
-  announceUndelivered(): Promise<void>;
+/** Sends notices of the relay itself, on a destination that works. Each rejects as the store does. */
+export interface Notifier {
+  /** Where a notice about these can be sent, another account first: the bot that was thrown out of one chat may be out of all. */
+  targetsFor(concerned: Destination[]): Destination[];
+  /** On the first of these; the second is its fallback. With none the notice stands on the page alone. */
+  send(facts: AlertFacts, targets: Destination[]): Promise<void>;
+  sendOrphans(destination: string, count: number): Promise<void>;
 }
 
-export interface AnnouncerDeps {
+export interface NotifierDeps {
   store: Pick<Store, "recordNotice">;
-  health: HealthKeeper;
-  undelivered: UndeliveredWatch;
+  destinations: Destination[];
+  /** As far as this relay knows. */
+  isWell(destination: Destination): boolean;
   clock: Clock;
   newId: NewId;
   log: Log;
-  destinations: Destination[];
-  /** How the outside reaches the page; absent: notices link to nothing. */
-  publicUrl?: string;
 }
 
-/** A destination that seems well may be about to fail as well; the next one is called upon in time for the first minute. */
+/** A destination that seems well may be about to fail as well; its fallback gets the notice within the first minute. */
 const fallbackAfterMs = 30_000;
 const why = "a notice of Tocsin itself";
 
-export function createAnnouncer(deps: AnnouncerDeps): Announcer {
-  const { store, health, undelivered, clock, newId, log, destinations, publicUrl } = deps;
+export function createNotifier(deps: NotifierDeps): Notifier {
+  const { store, clock, newId, log } = deps;
 
-  /** Those that can be told, another account first: the bot that was thrown out of one chat may be out of all. */
-  function chooseTargets(concerned: Destination[]): Destination[] {
+  function targetsFor(concerned: Destination[]): Destination[] {
     const accounts = new Set(concerned.map(accountOf));
-    const others = destinations.filter((other) => !concerned.includes(other) && isWell(other));
+    const others = deps.destinations.filter((other) => !concerned.includes(other) && deps.isWell(other));
     const isElsewhere = (other: Destination) =>
       accountOf(other) === undefined || !accounts.has(accountOf(other));
     return [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
   }
 
-  function isWell(destination: Destination): boolean {
-    const account = health.ofAccount(destination)?.health ?? "ok";
-    const own = health.of(destination).health;
-    return account === "ok" && (own === "ok" || own === "degraded");
-  }
-
-  async function post(facts: AlertFacts, [target, second]: Destination[]): Promise<void> {
+  async function send(facts: AlertFacts, [target, second]: Destination[]): Promise<void> {
     const now = clock.now();
     if (!target) log.error("notice.nowhere", { title: facts.title });
     await store.recordNotice({
@@ -74,6 +64,33 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     });
   }
 
+  return {
+    targetsFor,
+    send,
+    sendOrphans: (destination, count) => send(writeOrphanNotice(destination, count), targetsFor([])),
+  };
+}
+
+/** The notices about the destinations of one lane group. Each rejects as the store does. */
+export interface GroupNotices {
+  /** That a destination or account has stopped working, and that it works again: what people do not know yet. */
+  sendChanges(): Promise<void>;
+  /** Alerts that did not arrive although their destination works. */
+  sendUndelivered(): Promise<void>;
+}
+
+export interface GroupNoticesDeps {
+  notifier: Notifier;
+  health: HealthMemory;
+  destinations: Destination[];
+  clock: Clock;
+  /** How the outside reaches the page; absent: notices link to nothing. */
+  publicUrl?: string;
+}
+
+export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
+  const { notifier, health, clock, destinations, publicUrl } = deps;
+
   function pageOf(path: string): string | undefined {
     return publicUrl === undefined ? undefined : `${publicUrl.replace(/(?<!\/)\/+$/, "")}${path}`;
   }
@@ -85,46 +102,37 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     return destination && pageOf(`/?${new URLSearchParams({ destination: destination.name, state })}`);
   }
 
-  async function announce(status: DestinationStatus, concerned: Destination[]): Promise<void> {
-    const targets = chooseTargets(concerned);
+  async function sendChange(status: DestinationStatus, concerned: Destination[]): Promise<void> {
+    const targets = notifier.targetsFor(concerned);
     const due = planNotice(status, targets.length > 0, clock.now());
     if (due === undefined) return;
-    if (due.tell !== undefined) {
+    if (due.says !== undefined) {
       const [only, ...more] = concerned;
-      const isOver = due.tell === "better" && more.length === 0;
+      const isOver = due.says === "better" && more.length === 0;
       const link = isOver ? pageOfLog(only, "failed") : pageOf("/destinations");
-      await post(writeNotice(due.tell, status, concerned, link), targets);
+      await notifier.send(writeNotice(due.says, status, concerned, link), targets);
     }
-    health.noteAnnounced(status.name, due.announced);
-  }
-
-  async function tellUndelivered(tales: UndeliveredTale[]): Promise<void> {
-    for (const tale of tales) {
-      const concerned = destinations.filter(({ name }) => name === tale.destination);
-      const others = chooseTargets(concerned);
-      // One message or one address was refused, so where nobody else is, its own readers can be told.
-      const own = tale.failed > 0 ? concerned.filter(isWell) : [];
-      const link = pageOfLog({ name: tale.destination }, tale.failed > 0 ? "failed" : "held");
-      await post(writeUndeliveredNotice(tale, link), others.length > 0 ? others : own);
-      undelivered.told(tale, clock.now());
-    }
+    health.noteNotice(status, due.notice);
   }
 
   return {
-    async announceChanges() {
-      const accounts = new Map<string, { status: DestinationStatus; concerned: Destination[] }>();
-      for (const destination of destinations) {
-        await announce(health.of(destination), [destination]);
-        const status = health.ofAccount(destination);
-        if (status === undefined) continue;
-        const known = accounts.get(status.name);
-        if (known) known.concerned.push(destination);
-        else accounts.set(status.name, { status, concerned: [destination] });
-      }
-      for (const { status, concerned } of accounts.values()) await announce(status, concerned);
+    async sendChanges() {
+      for (const destination of destinations) await sendChange(health.of(destination), [destination]);
+      const [first] = destinations;
+      const account = first && health.ofAccount(first);
+      if (account) await sendChange(account, destinations);
     },
-    announceOrphans: (destination, count) => post(writeOrphanNotice(destination, count), chooseTargets([])),
-    announceUndelivered: () => tellUndelivered(undelivered.listDue(clock.now())),
+    async sendUndelivered() {
+      for (const summary of health.listUndelivered(clock.now())) {
+        const concerned = destinations.filter(({ name }) => name === summary.destination);
+        const others = notifier.targetsFor(concerned);
+        // One message or one address was refused, so where nobody else is, its own readers get the notice.
+        const own = summary.failed > 0 ? concerned.filter(health.isWell) : [];
+        const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
+        await notifier.send(writeUndeliveredNotice(summary, link), others.length > 0 ? others : own);
+        health.noteNotified(summary, clock.now());
+      }
+    },
   };
 }
 

@@ -3,14 +3,12 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
-import type { Store } from "../../core/ports/store.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import { callChannel } from "../lane/call-channel.ts";
-import type { FloodWatch } from "../memory/flood-watch.ts";
-import type { HealthKeeper } from "../memory/health-keeper.ts";
-import type { Pacer } from "../memory/pacing.ts";
-import { parkAfter } from "../memory/park-after.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { HealthMemory } from "../memory/health.ts";
+import type { PaceMemory } from "../memory/pace.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 
 /** What came of a probe. `parked`: the other side has asked for silence until then, and was not called. */
@@ -23,12 +21,11 @@ export interface Prober {
 }
 
 export interface ProberDeps {
-  store: Pick<Store, "savePaces">;
+  store: Pick<LaneStore, "savePaces">;
   destination: Destination;
   channel: Channel;
-  pacer: Pacer;
-  floods: FloodWatch;
-  health: HealthKeeper;
+  pace: PaceMemory;
+  health: HealthMemory;
   settings: DeliverySettings;
   clock: Clock;
   log: Log;
@@ -37,7 +34,7 @@ export interface ProberDeps {
 const timeoutMs = 20_000;
 
 export function createProber(deps: ProberDeps): Prober {
-  const { store, destination, channel, pacer, health, settings, clock, log } = deps;
+  const { store, destination, channel, pace, health, settings, clock, log } = deps;
   const [recipient = destination.name] = recipientsOf(destination);
   let running: Promise<Trial> | undefined;
 
@@ -56,14 +53,14 @@ export function createProber(deps: ProberDeps): Prober {
 
   async function probe(stop: AbortSignal): Promise<Trial> {
     const now = clock.now();
-    const slot = pacer.nextSlot(paceKeysOf(destination, recipient, settings), now);
+    const slot = pace.nextSlot(paceKeysOf(destination, recipient, settings), now);
     // Without a reason it is only our own pace, which is about messages.
     if (slot.at > now && slot.why !== undefined) return { kind: "parked", until: slot.at, why: slot.why };
     const outcome = await askWhereItIs(stop);
     if (stop.aborted) return { kind: "probed", outcome };
     log.info("destination.probed", { destination: destination.name, outcome: outcome.kind });
     health.observeProbe(destination, outcome);
-    const parked = parkAfter(outcome, recipient, clock.now(), deps);
+    const parked = pace.parkAfter(outcome, destination, recipient, clock.now());
     if (parked.length > 0) await store.savePaces(parked);
     return { kind: "probed", outcome };
   }

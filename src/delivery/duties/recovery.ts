@@ -1,35 +1,44 @@
 import type { Clock, Random } from "../../core/clock.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
-import type { UndeliveredWatch } from "../memory/undelivered.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { HealthMemory } from "../memory/health.ts";
 import { isByHand } from "../plan/plan-claim.ts";
 import { decideNext } from "../plan/policy.ts";
+import type { Fallbacks } from "./fallbacks.ts";
+import type { Notifier } from "./notices.ts";
 
 export interface RecoveryDeps {
-  store: Pick<Store, "listAbandoned" | "recordAttempt">;
-  destinations: Map<string, Destination>;
-  undelivered: UndeliveredWatch;
+  store: Pick<LaneStore, "listAbandoned" | "recordAttempt">;
+  /** Of one lane group. */
+  destinations: Destination[];
+  health: Pick<HealthMemory, "noteEnding">;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
+/** What the writing thread records in some 50 ms. */
+const recoveryBatch = 2000;
+
 /**
- * Claims that nobody will end: of a process that was killed (`all`, at a start), or whose lease has run out. The call may
- * or may not have been made, so each is recorded as ambiguous and goes on as the policy says.
+ * Claims that nobody will end: of a former holder of the lane, or whose lease has run out. The call may or may not have
+ * been made, so each is recorded as ambiguous and goes on as the policy says.
+ * @param detail why nobody will, for people
  */
-export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise<void> {
+export async function recoverAbandoned(deps: RecoveryDeps, detail: string): Promise<void> {
   const { store, settings, clock, random, log } = deps;
   const now = clock.now();
-  const abandoned = (await store.listAbandoned(now, all)).flatMap((delivery) => {
-    const destination = deps.destinations.get(delivery.destination);
+  const byName = new Map(deps.destinations.map((destination) => [destination.name, destination]));
+  const abandoned = (await store.listAbandoned([...byName.keys()], recoveryBatch)).flatMap((delivery) => {
+    const destination = byName.get(delivery.destination);
     return destination ? [{ delivery, destination }] : [];
   });
   const settling = abandoned.map(async ({ delivery, destination }) => {
-    const detail = all ? "Tocsin was stopped during the call" : "the call never ended";
     const progress = { ...delivery.progress, refs: [], madeAt: undefined, late: undefined };
     const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
     const next = decideNext(
@@ -67,12 +76,52 @@ export async function settleAbandoned(deps: RecoveryDeps, all: boolean): Promise
       },
       [],
     );
-    if (result === "recorded") deps.undelivered.note({ destination, deliveries: [delivery], outcome, next });
+    if (result === "recorded") deps.health.noteEnding({ destination, deliveries: [delivery], outcome, next });
     return result;
   });
   const results = await Promise.all(settling);
   if (abandoned.length === 0) return;
   log.warn("delivery.recovered", { count: abandoned.length });
-  // They come in batches; one that settles nothing would come again for ever.
-  if (all && results.includes("recorded")) await settleAbandoned(deps, all);
+  // A batch that settles nothing would come again for ever.
+  if (abandoned.length === recoveryBatch && results.includes("recorded"))
+    await recoverAbandoned(deps, detail);
+}
+
+export interface OrphanDeps {
+  store: Pick<Store, "listOrphans" | "finishDeliveries" | "failOrphans">;
+  lane: LaneFence;
+  destinations: Map<string, Destination>;
+  fallbacks: Fallbacks;
+  notifier: Notifier;
+  clock: Clock;
+  log: Log;
+}
+
+const orphanBatch = 400;
+
+/**
+ * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and
+ * people get a notice: nobody else would see it.
+ */
+export async function settleOrphans(deps: OrphanDeps): Promise<void> {
+  const { store, lane, fallbacks, clock, log } = deps;
+  const known = [...deps.destinations.keys()];
+  const reason = "this destination is no longer configured";
+  const counts = new Map<string, number>();
+  for (;;) {
+    const orphans = await store.listOrphans(known, orphanBatch);
+    if (orphans.length === 0) break;
+    const seqs = orphans.map((delivery) => delivery.seq);
+    const calls = fallbacks.callsFor(orphans, ({ destination }) => `${destination} is no longer configured`);
+    const ended = await store.finishDeliveries(lane, seqs, { state: "failed", reason }, clock.now(), calls);
+    if (ended === "lost") return;
+    for (const { destination, purpose } of orphans)
+      if (purpose !== "notice") counts.set(destination, (counts.get(destination) ?? 0) + 1);
+  }
+  // What a killed process was sending there is left.
+  await store.failOrphans(lane, known, clock.now());
+  for (const [destination, count] of counts) {
+    log.warn("delivery.orphans", { destination, count });
+    await deps.notifier.sendOrphans(destination, count);
+  }
 }

@@ -2,9 +2,8 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
-import type { HealthKeeper } from "../memory/health-keeper.ts";
+import type { LaneGroup } from "../lane-group.ts";
 import type { Fallbacks } from "./fallbacks.ts";
-import type { Announcer } from "./notices.ts";
 
 /** What has to be looked at all the time, whether or not an alert comes. */
 export interface Sweeper {
@@ -15,10 +14,9 @@ export interface Sweeper {
 
 export interface SweeperDeps {
   store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks"> & Pick<Administration, "maintain">;
-  health: Pick<HealthKeeper, "save">;
-  announcer: Pick<Announcer, "announceChanges" | "announceUndelivered">;
+  /** That are held now. */
+  groups(): Pick<LaneGroup, "duties">[];
   fallbacks: Fallbacks;
-  settleAbandoned(): Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -46,15 +44,12 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   /** Each on its own: one that fails holds up none of the others. */
   async function takeTurn(stop: AbortSignal): Promise<void> {
-    const duties: Record<string, () => Promise<void>> = {
-      leases: deps.settleAbandoned,
-      fallbacks: callFallbacks,
-      notices: deps.announcer.announceChanges,
-      undelivered: deps.announcer.announceUndelivered,
-      health: deps.health.save,
-      maintenance: () => maintain(stop),
-    };
-    for (const [duty, perform] of Object.entries(duties)) {
+    const duties: [string, () => Promise<void>][] = [
+      ["fallbacks", callFallbacks],
+      ...deps.groups().flatMap((group) => Object.entries(group.duties)),
+      ["maintenance", () => maintain(stop)],
+    ];
+    for (const [duty, perform] of duties) {
       await perform().catch((error: unknown) => {
         log.error("engine.sweep_failed", { duty, error: String(error).slice(0, 300) });
       });

@@ -9,16 +9,13 @@ import type { Log } from "../../core/log.ts";
 import type { DigestReason } from "../../core/message-context.ts";
 import type { SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
-import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { Fallbacks } from "../duties/fallbacks.ts";
-import type { FloodWatch } from "../memory/flood-watch.ts";
-import type { HealthKeeper } from "../memory/health-keeper.ts";
-import type { Pacer } from "../memory/pacing.ts";
-import { parkAfter } from "../memory/park-after.ts";
-import type { UndeliveredWatch } from "../memory/undelivered.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { HealthMemory } from "../memory/health.ts";
+import type { PaceMemory } from "../memory/pace.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
-import { historyOf, leaseEnd, timeoutOf } from "../plan/claim-terms.ts";
+import { historyOf, leaseOf, timeoutOf } from "../plan/claim-terms.ts";
 import { explainFallback } from "../plan/explain-reason.ts";
 import { isGoodNews, isStale } from "../plan/plan-claim.ts";
 import { decideNext } from "../plan/policy.ts";
@@ -62,13 +59,11 @@ export interface ClaimSession {
 }
 
 export interface SessionDeps {
-  store: Pick<Store, "recordAttempt" | "releaseClaim">;
+  store: Pick<LaneStore, "recordAttempt" | "releaseClaim">;
   destination: Destination;
-  pacer: Pacer;
-  floods: FloodWatch;
-  health: HealthKeeper;
+  pace: PaceMemory;
+  health: HealthMemory;
   fallbacks: Fallbacks;
-  undelivered: UndeliveredWatch;
   /** A call was refused for what the message is. */
   onRefusedMessage(): void;
   settings: DeliverySettings;
@@ -85,7 +80,7 @@ const recordAgainMs = 1_000;
 const giveBackForMs = 5_000;
 
 export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionDeps): ClaimSession {
-  const { store, destination, pacer, health, fallbacks, settings, clock, log } = deps;
+  const { store, destination, pace, health, fallbacks, settings, clock, log } = deps;
   const [newest] = claim.deliveries;
   const progress: DeliveryProgress = { ...newest.progress, refs: [...newest.progress.refs] };
   const silent = claim.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery));
@@ -127,9 +122,9 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       const keys = paceKeysOf(destination, newest.recipient, settings);
       for (;;) {
         const now = clock.now();
-        const { at } = pacer.nextSlot(keys, now);
+        const { at } = pace.nextSlot(keys, now);
         if (at <= now && !stop.aborted) {
-          paces = pacer.take(keys, now);
+          paces = pace.take(keys, now);
           return true;
         }
         if (stop.aborted || at - now > longestSlotWaitMs) {
@@ -144,7 +139,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       const { moved } = health.of(destination);
       startedAt = clock.now();
       isUnrecorded = true;
-      paces.push(...pacer.restamp(paceKeysOf(destination, newest.recipient, settings), startedAt));
+      paces.push(...pace.restamp(paceKeysOf(destination, newest.recipient, settings), startedAt));
       const context = {
         recipient: moved?.from === newest.recipient ? moved.to : newest.recipient,
         deliveryId: claim.digest?.id ?? newest.id,
@@ -166,7 +161,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
       const hasFailed = next?.state === "failed" || next?.state === "expired";
       const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
       const calls = hasFailed ? fallbacks.callsFor<ClaimedDelivery>(claim.deliveries, because) : [];
-      const nextLease = leaseEnd(destination, settings, now);
+      const leaseMs = leaseOf(destination, settings);
       const told = {
         ...label,
         outcome: outcome.kind,
@@ -174,7 +169,7 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
         detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
         durationMs: now - startedAt,
       };
-      paces.push(...parkAfter(outcome, newest.recipient, now, deps));
+      paces.push(...pace.parkAfter(outcome, destination, newest.recipient, now));
       // In memory at once: the next call must know it, whether or not this one can be recorded.
       if (outcome.kind === "retry" && outcome.movedTo !== undefined)
         health.noteMove(destination, newest.recipient, outcome.movedTo);
@@ -187,16 +182,16 @@ export function openClaimSession(claim: Claim, stop: AbortSignal, deps: SessionD
         countsAsAttempt: countsAsAttempt(outcome),
         progress,
         next,
-        leaseUntil: next === undefined ? nextLease : undefined,
+        leaseMs: next === undefined ? leaseMs : undefined,
         thread,
         fallbacks: calls,
       });
       isUnrecorded = false;
-      leaseUntil = nextLease;
+      leaseUntil = now + leaseMs;
       paces = [];
       if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
       if (result === "recorded")
-        deps.undelivered.note({ destination, deliveries: claim.deliveries, outcome, next });
+        health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
       log.info("delivery.attempted", {
         destination: destination.name,
         delivery: claim.digest?.id ?? newest.id,

@@ -5,7 +5,7 @@ import type { Message } from "../../core/message.ts";
 import type { DigestContext, MessageContext } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
-import type { HealthKeeper } from "../memory/health-keeper.ts";
+import type { HealthMemory } from "../memory/health.ts";
 import { formOf } from "../plan/claim-terms.ts";
 import { explainLateness } from "../plan/lateness.ts";
 import type { Claim } from "./claim-session.ts";
@@ -26,7 +26,7 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 export interface ClaimWriterDeps {
   composer: Composer;
   destination: Destination;
-  health: HealthKeeper;
+  health: HealthMemory;
   clock: Clock;
   /** When this process began to deliver, epoch milliseconds. */
   startedAt: number;

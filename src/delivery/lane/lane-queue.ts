@@ -1,9 +1,9 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
-import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { Fallbacks } from "../duties/fallbacks.ts";
+import type { LaneStore } from "../lane-store.ts";
 import { scheduleOf } from "../plan/policy.ts";
 
 /** What waits for one destination, as its lane takes from it. */
@@ -35,7 +35,7 @@ export interface QueueView {
 }
 
 export interface LaneQueueDeps {
-  store: Pick<Store, "listDue" | "nextDueAt" | "finishDeliveries">;
+  store: Pick<LaneStore, "listDue" | "nextDueAt" | "finishDeliveries">;
   destination: Destination;
   fallbacks: Fallbacks;
   settings: DeliverySettings;

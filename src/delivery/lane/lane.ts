@@ -4,15 +4,16 @@ import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
-import type { Store } from "../../core/ports/store.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { Prober } from "../duties/prober.ts";
-import { type HealthKeeper, isProbed } from "../memory/health-keeper.ts";
-import type { Pacer } from "../memory/pacing.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { HealthMemory } from "../memory/health.ts";
+import type { PaceMemory } from "../memory/pace.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
-import { leaseEnd } from "../plan/claim-terms.ts";
+import { leaseOf } from "../plan/claim-terms.ts";
 import { explainReason } from "../plan/explain-reason.ts";
+import { isProbed } from "../plan/health.ts";
 import { type ClaimPlan, isByHand, planClaim } from "../plan/plan-claim.ts";
 import type { Claim } from "./claim-session.ts";
 import type { LaneQueue } from "./lane-queue.ts";
@@ -39,14 +40,14 @@ export interface LaneStop {
 }
 
 export interface LaneDeps {
-  store: Pick<Store, "claimDeliveries">;
+  store: Pick<LaneStore, "claimDeliveries">;
   queue: LaneQueue;
   prober: Prober;
   destination: Destination;
   channel: Channel;
   teller: Teller;
-  pacer: Pacer;
-  health: HealthKeeper;
+  pace: PaceMemory;
+  health: HealthMemory;
   settings: DeliverySettings;
   clock: Clock;
   newId: NewId;
@@ -59,7 +60,7 @@ const pollMs = 5_000;
 const shutLookMs = 1_000;
 
 export function createLane(deps: LaneDeps): Lane {
-  const { store, queue, prober, destination, channel, teller, pacer, health, settings, clock, newId, log } =
+  const { store, queue, prober, destination, channel, teller, pace, health, settings, clock, newId, log } =
     deps;
   const inFlight = new Set<Promise<void>>();
   let waiting = new AbortController();
@@ -149,10 +150,10 @@ export function createLane(deps: LaneDeps): Lane {
   async function makeClaim(plan: ClaimPlan, recipient: string, now: number): Promise<Claim | undefined> {
     const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
     const token = newId();
-    const leaseUntil = leaseEnd(destination, settings, now);
+    const leaseMs = leaseOf(destination, settings);
     const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
-    const slot = pacer.take(paceKeysOf(destination, recipient, settings), now);
-    const claimed = await store.claimDeliveries({ token, deliverySeqs, now, leaseUntil, digestId }, slot);
+    const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
+    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
     // They are `sending` now; what they were before says why they are late.
     const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
     const asBefore = (delivery: ClaimedDelivery) => ({
@@ -163,7 +164,7 @@ export function createLane(deps: LaneDeps): Lane {
     if (!newest) return undefined;
     const digest =
       plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
-    return { token, leaseUntil, deliveries: [newest, ...rest], digest };
+    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
   }
 
   function tell(claim: Claim, stop: AbortSignal): Promise<void> {
@@ -184,7 +185,7 @@ export function createLane(deps: LaneDeps): Lane {
   }
 
   function slotWait(recipient: string, now: number): number {
-    return Math.max(0, pacer.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
+    return Math.max(0, pace.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
   }
 
   return { wake, run };

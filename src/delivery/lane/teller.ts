@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/delivery-job.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel } from "../../core/ports/channel.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { LaneStore } from "../lane-store.ts";
 import { planUpdate, type UpdateStep } from "../plan/plan-update.ts";
 import { threadAfter } from "../plan/thread-after.ts";
 import { type Claim, type ClaimSession, openClaimSession, type SessionDeps } from "./claim-session.ts";
@@ -11,7 +11,7 @@ import type { Composer } from "./compose.ts";
 import type { PayloadReader } from "./payloads.ts";
 
 export interface TellerDeps extends SessionDeps {
-  store: Pick<Store, "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts">;
+  store: Pick<LaneStore, "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts">;
   payloads: PayloadReader;
   channel: Channel;
   composer: Composer;

@@ -1,6 +1,11 @@
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { Destination } from "../../core/rules.ts";
-import type { PaceKey } from "../memory/pacing.ts";
+import type { Destination, Pace } from "../../core/rules.ts";
+
+/** One limit that a call falls under: its chat's, and its bot's. */
+export interface PaceKey {
+  key: string;
+  pace: Pace;
+}
 
 /**
  * The account that a destination shares with others: refused credentials stop them all, and all share its pace.
@@ -19,6 +24,11 @@ export function accountOf(destination: Destination): string | undefined {
     case "apprise":
       return undefined;
   }
+}
+
+/** What shares memory at the vendor, and is run by one relay at a time. */
+export function laneGroupOf(destination: Destination): string {
+  return accountOf(destination) ?? `destination:${destination.name}`;
 }
 
 /** The limits that a call to `recipient` falls under. Destinations that name the same chat share its pace. */

@@ -13,8 +13,8 @@ export function timeoutOf(destination: Destination, settings: DeliverySettings):
   return destination.type === "email" ? settings.emailSendTimeoutMs : settings.sendTimeoutMs;
 }
 
-export function leaseEnd(destination: Destination, settings: DeliverySettings, now: number): number {
-  return now + Math.max(settings.leaseMs, timeoutOf(destination, settings) + leaseMarginMs);
+export function leaseOf(destination: Destination, settings: DeliverySettings): number {
+  return Math.max(settings.leaseMs, timeoutOf(destination, settings) + leaseMarginMs);
 }
 
 /** A refusal of the rich form is written to all that were told together, so one alone says nothing about this message. */

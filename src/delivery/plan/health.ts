@@ -1,29 +1,35 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { DestinationState, DestinationStatus } from "../../core/destination-status.ts";
+import type { DestinationState, DestinationStatus, StatusKey } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { accountOf } from "./accounts.ts";
 
 const deadProbeMs = 24 * 60 * 60 * 1000;
 const pausedProbeMs = 10 * 60 * 1000;
 
-export function newStatus(name: string, now: number): DestinationStatus {
-  return { name, health: "ok", reason: "", since: now, failures: 0 };
+export function newStatus({ kind, name }: StatusKey, now: number): DestinationStatus {
+  return { kind, name, health: "ok", reason: "", since: now, failures: 0 };
+}
+
+export function keyOf({ name }: Pick<Destination, "name">): StatusKey {
+  return { kind: "destination", name };
+}
+
+/** Of the account that the destination shares; `undefined` when it has none. */
+export function accountKeyOf(destination: Destination): StatusKey | undefined {
+  const name = accountOf(destination);
+  return name === undefined ? undefined : { kind: "account", name };
 }
 
 /** By the statuses that are known, saved ones or those in memory; what nothing is known of is well. */
 export function stateOf(
   destination: Destination,
-  known: ReadonlyMap<string, DestinationStatus>,
+  find: (key: StatusKey) => DestinationStatus | undefined,
   now: number,
 ): DestinationState {
-  const statusOf = (name: string) => known.get(name) ?? newStatus(name, now);
-  const account = accountOf(destination);
-  return {
-    destination,
-    own: statusOf(destination.name),
-    account: account === undefined ? undefined : statusOf(account),
-  };
+  const statusOf = (key: StatusKey) => find(key) ?? newStatus(key, now);
+  const account = accountKeyOf(destination);
+  return { destination, own: statusOf(keyOf(destination)), account: account && statusOf(account) };
 }
 
 /**
@@ -98,6 +104,16 @@ export function judgeProbe(
   if (proves) return recovered(status, now);
   const reason = `it answers again; whether it takes messages the next one will show (before: ${status.reason})`;
   return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
+}
+
+/** At the start of a lane: whatever is shut is tried at once, since somebody may have mended it meanwhile. Pure. */
+export function tryAgainNow(status: DestinationStatus, now: number): DestinationStatus {
+  if (isProbed(status)) return { ...status, probeAt: now };
+  return status.openUntil === undefined ? status : { ...status, openUntil: now };
+}
+
+export function isProbed(status: DestinationStatus): boolean {
+  return status.health === "dead" || status.health === "paused";
 }
 
 /** Why it is as it is, for the page and as a code. */

@@ -1,38 +1,46 @@
 import { adviseOn } from "../../core/advice.ts";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { DestinationHealth, DestinationStatus } from "../../core/destination-status.ts";
+import type {
+  DestinationHealth,
+  DestinationStatus,
+  UndeliveredSummary,
+} from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { explainReason } from "./explain-reason.ts";
 
-/** What people are to be told about a destination or an account, and what to remember of it. */
+/** A notice about a destination or an account, and what to remember of it. */
 export interface DueNotice {
-  /** Absent: nobody was told that it was bad, so nobody needs to know that it is over. */
-  tell?: "worse" | "better";
-  announced: NonNullable<DestinationStatus["announced"]>;
+  /** Absent: nobody knows that it was bad, so nobody needs to know that it is over. */
+  says?: "worse" | "better";
+  notice: NonNullable<DestinationStatus["notice"]>;
 }
 
-/** After one pair of notices the next of the same kind waits this long: a destination that flaps is told of once. */
+/** After one pair of notices the next of the same kind waits this long: a destination that flaps gets one. */
 const quietMs = 10 * 60_000;
+/** Titles that a summary of undelivered alerts names. */
+export const titlesKept = 5;
 
 /**
- * Compares what is with what was told, so that nothing depends on catching the moment of a change: a restart, a store
- * that refused, or a time without anybody to tell only delays a notice. Pure.
+ * Compares what is with the last notice, so that nothing depends on catching the moment of a change: a restart, a store
+ * that refused, or a time without anybody to notify only delays a notice. Pure.
  *
- *     bad, not told ──▶ told worse ──well──▶ told better        well, never told ──▶ nothing
- *     told worse ──another kind of bad──▶ told worse again      told better ──the same again within 10 min──▶ waits
+ *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
+ *     "worse" ──another kind of bad──▶ "worse" again            "better" ──the same again within 10 min──▶ waits
+ *
+ * @param canSend there is a destination to send it to
  */
-export function planNotice(status: DestinationStatus, canTell: boolean, now: number): DueNotice | undefined {
-  const { announced, health } = status;
+export function planNotice(status: DestinationStatus, canSend: boolean, now: number): DueNotice | undefined {
+  const { notice: last, health } = status;
   if (isBad(health)) {
-    const isNew = announced === undefined || announced.health !== health;
-    const isAgain = announced?.over === true && now - announced.at >= quietMs;
-    const wasUnheard = announced !== undefined && !announced.told && !announced.over && canTell;
-    if (!isNew && !isAgain && !wasUnheard) return undefined;
-    return { tell: "worse", announced: { health, at: now, told: canTell, over: false } };
+    const isNew = last === undefined || last.health !== health;
+    const isAgain = last?.over === true && now - last.at >= quietMs;
+    const wasUnsent = last !== undefined && !last.sent && !last.over && canSend;
+    if (!isNew && !isAgain && !wasUnsent) return undefined;
+    return { says: "worse", notice: { health, at: now, sent: canSend, over: false } };
   }
-  if (health !== "ok" || announced === undefined || announced.over) return undefined;
-  const over = { ...announced, over: true };
-  return announced.told ? { tell: "better", announced: over } : { announced: over };
+  if (health !== "ok" || last === undefined || last.over) return undefined;
+  const over = { ...last, over: true };
+  return last.sent ? { says: "better", notice: over } : { notice: over };
 }
 
 function isBad(health: DestinationHealth): boolean {
@@ -44,13 +52,13 @@ function isBad(health: DestinationHealth): boolean {
  * @param link where people see it, and can do something about it
  */
 export function writeNotice(
-  tell: "worse" | "better",
+  says: "worse" | "better",
   status: DestinationStatus,
   concerned: Pick<Destination, "name" | "type" | "definedAt">[],
   link: string | undefined,
 ): AlertFacts {
   const what = concerned.map(({ name }) => name).join(", ");
-  const isWorse = tell === "worse";
+  const isWorse = says === "worse";
   return {
     title: isWorse
       ? titleOf(status, what, concerned.length > 1)
@@ -112,4 +120,68 @@ export function writeOrphanNotice(destination: string, count: number): AlertFact
     fields: [{ name: "destination", value: destination }],
     notes: [],
   };
+}
+
+/** @param link where the page lists them */
+export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string | undefined): AlertFacts {
+  const { destination, failed, held } = summary;
+  return {
+    title:
+      failed > 0 ? `${count(failed, summary)} did not reach ${destination}` : askWhetherItArrived(summary),
+    text: [
+      failed > 0 && held > 0 ? `${count(held, summary)} more may or may not have arrived.` : "",
+      failed > 0
+        ? "Resend what failed at Destinations on the page."
+        : "Look there. If it is missing, resend it from the page.",
+    ]
+      .filter(Boolean)
+      .join(" "),
+    severity: failed > 0 ? "critical" : "warning",
+    status: "firing",
+    format: "empty",
+    alertKey: `tocsin:undelivered:${destination}`,
+    source: "Tocsin",
+    link,
+    fields: fieldsOf(summary),
+    notes: [],
+  };
+}
+
+/** What the title does not say already. */
+function fieldsOf(summary: UndeliveredSummary): AlertFacts["fields"] {
+  const { destination, titles, recipients, reason } = summary;
+  const named = namedIn(summary);
+  // A mail to three has one title.
+  const isCut =
+    titles.length === titlesKept ||
+    (!goesToSeveral(summary) && titles.length < summary.failed + summary.held);
+  const shown = isCut ? [...titles, "and more, see the page"] : titles;
+  return [
+    ...(named === undefined ? [{ name: "alerts", value: shown.join("; ") }] : []),
+    ...(recipients.every((recipient) => recipient === destination)
+      ? []
+      : [{ name: "recipient", value: recipients.join(", ") }]),
+    { name: "reason", value: reason },
+  ];
+}
+
+function askWhetherItArrived(summary: UndeliveredSummary): string {
+  const named = namedIn(summary);
+  const what = named === undefined ? `these ${count(summary.held, summary)}` : `"${named}"`;
+  return `Did ${what} reach ${summary.destination}?`;
+}
+
+/** The one alert that nobody knows of, which the title of the notice names. */
+function namedIn({ failed, held, titles }: UndeliveredSummary): string | undefined {
+  return failed === 0 && held === 1 ? titles[0] : undefined;
+}
+
+/** Of a destination with several mailboxes each gets a message of its own, and one alert counts once for each. */
+function count(number: number, summary: UndeliveredSummary): string {
+  const word = goesToSeveral(summary) ? "message" : "alert";
+  return number === 1 ? `1 ${word}` : `${number} ${word}s`;
+}
+
+function goesToSeveral({ recipients }: UndeliveredSummary): boolean {
+  return recipients.length > 1;
 }

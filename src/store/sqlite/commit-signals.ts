@@ -31,8 +31,8 @@ const table: Table = {
   resendFailed: (said, [calls]) => noteDue(said, ...calls.map(({ planned }) => planned)),
   rescheduleHeld: (said, [change]) => noteDue(said, [change]),
   callFallbacks: (said, [fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
-  finishDeliveries: (said, [, , , fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
-  recordAttempt: (said, [{ fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
+  finishDeliveries: (said, [, , , , fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
+  recordAttempt: (said, [, { fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   addMute: noteMutes,
   endMute: noteMutes,
 };

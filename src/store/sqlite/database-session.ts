@@ -41,6 +41,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
   const context: TransactionContext = {
     db,
     newId: createIdSource(now),
+    now,
     changed: new Set(),
     undone: new Set(),
   };

@@ -1,4 +1,5 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
+import type { ThreadUpdate } from "../../../src/core/delivery-job.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import type { RoutingDesk, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
@@ -71,3 +72,15 @@ export async function findUnrouted(
   if (alert === undefined) throw new Error("the accepted alert does not wait for routing");
   return alert;
 }
+export const thread: ThreadUpdate = {
+  rootRef: "11",
+  rootAlertSeq: 1,
+  lastRef: "12",
+  lastAlertSeq: 1,
+  firstAt: noon,
+  lastNewAt: noon + 1,
+  lastAt: noon + 2,
+  count: 2,
+  severity: "critical",
+  status: "firing",
+};

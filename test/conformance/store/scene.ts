@@ -1,10 +1,13 @@
 import { onTestFinished } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../../src/core/delivery-job.ts";
+import type { PaceRecord } from "../../../src/core/destination-status.ts";
 import type { Maintenance } from "../../../src/core/ports/administration.ts";
 import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
+import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
+import { takeLane } from "../../support/lane.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { factsOf, findUnrouted, newId, noon, planned, request } from "./scene-samples.ts";
 
@@ -16,6 +19,8 @@ export type OpenStore<S extends Store = Store> = (dataDir: string) => Promise<S>
 export interface Scene<S extends Store = Store> {
   store: S;
   dataDir: string;
+  /** Held when the test begins; what claims and attempts are made under. */
+  lane: LaneFence;
   /** Closes the store and opens it again. */
   restart(): Promise<void>;
   newId(): string;
@@ -26,7 +31,7 @@ export interface Scene<S extends Store = Store> {
   maintain(now?: number): Promise<Maintenance | undefined>;
   /** Claims what is due at a destination, under this token. */
   claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
-  attempt(changes: AttemptChanges): Promise<"recorded" | "late">;
+  attempt(changes: AttemptChanges, paces?: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
   /** The state of each delivery of an alert, in their order. */
   states(id: string): Promise<string[]>;
 }
@@ -39,7 +44,7 @@ interface RouteOptions {
 
 interface ClaimChanges {
   now?: number;
-  leaseUntil?: number;
+  leaseMs?: number;
   digestId?: string;
 }
 
@@ -48,9 +53,11 @@ type AttemptChanges = Pick<AttemptRecord, "token" | "deliverySeqs"> & Partial<At
 /** One store with short words for what tests do to it again and again. Closed when the test ends. */
 export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Scene<S>> {
   const dataDir = makeTempFolder();
+  const store = await open(dataDir);
   const scene: Scene<S> = {
-    store: await open(dataDir),
+    store,
     dataDir,
+    lane: await takeLane(store),
     newId,
     async restart() {
       await scene.store.close();
@@ -81,13 +88,20 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
     },
     maintain: async (now = noon) => scene.store.maintain?.(now),
     due: (destination, now = noon) => scene.store.listDue(destination, now, 100),
-    async claim(destination, token, { now = noon, leaseUntil = noon + 60_000, digestId } = {}) {
+    async claim(destination, token, { now = noon, leaseMs = 60_000, digestId } = {}) {
       const due = await scene.due(destination, now);
       const deliverySeqs = due.map(({ seq }) => seq);
-      return scene.store.claimDeliveries({ token, deliverySeqs, now, leaseUntil, digestId }, []);
+      const claimed = await scene.store.claimDeliveries(
+        scene.lane,
+        { token, deliverySeqs, leaseMs, digestId },
+        [],
+      );
+      if (claimed === "lost") throw new Error("the lane is lost");
+      return claimed;
     },
-    attempt: (changes) =>
+    attempt: (changes, paces = []) =>
       scene.store.recordAttempt(
+        scene.lane,
         {
           at: noon + 100,
           durationMs: 50,
@@ -100,7 +114,7 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
           next: { state: "sent", reason: "" },
           ...changes,
         },
-        [],
+        paces,
       ),
     async states(id) {
       const detail = await scene.store.getAlert(id);

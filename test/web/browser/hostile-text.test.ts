@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { openBrowser, type Page } from "../../support/browser.ts";
+import { takeLane } from "../../support/lane.ts";
 import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
 
@@ -47,11 +48,10 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
     decisions: [{ route: text, destination: text, result: "deliver", reason: text }],
   });
   const [due] = await store.listDue(text, clock.now(), 1);
-  await store.claimDeliveries(
-    { token: "t", deliverySeqs: [due?.seq ?? 0], now: clock.now(), leaseUntil: clock.now() + 1 },
-    [],
-  );
+  const lane = await takeLane(store);
+  await store.claimDeliveries(lane, { token: "t", deliverySeqs: [due?.seq ?? 0], leaseMs: 1000 }, []);
   await store.recordAttempt(
+    lane,
     {
       token: "t",
       deliverySeqs: [due?.seq ?? 0],

@@ -1,10 +1,13 @@
 import type { Database } from "better-sqlite3";
+import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
 
 /** What every transaction function is made from. */
 export interface TransactionContext {
   db: Database;
   newId: NewId;
+  /** The clock that decides when a lease ends. */
+  now: Now;
   /** Alerts whose version has to rise with this commit. */
   changed: Set<number>;
   /** Called when a transaction was rolled back: what is kept in memory beside the tables may be wrong. */

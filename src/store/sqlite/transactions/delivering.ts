@@ -1,16 +1,25 @@
 import type { ClaimedDelivery, DueDelivery, NextStep } from "../../../core/delivery-job.ts";
 import type { PaceRecord } from "../../../core/destination-status.ts";
 import type { AlertRequest, AttemptRecord, ClaimInput, FallbackCall } from "../../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import { type LaneKeeping, underFence } from "./lanes.ts";
 import type { InsertDelivery } from "./routing.ts";
 import type { StateKeeping } from "./state-keeping.ts";
 
-/** T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. */
+/**
+ * T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. What a
+ * claim allows is checked in the statement that writes: its token and the fence of its lane.
+ */
 export function createDelivering(
-  { db, changed }: TransactionContext,
+  { db, changed, now }: TransactionContext,
   insertDelivery: InsertDelivery,
-  { savePace, saveThread }: Pick<StateKeeping, "savePace" | "saveThread">,
+  {
+    savePace,
+    saveThread,
+    isHeld,
+  }: Pick<StateKeeping, "savePace" | "saveThread"> & Pick<LaneKeeping, "isHeld">,
 ) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const dueWhere = (kind: string) =>
@@ -31,9 +40,9 @@ export function createDelivering(
     )
     .pluck();
   const claim = db.prepare(
-    `UPDATE deliveries SET state = 'sending', claim_token = ?, lease_until = ?, due_at = NULL,
+    `UPDATE deliveries SET state = 'sending', claim_token = ?, claim_fence = ?, lease_until = ?, due_at = NULL,
        digest_id = ?
-     WHERE seq = ? AND due_at IS NOT NULL`,
+     WHERE seq = ? AND due_at IS NOT NULL AND ${underFence}`,
   );
   const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
     `SELECT ${deliveryColumns}, a.facts ${join} WHERE d.seq = ?`,
@@ -42,30 +51,31 @@ export function createDelivering(
     `INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const holds = db
-    .prepare<[number, string], number>("SELECT alert_seq FROM deliveries WHERE seq = ? AND claim_token = ?")
-    .pluck();
   const keepGoing = db.prepare(
     `UPDATE deliveries SET progress = ?, lease_until = ?, attempts = attempts + ?, ambiguous = ambiguous + ?,
-       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason) WHERE seq = ?`,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason)
+     WHERE seq = ? AND claim_token = ? AND ${underFence}`,
   );
   const step = db.prepare(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
        attempts = attempts + ?, ambiguous = ambiguous + ?,
        last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
        claim_token = NULL, lease_until = NULL
-     WHERE seq = ?`,
+     WHERE seq = ? AND claim_token = ? AND ${underFence}`,
   );
   const finish = db.prepare<unknown[], { alert_seq: number }>(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = NULL, finished_at = ?, fallback_at = NULL
-     WHERE seq = ? AND due_at IS NOT NULL RETURNING alert_seq`,
+     WHERE seq = ? AND due_at IS NOT NULL AND ${underFence} RETURNING alert_seq`,
   );
   const release = db.prepare<unknown[], { alert_seq: number }>(
     `UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = ?,
-       claim_token = NULL, lease_until = NULL WHERE claim_token = ? RETURNING alert_seq`,
+       claim_token = NULL, lease_until = NULL WHERE claim_token = ? AND ${underFence} RETURNING alert_seq`,
   );
-  const abandoned = db.prepare<[number], DeliveryRow>(
-    `SELECT ${deliveryColumns} ${join} WHERE d.claim_token IS NOT NULL AND d.lease_until <= ? ORDER BY d.lease_until LIMIT 2000`,
+  // Two indexes hold the destination too, and every delivery it ever had.
+  const abandoned = db.prepare<[string, number, number, number], DeliveryRow>(
+    `SELECT ${deliveryColumns} FROM deliveries d INDEXED BY deliveries_claimed JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.claim_token IS NOT NULL AND d.destination IN (SELECT value FROM json_each(?))
+       AND (d.claim_fence < ? OR d.lease_until <= ?) ORDER BY d.lease_until ${boundLimit}`,
   );
   const fallbacksDue = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
@@ -93,9 +103,28 @@ export function createDelivering(
     .pluck();
   const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
 
-  function apply(seq: number, next: NextStep, record: AttemptRecord): void {
+  /** What an attempt changes at a delivery that its claim still holds; false when it holds it no longer. */
+  function advance({ group, fence }: LaneFence, seq: number, record: AttemptRecord): boolean {
+    const { next, leaseMs } = record;
+    if (next !== undefined) return apply({ group, fence }, seq, next, record);
+    const { changes } = keepGoing.run(
+      JSON.stringify(record.progress),
+      leaseMs === undefined ? null : now() + leaseMs,
+      record.countsAsAttempt && record.outcome !== "sent" ? 1 : 0,
+      record.outcome === "ambiguous" ? 1 : 0,
+      record.detail ?? null,
+      record.reason ?? null,
+      seq,
+      record.token,
+      group,
+      fence,
+    );
+    return changes > 0;
+  }
+
+  function apply({ group, fence }: LaneFence, seq: number, next: NextStep, record: AttemptRecord): boolean {
     const final = next.state !== "waiting" && next.state !== "held";
-    step.run(
+    const { changes } = step.run(
       next.state,
       next.reason,
       next.state === "waiting" ? next.dueAt : null,
@@ -108,7 +137,11 @@ export function createDelivering(
       record.reason ?? null,
       final ? 1 : 0,
       seq,
+      record.token,
+      group,
+      fence,
     );
+    return changes > 0;
   }
 
   function callFallbacks(fallbacks: FallbackCall[], at: number): void {
@@ -141,21 +174,24 @@ export function createDelivering(
       return known.length === 0 ? undefined : Math.min(...known);
     },
 
-    claimDeliveries(input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] {
+    claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] | "lost" {
+      const { group, fence } = lane;
+      const { token, digestId = null } = input;
+      const leaseUntil = now() + input.leaseMs;
       const taken: ClaimedDelivery[] = [];
       for (const seq of input.deliverySeqs) {
-        if (claim.run(input.token, input.leaseUntil, input.digestId ?? null, seq).changes === 0) continue;
+        if (claim.run(token, fence, leaseUntil, digestId, seq, group, fence).changes === 0) continue;
         const row = claimed.get(seq);
         if (row === undefined) continue;
         taken.push(toClaimedDelivery(row));
         changed.add(row.alert_seq);
       }
-      paces.forEach(savePace);
-      return taken;
+      for (const pace of paces) savePace(lane, pace);
+      return taken.length > 0 || isHeld(lane) ? taken : "lost";
     },
 
-    recordAttempt(record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" {
-      let held = 0;
+    recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" | "lost" {
+      const held = new Set<number>();
       for (const seq of record.deliverySeqs) {
         insertAttempt.run(
           seq,
@@ -168,54 +204,51 @@ export function createDelivering(
           record.reason ?? null,
           record.detail ?? null,
         );
-        const alertSeq = holds.get(seq, record.token);
-        const changedAlert = alertSeq ?? alertSeqOf.get(seq);
-        if (changedAlert !== undefined) changed.add(changedAlert);
-        if (alertSeq === undefined) continue;
-        held += 1;
-        if (record.next === undefined) {
-          keepGoing.run(
-            JSON.stringify(record.progress),
-            record.leaseUntil ?? null,
-            record.countsAsAttempt && record.outcome !== "sent" ? 1 : 0,
-            record.outcome === "ambiguous" ? 1 : 0,
-            record.detail ?? null,
-            record.reason ?? null,
-            seq,
-          );
-        } else {
-          apply(seq, record.next, record);
-        }
+        const alertSeq = alertSeqOf.get(seq);
+        if (alertSeq !== undefined) changed.add(alertSeq);
+        // Before the step, which ends the claim that it is saved under.
+        if (record.thread && held.size === 0) saveThread(lane, record.token, seq, record.thread);
+        if (advance(lane, seq, record)) held.add(seq);
       }
-      if (held > 0) callFallbacks(record.fallbacks ?? [], record.at);
-      if (held > 0 && record.thread) saveThread(record.deliverySeqs[0] as number, record.thread);
-      paces.forEach(savePace);
-      return held > 0 ? "recorded" : "late";
+      callFallbacks(record.fallbacks?.filter(({ deliverySeq }) => held.has(deliverySeq)) ?? [], record.at);
+      for (const pace of paces) savePace(lane, pace);
+      if (held.size > 0) return "recorded";
+      return isHeld(lane) ? "late" : "lost";
     },
 
     finishDeliveries(
+      lane: LaneFence,
       deliverySeqs: number[],
       next: { state: "failed" | "expired" | "held"; reason: string },
       at: number,
       fallbacks: FallbackCall[],
-    ): void {
+    ): "done" | "lost" {
+      const { group, fence } = lane;
+      const finishedAt = next.state === "held" ? null : at;
       for (const seq of deliverySeqs) {
-        const row = finish.get(next.state, next.reason, next.state === "held" ? null : at, seq);
+        const row = finish.get(next.state, next.reason, finishedAt, seq, group, fence);
         if (row !== undefined) changed.add(row.alert_seq);
       }
+      if (!isHeld(lane)) return "lost";
       callFallbacks(fallbacks, at);
+      return "done";
     },
 
-    releaseClaim(token: string, dueAt: number): void {
-      for (const row of release.all(dueAt, token)) changed.add(row.alert_seq);
+    releaseClaim(lane: LaneFence, token: string, dueAt: number): "done" | "lost" {
+      for (const row of release.all(dueAt, token, lane.group, lane.fence)) changed.add(row.alert_seq);
+      return isHeld(lane) ? "done" : "lost";
     },
 
-    listAbandoned: (now: number, all: boolean): (DueDelivery & { token: string })[] =>
+    listAbandoned: (
+      { fence }: LaneFence,
+      destinations: string[],
+      limit: number,
+    ): (DueDelivery & { token: string })[] =>
       abandoned
-        .all(all ? Number.MAX_SAFE_INTEGER : now)
+        .all(JSON.stringify(destinations), fence, now(), limit)
         .map((row) => ({ ...toDueDelivery(row), token: row.claim_token ?? "" })),
 
-    listFallbacksDue: (now: number): DueDelivery[] => fallbacksDue.all(now).map(toDueDelivery),
+    listFallbacksDue: (at: number): DueDelivery[] => fallbacksDue.all(at).map(toDueDelivery),
 
     callFallbacks,
 

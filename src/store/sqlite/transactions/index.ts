@@ -3,6 +3,7 @@ import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
 import { createKeys } from "./keys.ts";
+import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
 import { createResending } from "./resending.ts";
@@ -13,14 +14,17 @@ import { createStateKeeping } from "./state-keeping.ts";
 /** Every transaction function of the port, synchronous, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
   const insertDelivery = createDeliveryInsertion(context);
-  const stateKeeping = createStateKeeping(context);
+  const laneKeeping = createLanes(context);
+  const stateKeeping = createStateKeeping(context, laneKeeping);
   const searching = createSearching(context);
   const { savePace: _pace, saveThread: _thread, ...remembering } = stateKeeping;
+  const { isHeld: _held, ...lanes } = laneKeeping;
   const { indexLate: _late, ...indexing } = searching;
   return {
     ...createAccepting(context),
     ...createRouting(context, insertDelivery, searching),
-    ...createDelivering(context, insertDelivery, stateKeeping),
+    ...lanes,
+    ...createDelivering(context, insertDelivery, { ...stateKeeping, ...laneKeeping }),
     ...createHolding(context),
     ...createResending(context, insertDelivery),
     ...remembering,

@@ -2,7 +2,9 @@ import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../../co
 import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
 import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../../core/ports/lanes.ts";
 import type { TransactionContext } from "./context.ts";
+import { type LaneKeeping, underFence } from "./lanes.ts";
 
 interface ThreadRow {
   destination: string;
@@ -21,29 +23,25 @@ interface ThreadRow {
   over_at: number | null;
 }
 
-interface PaceRow {
-  key: string;
-  sent_at: string;
-  parked_until: number;
-  parked_why: string | null;
-}
-
 /** A message of a vendor that gives no ids. */
 const noRef = "";
 
 export type StateKeeping = ReturnType<typeof createStateKeeping>;
 
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
-export function createStateKeeping({ db, changed }: TransactionContext) {
+export function createStateKeeping(
+  { db, changed }: TransactionContext,
+  { isHeld }: Pick<LaneKeeping, "isHeld">,
+) {
   const upsertPace = db.prepare(
-    "INSERT OR REPLACE INTO paces (key, sent_at, parked_until, parked_why) VALUES (?, ?, ?, ?)",
+    `INSERT OR REPLACE INTO paces (key, sent_at, parked_until, parked_why) SELECT ?, ?, ?, ? WHERE ${underFence}`,
   );
-  const paces = db.prepare<[], PaceRow>("SELECT * FROM paces");
   const upsertThread = db.prepare(
     `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
        last_new_at, last_at, count, severity, status, last_alert_seq)
      SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
+     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.seq = ? AND d.claim_token = ? AND ${underFence}`,
   );
   const thread = db.prepare<[string, string, string], ThreadRow>(
     "SELECT * FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?",
@@ -53,7 +51,9 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
     { id: string; received_at: number; origin: AlertOrigin; facts: string | null }
   >("SELECT id, received_at, origin, facts FROM alerts WHERE seq = ?");
   const statuses = db.prepare<[], string>("SELECT status FROM destination_statuses").pluck();
-  const upsertStatus = db.prepare("INSERT OR REPLACE INTO destination_statuses (name, status) VALUES (?, ?)");
+  const upsertStatus = db.prepare(
+    `INSERT OR REPLACE INTO destination_statuses (kind, name, status) SELECT ?, ?, ? WHERE ${underFence}`,
+  );
   const counts = db.prepare<[], { destination: string; state: string; count: number }>(
     "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
   );
@@ -80,31 +80,26 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
     )
     .pluck();
   const failUnfinished = (index: string, condition: string) =>
-    db.prepare<[string, number, string], { alert_seq: number }>(
+    db.prepare<[string, number, string, string, number], { alert_seq: number }>(
       `UPDATE deliveries INDEXED BY ${index} SET state = 'failed', reason = ?, due_at = NULL, finished_at = ?,
          claim_token = NULL, lease_until = NULL, fallback_at = NULL
-       WHERE destination = ? AND ${condition} RETURNING alert_seq`,
+       WHERE destination = ? AND ${condition} AND ${underFence} RETURNING alert_seq`,
     );
   const failWaiting = failUnfinished("deliveries_due", "due_at IS NOT NULL");
   const failClaimed = failUnfinished("deliveries_claimed", "claim_token IS NOT NULL");
 
-  function savePace(pace: PaceRecord): void {
-    upsertPace.run(pace.key, JSON.stringify(pace.sentAt), pace.parkedUntil, pace.parkedWhy ?? null);
+  function savePace({ group, fence }: LaneFence, pace: PaceRecord): boolean {
+    const { key, sentAt, parkedUntil, parkedWhy = null } = pace;
+    return upsertPace.run(key, JSON.stringify(sentAt), parkedUntil, parkedWhy, group, fence).changes > 0;
   }
 
   return {
     savePace,
-    savePaces: (records: PaceRecord[]): void => records.forEach(savePace),
+    savePaces: (lane: LaneFence, paces: PaceRecord[]): "done" | "lost" =>
+      paces.every((pace) => savePace(lane, pace)) ? "done" : "lost",
 
-    loadPaces: (): PaceRecord[] =>
-      paces.all().map((row) => ({
-        key: row.key,
-        sentAt: JSON.parse(row.sent_at) as number[],
-        parkedUntil: row.parked_until,
-        parkedWhy: row.parked_why ?? undefined,
-      })),
-
-    saveThread(deliverySeq: number, update: ThreadUpdate): void {
+    /** Under the claim that holds the delivery. */
+    saveThread({ group, fence }: LaneFence, token: string, deliverySeq: number, update: ThreadUpdate): void {
       upsertThread.run(
         update.rootRef ?? noRef,
         update.rootAlertSeq,
@@ -117,6 +112,9 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
         update.status,
         update.lastAlertSeq,
         deliverySeq,
+        token,
+        group,
+        fence,
       );
     },
 
@@ -155,8 +153,9 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
     loadStatuses: (): DestinationStatus[] =>
       statuses.all().map((text) => JSON.parse(text) as DestinationStatus),
 
-    saveStatus(status: DestinationStatus): void {
-      upsertStatus.run(status.name, JSON.stringify(status));
+    saveStatus({ group, fence }: LaneFence, status: DestinationStatus): "done" | "lost" {
+      const { kind, name } = status;
+      return upsertStatus.run(kind, name, JSON.stringify(status), group, fence).changes > 0 ? "done" : "lost";
     },
 
     countByDestination(): DestinationCounts[] {
@@ -174,16 +173,18 @@ export function createStateKeeping({ db, changed }: TransactionContext) {
       return [...found.values()];
     },
 
-    failOrphans(known: string[], at: number): number {
+    failOrphans(lane: LaneFence, known: string[], at: number): number | "lost" {
       let failed = 0;
       for (const destination of destinationsWaiting.all()) {
         if (known.includes(destination)) continue;
         const reason = "this destination is no longer configured";
-        const rows = [failWaiting, failClaimed].flatMap((fail) => fail.all(reason, at, destination));
+        const rows = [failWaiting, failClaimed].flatMap((fail) =>
+          fail.all(reason, at, destination, lane.group, lane.fence),
+        );
         for (const row of rows) changed.add(row.alert_seq);
         failed += rows.length;
       }
-      return failed;
+      return isHeld(lane) ? failed : "lost";
     },
   };
 }

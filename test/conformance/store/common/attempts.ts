@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { takeLane } from "../../../support/lane.ts";
 import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 export function describeAttempts(open: OpenStore): void {
@@ -28,7 +29,7 @@ export function describeAttempts(open: OpenStore): void {
           },
         ],
       });
-      expect(await store.listAbandoned(noon, true)).toEqual([]);
+      expect(await store.listAbandoned(await takeLane(store), ["chat"], 9)).toEqual([]);
     });
 
     it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
@@ -76,36 +77,35 @@ export function describeAttempts(open: OpenStore): void {
     });
 
     it("keeps the claim, and a longer lease, while more parts follow", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
+      const { store, lane, route, claim, attempt } = await openScene(open);
       const { id } = await route();
-      const [delivery] = await claim("chat", "t1", { leaseUntil: noon + 1000 });
-      const deliverySeqs = [delivery?.seq ?? 0];
-      await attempt({
+      const [delivery] = await claim("chat", "t1");
+      const part = (number: number) => ({
         token: "t1",
-        deliverySeqs,
-        part: 1,
-        parts: 2,
-        progress: { refs: ["1"] },
-        next: undefined,
-        leaseUntil: noon + 9000,
+        deliverySeqs: [delivery?.seq ?? 0],
+        part: number,
+        parts: 3,
+        progress: { refs: ["1", "2", "3"].slice(0, number) },
       });
-      expect(await store.listAbandoned(noon + 8999, false)).toEqual([]);
-      expect(await store.listAbandoned(noon + 9000, false)).toMatchObject([
+      await attempt({ ...part(1), next: undefined, leaseMs: 0 });
+      expect(await store.listAbandoned(lane, ["chat"], 9)).toMatchObject([
         { token: "t1", progress: { refs: ["1"] }, attempts: 0 },
       ]);
-      await attempt({ token: "t1", deliverySeqs, part: 2, parts: 2, progress: { refs: ["1", "2"] } });
+      await attempt({ ...part(2), next: undefined, leaseMs: 60_000 });
+      expect(await store.listAbandoned(lane, ["chat"], 9)).toEqual([]);
+      await attempt(part(3));
       const sent = (await store.getAlert(id))?.deliveries[0];
       expect(sent?.state).toBe("sent");
-      expect(sent?.attempts.map(({ part, parts }) => `${part}/${parts}`)).toEqual(["1/2", "2/2"]);
+      expect(sent?.attempts.map(({ part, parts }) => `${part}/${parts}`)).toEqual(["1/3", "2/3", "3/3"]);
     });
 
     it("keeps an attempt under a lost claim on the record, and lets it change nothing", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
+      const { store, lane, route, claim, attempt } = await openScene(open);
       const fallback = { to: "mail", at: noon + 600_000 };
       const { id } = await route({ to: [planned("chat", { fallback })] });
       const [delivery] = await claim("chat", "t1");
       const deliverySeqs = [delivery?.seq ?? 0];
-      await store.releaseClaim("t1", noon);
+      await store.releaseClaim(lane, "t1", noon);
       await claim("chat", "t2");
       const answer = await attempt({
         token: "t1",
@@ -178,14 +178,14 @@ export function describeAttempts(open: OpenStore): void {
     });
 
     it("ends what waits without an attempt, and leaves alone what is being sent", async () => {
-      const { store, route, claim, due, states } = await openScene(open);
+      const { store, lane, route, claim, due, states } = await openScene(open);
       const waiting = await route();
       const [{ seq } = { seq: 0 }] = await due("chat");
       await claim("chat", "t1");
-      await store.finishDeliveries([seq], { state: "expired", reason: "too old" }, noon, []);
+      await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon, []);
       expect(await states(waiting.id)).toEqual(["sending"]);
-      await store.releaseClaim("t1", noon);
-      await store.finishDeliveries([seq], { state: "expired", reason: "too old" }, noon + 9, []);
+      await store.releaseClaim(lane, "t1", noon);
+      await store.finishDeliveries(lane, [seq], { state: "expired", reason: "too old" }, noon + 9, []);
       expect((await store.getAlert(waiting.id))?.deliveries[0]).toMatchObject({
         state: "expired",
         reason: "too old",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { takeLane } from "../../../support/lane.ts";
 import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 export function describeClaims(open: OpenStore): void {
@@ -77,12 +78,12 @@ export function describeClaims(open: OpenStore): void {
     });
 
     it("gives each delivery to one claim only, however many ask at once", async () => {
-      const { store, route, due } = await openScene(open);
+      const { store, lane, route, due } = await openScene(open);
       for (let count = 0; count < 5; count += 1) await route();
       const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
       const claims = await Promise.all(
         ["t1", "t2", "t3"].map((token) =>
-          store.claimDeliveries({ token, deliverySeqs, now: noon, leaseUntil: noon + 1000 }, []),
+          store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, []),
         ),
       );
       expect(claims.map((taken) => taken.length)).toEqual([5, 0, 0]);
@@ -90,33 +91,34 @@ export function describeClaims(open: OpenStore): void {
     });
 
     it("returns the claimed in the order asked, with what their alerts say", async () => {
-      const { store, route, due } = await openScene(open);
+      const { store, lane, route, due } = await openScene(open);
       await route({ facts: { title: "first" } });
       await route({ facts: { title: "second" } });
       const deliverySeqs = (await due("chat")).map(({ seq }) => seq).reverse();
-      const claimed = await store.claimDeliveries(
-        { token: "t1", deliverySeqs, now: noon, leaseUntil: noon + 1000, digestId: "digest-1" },
-        [{ key: "chat", sentAt: [noon], parkedUntil: 0 }],
-      );
-      expect(claimed.map(({ facts }) => facts.title)).toEqual(["second", "first"]);
-      expect(claimed).toMatchObject([{ state: "sending", digestId: "digest-1" }, { state: "sending" }]);
-      expect(await store.loadPaces()).toEqual([{ key: "chat", sentAt: [noon], parkedUntil: 0 }]);
+      const pace = { key: "chat", sentAt: [noon], parkedUntil: 0 };
+      const claim = { token: "t1", deliverySeqs, leaseMs: 1000, digestId: "digest-1" };
+      expect(await store.claimDeliveries(lane, claim, [pace])).toMatchObject([
+        { state: "sending", digestId: "digest-1", facts: { title: "second" } },
+        { state: "sending", facts: { title: "first" } },
+      ]);
+      const [grant] = await store.acquireLanes("next", [{ group: "g", statuses: [], paces: ["chat"] }], 1000);
+      expect(grant?.memory.paces).toEqual([pace]);
     });
 
     it("returns an untried claim to where it was", async () => {
-      const { store, route, claim, due, states } = await openScene(open);
+      const { store, lane, route, claim, due, states } = await openScene(open);
       const { id } = await route();
       await claim("chat", "t1");
       expect(await states(id)).toEqual(["sending"]);
-      await store.releaseClaim("t1", noon + 7);
+      await store.releaseClaim(lane, "t1", noon + 7);
       expect(await states(id)).toEqual(["queued"]);
       expect(await due("chat", noon + 6)).toEqual([]);
       expect(await due("chat", noon + 7)).toMatchObject([{ attempts: 0, dueAt: noon + 7 }]);
-      expect(await store.listAbandoned(noon, true)).toEqual([]);
+      expect(await store.listAbandoned(await takeLane(store), ["chat"], 9)).toEqual([]);
     });
 
     it("returns a tried claim as waiting, and leaves other claims alone", async () => {
-      const { store, route, claim, attempt, states } = await openScene(open);
+      const { store, lane, route, claim, attempt, states } = await openScene(open);
       const { id } = await route({ to: ["chat", "mail"] });
       const [delivery] = await claim("chat", "t1");
       await claim("mail", "t2");
@@ -124,22 +126,26 @@ export function describeClaims(open: OpenStore): void {
       const deliverySeqs = [delivery?.seq ?? 0];
       await attempt({ token: "t1", deliverySeqs, outcome: "retry", reason: "connect_failed", next });
       await claim("chat", "t3", { now: noon + 200 });
-      await store.releaseClaim("t3", noon + 300);
+      await store.releaseClaim(lane, "t3", noon + 300);
       expect(await states(id)).toEqual(["waiting", "sending"]);
     });
 
-    it("lists claims whose lease has ended, and all of a process that is gone", async () => {
+    it("lists as abandoned whose lease has ended, and whatever was claimed under an older fence", async () => {
       const scene = await openScene(open);
-      await scene.route({ to: ["chat", "mail"] });
-      await scene.claim("chat", "t1", { leaseUntil: noon + 1000 });
-      await scene.claim("mail", "t2", { leaseUntil: noon + 5000 });
-      expect(await scene.store.listAbandoned(noon + 999, false)).toEqual([]);
-      expect(await scene.store.listAbandoned(noon + 1000, false)).toMatchObject([
+      await scene.route({ to: ["chat", "mail", "other"] });
+      await scene.claim("chat", "t1", { leaseMs: 0 });
+      await scene.claim("mail", "t2");
+      await scene.claim("other", "t3");
+      const names = ["chat", "mail", "nowhere"];
+      expect(await scene.store.listAbandoned(scene.lane, names, 9)).toMatchObject([
         { token: "t1", destination: "chat", state: "sending" },
       ]);
       await scene.restart();
-      const all = await scene.store.listAbandoned(noon, true);
-      expect(all.map(({ token }) => token)).toEqual(["t1", "t2"]);
+      const next = await takeLane(scene.store, "a group that the destinations belong to now");
+      const tokens = async (limit: number) =>
+        (await scene.store.listAbandoned(next, names, limit)).map(({ token }) => token);
+      expect(await tokens(9)).toEqual(["t1", "t2"]);
+      expect(await tokens(1)).toEqual(["t1"]);
     });
   });
 }

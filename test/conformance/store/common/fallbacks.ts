@@ -37,7 +37,7 @@ export function describeFallbacks(open: OpenStore): void {
     });
 
     it("makes the deliveries once, whoever asks: time, failed attempt or end without one", async () => {
-      const { store, route, claim, attempt, due } = await openScene(open);
+      const { store, lane, route, claim, attempt, due } = await openScene(open);
       const { id } = await route({ to: [planned("chat", { fallback })] });
       const [delivery] = await claim("chat", "t1");
       const deliverySeq = delivery?.seq ?? 0;
@@ -58,7 +58,7 @@ export function describeFallbacks(open: OpenStore): void {
         next: { state: "failed", reason: "kicked" },
         fallbacks: [call],
       });
-      await store.finishDeliveries([deliverySeq], { state: "failed", reason: "" }, noon, [call]);
+      await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, [call]);
       const made = (await store.getAlert(id))?.deliveries.slice(1);
       expect(made).toMatchObject([
         { destination: "mail", purpose: "fallback", insteadOf: "chat", state: "queued" },
@@ -102,11 +102,11 @@ export function describeFallbacks(open: OpenStore): void {
     });
 
     it("makes them in the same step as an end without an attempt", async () => {
-      const { store, route, due, states } = await openScene(open);
+      const { store, lane, route, due, states } = await openScene(open);
       const { id } = await route({ to: [planned("chat", { fallback })] });
       const [{ seq } = { seq: 0 }] = await due("chat");
       const call = { deliverySeq: seq, planned: [planned("mail")] };
-      await store.finishDeliveries([seq], { state: "failed", reason: "dead" }, noon, [call]);
+      await store.finishDeliveries(lane, [seq], { state: "failed", reason: "dead" }, noon, [call]);
       expect(await states(id)).toEqual(["failed", "queued"]);
     });
   });

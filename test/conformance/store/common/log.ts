@@ -19,11 +19,9 @@ async function fillLog(open: OpenStore): Promise<Scene> {
   await route("e", 4, { to: ["mail", planned("mail", { recipient: "b@example.com" })] });
   await scene.store.acceptRequest(request({ receivedAt: noon + 5 * 60_000 }));
   const [first] = await scene.due("chat");
-  const claimed = await scene.store.claimDeliveries(
-    { token: "t", deliverySeqs: [first?.seq ?? 0], now: noon, leaseUntil: noon },
-    [],
-  );
-  await scene.attempt({ token: "t", deliverySeqs: claimed.map(({ seq }) => seq) });
+  const deliverySeqs = [first?.seq ?? 0];
+  await scene.store.claimDeliveries(scene.lane, { token: "t", deliverySeqs, leaseMs: 1000 }, []);
+  await scene.attempt({ token: "t", deliverySeqs });
   return scene;
 }
 
@@ -167,7 +165,7 @@ export function describeLog(open: OpenStore): void {
       expect(await ids(seen)).toEqual([]);
 
       const deliverySeqs = (await scene.due("chat")).slice(0, 1).map(({ seq }) => seq);
-      await scene.store.claimDeliveries({ token: "t", deliverySeqs, now: noon, leaseUntil: noon }, []);
+      await scene.store.claimDeliveries(scene.lane, { token: "t", deliverySeqs, leaseMs: 0 }, []);
       await scene.restart();
       expect(await ids(seen)).toEqual([first.id]);
       expect(await ids()).toEqual([second.id, first.id]);

@@ -1,20 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ThreadUpdate } from "../../../../src/core/delivery-job.ts";
-import type { DestinationStatus } from "../../../../src/core/destination-status.ts";
+import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
-
-const thread: ThreadUpdate = {
-  rootRef: "11",
-  rootAlertSeq: 1,
-  lastRef: "12",
-  lastAlertSeq: 1,
-  firstAt: noon,
-  lastNewAt: noon + 1,
-  lastAt: noon + 2,
-  count: 2,
-  severity: "critical",
-  status: "firing",
-};
+import { thread } from "../scene-samples.ts";
 
 /** What delivery has to remember between messages and over restarts. */
 export function describeMemory(open: OpenStore): void {
@@ -75,36 +62,6 @@ export function describeMemory(open: OpenStore): void {
       expect(await store.findAlertFacts(seq + 1)).toBeUndefined();
     });
 
-    it("keeps paces and silences over a restart, whoever saved them", async () => {
-      const scene = await openScene(open);
-      await scene.store.savePaces([
-        { key: "chat:-1", sentAt: [noon - 5, noon], parkedUntil: 0 },
-        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
-      ]);
-      await scene.store.savePaces([{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }]);
-      await scene.restart();
-      expect(await scene.store.loadPaces()).toEqual([
-        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
-        { key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 },
-      ]);
-    });
-
-    it("keeps the health of destinations over a restart", async () => {
-      const scene = await openScene(open);
-      const status: DestinationStatus = {
-        name: "chat",
-        health: "ok",
-        reason: "",
-        since: noon,
-        failures: 0,
-      };
-      await scene.store.saveStatus(status);
-      const moved = { ...status, health: "degraded", moved: { from: "-1", to: "-1001" } } as const;
-      await scene.store.saveStatus(moved);
-      await scene.restart();
-      expect(await scene.store.loadStatuses()).toEqual([moved]);
-    });
-
     it("finds the requests of alerts in their order, up to a size, and none of a notice", async () => {
       const { store, newId } = await openScene(open);
       const small = request({ ids: [newId(), newId()], body: Buffer.from("[1,2]"), contentType: undefined });
@@ -131,19 +88,19 @@ export function describeMemory(open: OpenStore): void {
     });
 
     it("fails what waits for, or is being sent to, destinations that are configured no more", async () => {
-      const { store, route, claim, states } = await openScene(open);
+      const { store, lane, route, claim, states } = await openScene(open);
       const fallback = { to: "mail", at: noon };
       const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });
       await claim("gone-too", "t1");
-      expect(await store.failOrphans(["kept"], noon + 9)).toBe(2);
+      expect(await store.failOrphans(lane, ["kept"], noon + 9)).toBe(2);
       expect(await states(id)).toEqual(["queued", "failed", "failed"]);
       const gone = (await store.getAlert(id))?.deliveries[1];
       expect(gone).toMatchObject({
         finishedAt: noon + 9,
         reason: "this destination is no longer configured",
       });
-      expect(await store.failOrphans(["kept"], noon + 10)).toBe(0);
-      expect(await store.listAbandoned(noon, true)).toEqual([]);
+      expect(await store.failOrphans(lane, ["kept"], noon + 10)).toBe(0);
+      expect(await store.listAbandoned(await takeLane(store), ["gone-too"], 9)).toEqual([]);
       expect(await store.listFallbacksDue(noon)).toEqual([]);
     });
 
@@ -160,19 +117,19 @@ export function describeMemory(open: OpenStore): void {
     });
 
     it("counts deliveries by destination and state, with the age of the oldest that waits", async () => {
-      const { store, route, claim, attempt } = await openScene(open);
+      const { store, lane, route, claim, attempt } = await openScene(open);
       await route({ to: ["chat", planned("mail", { state: "muted" })], receivedAt: noon });
       await route({ to: ["chat"], receivedAt: noon + 1000 });
       await route({ to: ["chat"], receivedAt: noon + 2000 });
       const [first] = await claim("chat", "t1");
       await attempt({ token: "t1", deliverySeqs: [first?.seq ?? 0] });
-      await store.releaseClaim("t1", noon);
+      await store.releaseClaim(lane, "t1", noon);
       const counts = await store.countByDestination();
       expect(counts.sort((a, b) => a.destination.localeCompare(b.destination))).toEqual([
         { destination: "chat", counts: { sent: 1, queued: 2 }, oldestWaitingAt: noon + 1005 },
         { destination: "mail", counts: { muted: 1 } },
       ]);
-      await store.failOrphans(["mail"], noon);
+      await store.failOrphans(lane, ["mail"], noon);
       const chat = (await store.countByDestination()).find(({ destination }) => destination === "chat");
       expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 } });
     });

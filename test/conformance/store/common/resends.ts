@@ -4,12 +4,12 @@ import type { Store } from "../../../../src/core/ports/store.ts";
 import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
 
 /** Ends the only delivery of each of these alerts at `chat` as failed, `at` later than noon. */
-async function fail({ route, store }: Scene, count: number, at = 0): Promise<string[]> {
+async function fail({ route, store, lane }: Scene, count: number, at = 0): Promise<string[]> {
   const ids: string[] = [];
   for (let alert = 0; alert < count; alert += 1) ids.push((await route()).id);
   const due = await store.listDue("chat", noon, 100);
   const seqs = due.filter(({ alertId }) => ids.includes(alertId)).map(({ seq }) => seq);
-  await store.finishDeliveries(seqs, { state: "failed", reason: "kicked" }, noon + at, []);
+  await store.finishDeliveries(lane, seqs, { state: "failed", reason: "kicked" }, noon + at, []);
   return ids;
 }
 
@@ -57,11 +57,12 @@ export function describeResends(open: OpenStore): void {
     });
 
     it("of one alert are returned as they were made, and stand for a mailbox each", async () => {
-      const { store, route } = await openScene(open);
+      const { store, lane, route } = await openScene(open);
       const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
       const { id } = await route({ to: [toMail("a@x.example"), toMail("gone@x.example")] });
       const due = await store.listDue("mail", noon, 10);
       await store.finishDeliveries(
+        lane,
         due.map((delivery) => delivery.seq),
         { state: "expired", reason: "too old" },
         noon,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { SignalTopic } from "../../../../src/core/ports/signals.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { mute } from "./mutes.ts";
 import { noon, type OpenStore, openScene, planned, request } from "../scene.ts";
+import { mute } from "./mutes.ts";
 
 const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
 

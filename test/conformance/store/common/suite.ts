@@ -7,6 +7,7 @@ import { describeFallbacks } from "./fallbacks.ts";
 import { describeHealth } from "./health.ts";
 import { describeHolding } from "./holding.ts";
 import { describeKeys } from "./keys.ts";
+import { describeLanes } from "./lanes.ts";
 import { describeLog } from "./log.ts";
 import { describeMemory } from "./memory.ts";
 import { describeMutes } from "./mutes.ts";
@@ -20,6 +21,7 @@ export function describeStore(name: string, open: OpenStore): void {
   describe(`store: ${name}`, () => {
     describeAccepting(open);
     describeRouting(open);
+    describeLanes(open);
     describeClaims(open);
     describeAttempts(open);
     describeFallbacks(open);

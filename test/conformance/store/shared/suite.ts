@@ -3,6 +3,7 @@ import type { StoreCapabilities } from "../../../../src/core/ports/administratio
 import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import type { Mute } from "../../../../src/core/rules.ts";
+import { takeLane } from "../../../support/lane.ts";
 import { factsOf, newId, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
 
 interface Pair extends Scene {
@@ -61,12 +62,14 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
     });
 
     it("claim a delivery once, and the attempt of whoever does not hold it changes nothing", async () => {
-      const { store, other, route, due, states, attempt } = await openPair(open);
+      const { store, other, lane, route, due, states, attempt } = await openPair(open);
       const ids: string[] = [];
       for (let count = 0; count < 5; count += 1) ids.push((await route()).id);
       const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
-      const claim = (from: Store, token: string) =>
-        from.claimDeliveries({ token, deliverySeqs, now: noon, leaseUntil: noon + 60_000 }, []);
+      const claim = async (from: Store, token: string) => {
+        const claimed = await from.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 60_000 }, []);
+        return claimed === "lost" ? [] : claimed;
+      };
       const [mine = [], theirs = []] = await Promise.all([claim(store, "mine"), claim(other, "theirs")]);
       expect([...mine, ...theirs].map(({ seq }) => seq).sort()).toEqual([...deliverySeqs].sort());
       const [token, taken] = mine.length === 0 ? ["mine", theirs] : ["theirs", mine];
@@ -74,8 +77,30 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect(await states(ids[0] ?? "")).toEqual(["sending"]);
     });
 
+    it("write for a lane through the one that acquired it last", async () => {
+      const { store, other, lane, route, due } = await openPair(open);
+      await route();
+      const next = await takeLane(other);
+      expect(next.fence).toBeGreaterThan(lane.fence);
+      const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
+      const claim = { token: "t", deliverySeqs, leaseMs: 60_000 };
+      expect(await store.claimDeliveries(lane, claim, [])).toBe("lost");
+      expect(await store.renewLanes([lane], 60_000)).toEqual([]);
+      expect(await other.claimDeliveries(next, claim, [])).toHaveLength(1);
+    });
+
+    sharing("grant a lane group to one of them, until its lease ends or it is freed", async () => {
+      const { store, other } = await openPair(open);
+      const group = { group: "bot", statuses: [], paces: [] };
+      const [mine] = await store.acquireLanes("one", [group], 60_000);
+      expect(await other.acquireLanes("other", [group], 60_000)).toEqual([]);
+      await store.releaseLanes(mine ? [mine] : []);
+      expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
+      expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
+    });
+
     it("call a fallback once, and resend what failed once", async () => {
-      const { store, other, route, due, states } = await openPair(open);
+      const { store, other, lane, route, due, states } = await openPair(open);
       const { id } = await route({ to: [planned("chat", { fallback: { to: "mail", at: noon } })] });
       const [late] = await due("chat");
       const deliverySeq = late?.seq ?? -1;
@@ -83,7 +108,7 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
         [store, other].map((one) => one.callFallbacks([{ deliverySeq, planned: [planned("mail")] }], noon)),
       );
       expect(await states(id)).toEqual(["queued", "queued"]);
-      await store.finishDeliveries([deliverySeq], { state: "failed", reason: "" }, noon, []);
+      await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, []);
       const calls = [{ deliverySeq, planned: [planned("chat")] }];
       const counts = await Promise.all([store, other].map((one) => one.resendFailed(calls, noon)));
       expect(counts.map(({ made }) => made).sort()).toEqual([0, 1]);

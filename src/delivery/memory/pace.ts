@@ -1,11 +1,7 @@
+import type { Outcome } from "../../core/delivery.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
-import type { Pace } from "../../core/rules.ts";
-
-/** One limit that a call falls under: its chat's, and its bot's. */
-export interface PaceKey {
-  key: string;
-  pace: Pace;
-}
+import type { Destination, Pace } from "../../core/rules.ts";
+import { accountOf, chatKeyOf, type PaceKey } from "../plan/accounts.ts";
 
 export interface Slot {
   /** The earliest time of the next call; now or earlier when it may go at once. */
@@ -14,7 +10,8 @@ export interface Slot {
   why?: string;
 }
 
-export interface Pacer {
+/** When the addresses of one lane group were called, and until when they asked for silence. */
+export interface PaceMemory {
   /** When a call under all of these keys may be made. */
   nextSlot(keys: PaceKey[], now: number): Slot;
   /** Counts a call; what it returns has to be stored with the claim. */
@@ -24,8 +21,11 @@ export interface Pacer {
    * message written, and the next slot is counted from the call. What it returns has to be stored.
    */
   restamp(keys: PaceKey[], now: number): PaceRecord[];
-  /** Nothing goes out under this key before `until`; a shorter wish never shortens a longer one. */
-  park(key: string, until: number, why: string): PaceRecord;
+  /**
+   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before. A
+   * shorter wish never shortens a longer one. What it returns has to be stored.
+   */
+  parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[];
 }
 
 /**
@@ -34,9 +34,13 @@ export interface Pacer {
  */
 const marginMs = 60;
 
-/** Keeps the times of recent calls. `records` are what the store kept, so that limits hold across restarts. */
-export function createPacer(records: PaceRecord[]): Pacer {
+/** Two chats that ask us to wait within this time: the bot sends too much, not one chat gets too much. */
+const floodWindowMs = 10_000;
+
+/** @param records what the lane group was granted with, so that limits hold across restarts */
+export function createPaceMemory(records: PaceRecord[]): PaceMemory {
   const known = new Map(records.map((record) => [record.key, record]));
+  const lastFloods = new Map<string, { chat: string; at: number }>();
 
   function recordOf(key: string): PaceRecord {
     let record = known.get(key);
@@ -45,6 +49,20 @@ export function createPacer(records: PaceRecord[]): Pacer {
       known.set(key, record);
     }
     return record;
+  }
+
+  function park(key: string, until: number, why: string): PaceRecord {
+    const record = recordOf(key);
+    if (until <= record.parkedUntil) return record;
+    const next = { ...record, parkedUntil: until, parkedWhy: why };
+    known.set(key, next);
+    return next;
+  }
+
+  function isSecondChat(account: string, chat: string, now: number): boolean {
+    const last = lastFloods.get(account);
+    lastFloods.set(account, { chat, at: now });
+    return last !== undefined && last.chat !== chat && Math.abs(now - last.at) <= floodWindowMs;
   }
 
   return {
@@ -83,14 +101,24 @@ export function createPacer(records: PaceRecord[]): Pacer {
       });
     },
 
-    park(key, until, why) {
-      const record = recordOf(key);
-      if (until <= record.parkedUntil) return record;
-      const next = { ...record, parkedUntil: until, parkedWhy: why };
-      known.set(key, next);
-      return next;
+    parkAfter(outcome, destination, recipient, now) {
+      const waitMs = askedWait(outcome, destination);
+      if (!waitMs || outcome.kind === "sent") return [];
+      const account = accountOf(destination);
+      const chat = chatKeyOf(destination, recipient);
+      const parked = [park(chat, now + waitMs, outcome.detail)];
+      if (account === undefined || outcome.kind !== "retry") return parked;
+      const isFlood = outcome.reason === "rate_limited" && isSecondChat(account, chat, now);
+      if (outcome.scope === "account" || isFlood) parked.push(park(account, now + waitMs, outcome.detail));
+      return parked;
     },
   };
+}
+
+/** A mail server that says nothing asks for nothing: the wait after its silence is ours, and about that one mail. */
+function askedWait(outcome: Outcome, destination: Destination): number | undefined {
+  if (outcome.kind === "retry") return outcome.movedTo === undefined ? outcome.waitMs : undefined;
+  return outcome.kind === "ambiguous" && destination.type !== "email" ? outcome.waitMs : undefined;
 }
 
 /** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */

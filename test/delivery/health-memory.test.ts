@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { createHealthKeeper } from "../../src/delivery/memory/health-keeper.ts";
+import { createHealthMemory } from "../../src/delivery/memory/health.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { telegramTo } from "./engine-fixture.ts";
 import { refused, unauthorized } from "./outcomes.ts";
@@ -14,12 +14,13 @@ function keep(saved: DestinationStatus[] = []) {
   const written = new Map<string, DestinationStatus>();
   const disk = { isFull: false };
   const clock = createTestClock();
-  const keeper = createHealthKeeper(
+  const memory = createHealthMemory(
     {
       store: {
         async saveStatus(status) {
           if (disk.isFull) throw new Error("full");
           written.set(status.name, status);
+          return "done";
         },
       },
       clock,
@@ -29,62 +30,68 @@ function keep(saved: DestinationStatus[] = []) {
     },
     saved,
   );
-  return { keeper, written, disk, clock };
+  return { memory, written, disk, clock };
 }
 
 describe("what is kept of destinations", () => {
   it("is saved when it says more than that another message has arrived", async () => {
-    const { keeper, written, clock } = keep();
-    keeper.observe(chat, { kind: "sent" });
-    await keeper.save();
+    const { memory, written, clock } = keep();
+    memory.observe(chat, { kind: "sent" });
+    await memory.save();
     expect(written.get("chat")?.lastSentAt).toBe(clock.now());
     written.clear();
     await clock.advance(1_000);
-    keeper.observe(chat, { kind: "sent" });
-    await keeper.save();
+    memory.observe(chat, { kind: "sent" });
+    await memory.save();
     expect(written.size).toBe(0);
-    expect(keeper.of(chat).lastSentAt).toBe(clock.now());
-    keeper.observe(chat, refused);
-    await keeper.save();
+    expect(memory.of(chat).lastSentAt).toBe(clock.now());
+    memory.observe(chat, refused);
+    await memory.save();
     expect(written.get("chat")?.health).toBe("degraded");
   });
 
   it("is saved of a move and of a notice", async () => {
-    const { keeper, written } = keep();
-    keeper.noteMove(chat, "-1", "-1007");
-    keeper.noteAnnounced("other", { health: "down", at: 1, told: true, over: false });
-    await keeper.save();
+    const { memory, written } = keep();
+    memory.noteMove(chat, "-1", "-1007");
+    memory.noteNotice(memory.of(other), { health: "down", at: 1, sent: true, over: false });
+    await memory.save();
     expect(written.get("chat")?.moved).toEqual({ from: "-1", to: "-1007" });
-    expect(written.get("other")?.announced?.health).toBe("down");
+    expect(written.get("other")?.notice?.health).toBe("down");
   });
 
   it("is known at once and saved later when the store refuses", async () => {
-    const { keeper, written, disk } = keep();
+    const { memory, written, disk } = keep();
     disk.isFull = true;
-    keeper.noteMove(chat, "-1", "-1007");
-    await expect(keeper.save()).rejects.toThrow("full");
-    expect(keeper.of(chat).moved?.to).toBe("-1007");
+    memory.noteMove(chat, "-1", "-1007");
+    await expect(memory.save()).rejects.toThrow("full");
+    expect(memory.of(chat).moved?.to).toBe("-1007");
     disk.isFull = false;
-    await keeper.save();
+    await memory.save();
     expect(written.get("chat")?.moved?.to).toBe("-1007");
   });
 
   it("of an account concerns all that share it", () => {
-    const { keeper } = keep();
-    keeper.observe(chat, unauthorized);
-    expect(keeper.ofAccount(other)?.health).toBe("paused");
-    expect(keeper.of(chat).health).toBe("ok");
-    keeper.observe(other, { kind: "sent" });
-    expect(keeper.ofAccount(chat)?.health).toBe("ok");
+    const { memory } = keep();
+    memory.observe(chat, unauthorized);
+    expect(memory.ofAccount(other)?.health).toBe("paused");
+    expect(memory.of(chat).health).toBe("ok");
+    memory.observe(other, { kind: "sent" });
+    expect(memory.ofAccount(chat)?.health).toBe("ok");
   });
 
-  it("is looked at again at a start, since somebody may have mended it", () => {
-    const status = { name: "chat", reason: "kicked", since: 1, failures: 1 };
+  it("keeps a destination and an account of one name apart", () => {
+    const namesake = telegramTo("account:telegram:7");
+    const { memory } = keep();
+    memory.observe(namesake, unauthorized);
+    expect(memory.ofAccount(namesake)?.health).toBe("paused");
+    expect(memory.of(namesake).health).toBe("ok");
+  });
+
+  it("is tried again at the start of a lane, since somebody may have mended it", () => {
+    const status = { kind: "destination", name: "chat", reason: "kicked", since: 1, failures: 1 } as const;
     const dead = keep([{ ...status, health: "dead", probeAt: Number.MAX_SAFE_INTEGER }]);
-    dead.keeper.probeSoon();
-    expect(dead.keeper.of(chat).probeAt).toBe(dead.clock.now());
+    expect(dead.memory.of(chat).probeAt).toBe(dead.clock.now());
     const down = keep([{ ...status, health: "down", openUntil: Number.MAX_SAFE_INTEGER }]);
-    down.keeper.probeSoon();
-    expect(down.keeper.of(chat).openUntil).toBe(down.clock.now());
+    expect(down.memory.of(chat).openUntil).toBe(down.clock.now());
   });
 });

@@ -1,0 +1,157 @@
+import { setMaxListeners } from "node:events";
+import type { Clock, Random } from "../core/clock.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import type { Channel } from "../core/ports/channel.ts";
+import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
+import type { Store } from "../core/ports/store.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Destination } from "../core/rules.ts";
+import type { Fallbacks } from "./duties/fallbacks.ts";
+import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
+import { createGroupNotices, type Notifier } from "./duties/notices.ts";
+import { createProber, type Prober, type Trial } from "./duties/prober.ts";
+import { recoverAbandoned } from "./duties/recovery.ts";
+import type { Composer } from "./lane/compose.ts";
+import { createLane, type Lane } from "./lane/lane.ts";
+import { createLaneQueue } from "./lane/lane-queue.ts";
+import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
+import { createTeller } from "./lane/teller.ts";
+import { createLaneStore } from "./lane-store.ts";
+import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
+import { createPaceMemory } from "./memory/pace.ts";
+import { accountOf, paceKeysOf } from "./plan/accounts.ts";
+
+/** One destination with its way out. */
+export interface Outlet {
+  destination: Destination;
+  channel: Channel;
+}
+
+/** The lanes that share memory, while this relay holds them. */
+export interface LaneGroup {
+  readonly lane: LaneGrant;
+  readonly destinations: Destination[];
+  readonly health: HealthMemory;
+  /** Settles what former holders have left. Before `start`; rejects as the store does. */
+  takeOver(): Promise<void>;
+  start(): void;
+  wake(destination: string): void;
+  /** See `Prober`; undefined for a destination of another group. */
+  probe(destination: string): Promise<Trial> | undefined;
+  /** What has to be looked at all the time, by name. Each rejects as the store does. */
+  duties: Record<string, () => Promise<void>>;
+  /** Stops claiming. */
+  windDown(): void;
+  /** Ends the calls under way as well: another relay holds the group, or the time for a stop is over. */
+  end(): void;
+  /** Resolves when all calls have ended and are recorded. Never rejects. */
+  readonly ended: Promise<void>;
+}
+
+export interface LaneGroupDeps {
+  store: Store;
+  composer: Composer;
+  payloads: PayloadReader;
+  fallbacks: Fallbacks;
+  notifier: Notifier;
+  findHold: FindHold;
+  publicUrl?: string;
+  /** A call to this destination was refused for what the message is. */
+  onRefusedMessage(destination: string): void;
+  /** Another relay holds the group now. */
+  onLost(): void;
+  settings: DeliverySettings;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+  log: Log;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
+}
+
+export function requestOf(
+  group: string,
+  destinations: Destination[],
+  settings: DeliverySettings,
+): LaneRequest {
+  const accounts = new Set(destinations.flatMap((destination) => accountOf(destination) ?? []));
+  const paces = destinations.flatMap((destination) =>
+    recipientsOf(destination).flatMap((recipient) => paceKeysOf(destination, recipient, settings)),
+  );
+  return {
+    group,
+    statuses: [
+      ...destinations.map(({ name }) => ({ kind: "destination", name }) as const),
+      ...[...accounts].map((name) => ({ kind: "account", name }) as const),
+    ],
+    paces: [...new Set(paces.map(({ key }) => key))],
+  };
+}
+
+export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps): LaneGroup {
+  const { clock, settings, log, random } = deps;
+  const destinations = outlets.map(({ destination }) => destination);
+  const { paces, statuses } = grant.memory;
+  const store = createLaneStore(deps.store, grant, deps.onLost);
+  const lanes = new Map<string, Lane>();
+  const probers = new Map<string, Prober>();
+  const wakeAll = () => {
+    for (const lane of lanes.values()) lane.wake();
+  };
+  const health = createHealthMemory({ store, clock, settings, log, onChange: wakeAll }, statuses);
+  const notices = createGroupNotices({ ...deps, destinations, health });
+  const recovery = { store, destinations, health, settings, clock, random, log };
+  const shared = { ...deps, store, pace: createPaceMemory(paces), health };
+  for (const { destination, channel } of outlets) {
+    const { name } = destination;
+    const teller = createTeller({
+      ...shared,
+      destination,
+      channel,
+      payloads: destination.type === "webhook" ? deps.payloads : noPayloads,
+      onRefusedMessage: () => deps.onRefusedMessage(name),
+    });
+    const queue = createLaneQueue({ ...shared, destination });
+    const prober = createProber({ ...shared, destination, channel });
+    probers.set(name, prober);
+    lanes.set(name, createLane({ ...shared, destination, channel, queue, prober, teller }));
+  }
+
+  const claiming = new AbortController();
+  const calls = new AbortController();
+  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
+  setMaxListeners(0, claiming.signal, calls.signal);
+  let ended = Promise.resolve();
+
+  return {
+    lane: grant,
+    destinations,
+    health,
+    async takeOver() {
+      await recoverAbandoned(recovery, "Tocsin was stopped during the call");
+      await followQuietHours({ ...deps, destinations });
+    },
+    start() {
+      const stop = { claiming: claiming.signal, calls: calls.signal };
+      ended = Promise.all([...lanes.values()].map((lane) => lane.run(stop))).then(() => {});
+    },
+    wake: (destination) => lanes.get(destination)?.wake(),
+    probe: (destination) => probers.get(destination)?.probe(calls.signal),
+    duties: {
+      leases: () => recoverAbandoned(recovery, "the call never ended"),
+      notices: notices.sendChanges,
+      undelivered: notices.sendUndelivered,
+      health: health.save,
+    },
+    windDown: () => claiming.abort(),
+    end() {
+      claiming.abort();
+      calls.abort();
+    },
+    get ended() {
+      return ended;
+    },
+  };
+}

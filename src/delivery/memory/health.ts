@@ -1,0 +1,228 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Outcome } from "../../core/delivery.ts";
+import type { DueDelivery, NextStep } from "../../core/delivery-job.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type {
+  DestinationState,
+  DestinationStatus,
+  StatusKey,
+  UndeliveredSummary,
+} from "../../core/destination-status.ts";
+import type { Log } from "../../core/log.ts";
+import type { Destination } from "../../core/rules.ts";
+import type { LaneStore } from "../lane-store.ts";
+import { explainOutcome } from "../plan/explain-reason.ts";
+import {
+  accountKeyOf,
+  judgeOutcome,
+  judgeProbe,
+  keyOf,
+  newStatus,
+  stateOf,
+  tryAgainNow,
+} from "../plan/health.ts";
+import { titlesKept } from "../plan/plan-notice.ts";
+
+/** What came of the deliveries of one claim or of one that was abandoned. */
+export interface Ending {
+  destination: Pick<Destination, "name" | "type">;
+  deliveries: readonly (Pick<DueDelivery, "alertId" | "purpose" | "recipient" | "fallbackTo"> & {
+    /** Absent when the claim was abandoned. */
+    facts?: AlertFacts;
+  })[];
+  outcome: Outcome;
+  next: NextStep | undefined;
+}
+
+/**
+ * What outcomes say about the destinations of one lane group and the account that they share. Memory is the truth while
+ * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it: what
+ * could not be saved is saved later.
+ */
+export interface HealthMemory {
+  stateOf(destination: Destination): DestinationState;
+  of(destination: Destination): DestinationStatus;
+  /** Of the account that the destination shares; `undefined` when it has none. */
+  ofAccount(destination: Destination): DestinationStatus | undefined;
+  /** It takes messages, as far as is known. */
+  isWell(destination: Destination): boolean;
+  observe(destination: Destination, outcome: Outcome): void;
+  observeProbe(destination: Destination, outcome: Outcome): void;
+  noteMove(destination: Destination, from: string, to: string): void;
+  noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void;
+  /**
+   * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
+   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge. Nothing
+   * else would say so.
+   */
+  noteEnding(ending: Ending): void;
+  /** The undelivered that a notice is due about; it stays due until `noteNotified`. */
+  listUndelivered(now: number): UndeliveredSummary[];
+  noteNotified(summary: UndeliveredSummary, now: number): void;
+  /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
+  save(): Promise<void>;
+}
+
+export interface HealthDeps {
+  store: Pick<LaneStore, "saveStatus">;
+  clock: Clock;
+  settings: DeliverySettings;
+  log: Log;
+  /** A destination, or the account that it shares, has got better or worse. */
+  onChange(): void;
+}
+
+/** After a notice about a destination the next one waits this long and counts what has come together. */
+const quietMs = 10 * 60_000;
+
+/** @param saved what the lane group was granted with; whatever is shut is tried again at once */
+export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[]): HealthMemory {
+  const { store, clock, settings, log } = deps;
+  const statuses = {
+    destination: new Map<string, DestinationStatus>(),
+    account: new Map<string, DestinationStatus>(),
+  };
+  for (const status of saved) statuses[status.kind].set(status.name, tryAgainNow(status, clock.now()));
+  const unsaved = { destination: new Set<string>(), account: new Set<string>() };
+
+  function read({ kind, name }: StatusKey): DestinationStatus {
+    return statuses[kind].get(name) ?? newStatus({ kind, name }, clock.now());
+  }
+
+  function write(key: StatusKey, changes: Partial<DestinationStatus>): void {
+    statuses[key.kind].set(key.name, { ...read(key), ...changes });
+    unsaved[key.kind].add(key.name);
+  }
+
+  function judge(key: StatusKey, change: (status: DestinationStatus) => DestinationStatus): void {
+    const before = read(key);
+    const after = change(before);
+    if (after === before) return;
+    statuses[key.kind].set(key.name, after);
+    if (isWorthSaving(before, after)) unsaved[key.kind].add(key.name);
+    if (after.health === before.health) return;
+    log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
+    deps.onChange();
+  }
+
+  const ofAccount = (destination: Destination): DestinationStatus | undefined => {
+    const account = accountKeyOf(destination);
+    return account && read(account);
+  };
+
+  return {
+    stateOf: (destination) => stateOf(destination, read, clock.now()),
+    of: (destination) => read(keyOf(destination)),
+    ofAccount,
+    isWell(destination) {
+      const { health } = read(keyOf(destination));
+      return (ofAccount(destination)?.health ?? "ok") === "ok" && (health === "ok" || health === "degraded");
+    },
+    observe(destination, outcome) {
+      const account = accountKeyOf(destination);
+      const own = keyOf(destination);
+      const now = clock.now();
+      const judgeBy = (key: StatusKey, said: Outcome) =>
+        judge(key, (status) => judgeOutcome(status, said, settings, now));
+      if (outcome.kind === "rejected" && outcome.scope === "account") return judgeBy(account ?? own, outcome);
+      if (account && (outcome.kind === "sent" || outcome.kind === "rejected"))
+        judgeBy(account, { kind: "sent" });
+      judgeBy(own, outcome);
+    },
+    observeProbe(destination, outcome) {
+      const now = clock.now();
+      for (const key of [accountKeyOf(destination), keyOf(destination)]) {
+        if (key === undefined) continue;
+        const { health } = read(key);
+        if (health !== "dead" && health !== "paused" && health !== "down") continue;
+        judge(key, (status) => judgeProbe(status, outcome, isProof(destination, status), now));
+      }
+    },
+    noteMove: (destination, from, to) => write(keyOf(destination), { moved: { from, to } }),
+    noteNotice: (about, notice) => write(about, { notice }),
+    noteEnding(ending) {
+      const key = keyOf(ending.destination);
+      const { undelivered } = read(key);
+      const pending = addUndelivered(undelivered?.pending, ending);
+      if (pending) write(key, { undelivered: { ...undelivered, pending } });
+    },
+    listUndelivered: (now) =>
+      [...statuses.destination.values()].flatMap(({ undelivered = {} }) => {
+        const { pending, notifiedAt = Number.NEGATIVE_INFINITY } = undelivered;
+        const sinceMs = now - notifiedAt;
+        return pending !== undefined && (sinceMs < 0 || sinceMs >= quietMs) ? [pending] : [];
+      }),
+    noteNotified(summary, now) {
+      const key: StatusKey = { kind: "destination", name: summary.destination };
+      const { pending } = read(key).undelivered ?? {};
+      // What has come since it was listed is for the next notice.
+      const left = pending === summary ? {} : { pending };
+      write(key, { undelivered: { ...left, notifiedAt: now } });
+    },
+    async save() {
+      for (const kind of ["destination", "account"] as const)
+        for (const name of [...unsaved[kind]]) {
+          unsaved[kind].delete(name);
+          try {
+            await store.saveStatus(read({ kind, name }));
+          } catch (error) {
+            unsaved[kind].add(name);
+            throw error;
+          }
+        }
+    },
+  };
+}
+
+/**
+ * Telegram is asked for the very right to write; a mail server is logged in to, which proves the account and not that it
+ * takes the mails; all others are only connected to.
+ */
+function isProof(destination: Destination, status: DestinationStatus): boolean {
+  return destination.type === "telegram" || (destination.type === "email" && status.health === "paused");
+}
+
+/** The time of the last success changes with every message and is not worth a commit of its own. */
+function isWorthSaving(before: DestinationStatus, after: DestinationStatus): boolean {
+  return (
+    before.health !== after.health ||
+    before.failures !== after.failures ||
+    before.openUntil !== after.openUntil ||
+    before.probeAt !== after.probeAt ||
+    (after.lastSentAt ?? 0) - (before.lastSentAt ?? 0) > 60_000
+  );
+}
+
+/** What is known of the undelivered with this ending among them; `undefined` when it adds none. */
+function addUndelivered(
+  before: UndeliveredSummary | undefined,
+  { destination: { name, type }, deliveries, outcome, next }: Ending,
+): UndeliveredSummary | undefined {
+  if (next === undefined || outcome.kind === "sent" || !isUnheard(outcome, next)) return undefined;
+  const lost = deliveries.filter((delivery) => isLost(delivery, next));
+  if (lost.length === 0) return undefined;
+  const recipients = [...(before?.recipients ?? []), ...lost.map(({ recipient }) => recipient)];
+  const titles = [...(before?.titles ?? []), ...lost.map(({ facts, alertId }) => facts?.title ?? alertId)];
+  return {
+    destination: name,
+    failed: (before?.failed ?? 0) + (next.state === "failed" ? lost.length : 0),
+    held: (before?.held ?? 0) + (next.state === "held" ? lost.length : 0),
+    recipients: [...new Set(recipients)],
+    titles: [...new Set(titles)].slice(0, titlesKept),
+    reason: explainOutcome(outcome, type),
+  };
+}
+
+/** A destination or account that is refused as a whole has a notice of its own, which says that alerts fail or wait. */
+function isUnheard(outcome: Outcome, next: NextStep): boolean {
+  if (next.state !== "failed" && next.state !== "held") return false;
+  return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
+}
+
+/** Somebody waits for one resend or a test, a notice must not cause notices, and a fallback delivers the alert itself. */
+function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
+  const isFallingBack = next.state === "failed" && fallbackTo !== undefined;
+  const isWatched = purpose === "resend" || purpose === "test" || purpose === "notice";
+  return !isWatched && !isFallingBack;
+}

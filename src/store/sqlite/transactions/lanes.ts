@@ -1,0 +1,76 @@
+import type { DestinationStatus, PaceRecord, StatusKey } from "../../../core/destination-status.ts";
+import type { LaneFence, LaneGrant, LaneMemory, LaneRequest } from "../../../core/ports/lanes.ts";
+import type { TransactionContext } from "./context.ts";
+
+/** The condition of every statement that writes for a lane; its parameters are the group and the fence. */
+export const underFence = "(SELECT fence FROM lanes WHERE lane_group = ?) = ?";
+
+interface PaceRow {
+  key: string;
+  sent_at: string;
+  parked_until: number;
+  parked_why: string | null;
+}
+
+export type LaneKeeping = ReturnType<typeof createLanes>;
+
+/** Who holds which lane group. One process alone has the database open, so whoever asks is granted all. */
+export function createLanes({ db, now }: TransactionContext) {
+  // The largest fence of all is one of these rows for ever, since none is removed.
+  const nextFence = "(SELECT coalesce(max(fence), 0) + 1 FROM lanes)";
+  const acquire = db
+    .prepare<[string, string, number], number>(
+      `INSERT INTO lanes (lane_group, owner, fence, lease_until) VALUES (?, ?, ${nextFence}, ?)
+       ON CONFLICT (lane_group) DO UPDATE SET owner = excluded.owner, fence = excluded.fence,
+         lease_until = excluded.lease_until
+       RETURNING fence`,
+    )
+    .pluck();
+  const renew = db.prepare("UPDATE lanes SET lease_until = ? WHERE lane_group = ? AND fence = ?");
+  const release = db.prepare(
+    `UPDATE lanes SET owner = '', fence = ${nextFence}, lease_until = 0 WHERE lane_group = ? AND fence = ?`,
+  );
+  const held = db.prepare(`SELECT 1 WHERE ${underFence}`);
+  const paceOf = db.prepare<[string], PaceRow>("SELECT * FROM paces WHERE key = ?");
+  const statusOf = db
+    .prepare<[string, string], string>("SELECT status FROM destination_statuses WHERE kind = ? AND name = ?")
+    .pluck();
+
+  function readPace(key: string): PaceRecord[] {
+    const row = paceOf.get(key);
+    if (row === undefined) return [];
+    const { sent_at, parked_until, parked_why } = row;
+    const sentAt = JSON.parse(sent_at) as number[];
+    return [{ key, sentAt, parkedUntil: parked_until, parkedWhy: parked_why ?? undefined }];
+  }
+
+  function readStatus({ kind, name }: StatusKey): DestinationStatus[] {
+    const text = statusOf.get(kind, name);
+    return text === undefined ? [] : [JSON.parse(text) as DestinationStatus];
+  }
+
+  const readMemory = ({ paces, statuses }: LaneRequest): LaneMemory => ({
+    paces: paces.flatMap(readPace),
+    statuses: statuses.flatMap(readStatus),
+  });
+
+  return {
+    isHeld: ({ group, fence }: LaneFence): boolean => held.get(group, fence) !== undefined,
+
+    acquireLanes: (owner: string, groups: LaneRequest[], leaseMs: number): LaneGrant[] =>
+      groups.map((request) => {
+        const { group } = request;
+        const fence = acquire.get(group, owner, now() + leaseMs) as number;
+        return { group, fence, memory: readMemory(request) };
+      }),
+
+    renewLanes: (lanes: LaneFence[], leaseMs: number): string[] =>
+      lanes
+        .filter(({ group, fence }) => renew.run(now() + leaseMs, group, fence).changes > 0)
+        .map(({ group }) => group),
+
+    releaseLanes(lanes: LaneFence[]): void {
+      for (const { group, fence } of lanes) release.run(group, fence);
+    },
+  };
+}

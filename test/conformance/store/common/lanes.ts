@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
+import { takeLane } from "../../../support/lane.ts";
+import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
+import { thread } from "../scene-samples.ts";
+
+const memory = {
+  group: "bot",
+  statuses: [
+    { kind: "destination", name: "chat" },
+    { kind: "account", name: "chat" },
+  ] satisfies Pick<DestinationStatus, "kind" | "name">[],
+  paces: ["chat:-1", "bot:7"],
+};
+
+const paces: PaceRecord[] = [
+  { key: "chat:-1", sentAt: [noon - 5, noon], parkedUntil: 0 },
+  { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
+];
+
+function statusOf(changes: Partial<DestinationStatus> = {}): DestinationStatus {
+  return {
+    kind: "destination",
+    name: "chat",
+    health: "ok",
+    reason: "",
+    since: noon,
+    failures: 0,
+    ...changes,
+  };
+}
+
+/** Two deliveries to `chat`, one of them claimed, under a lane that another relay has taken since. */
+async function openLost(open: OpenStore) {
+  const scene = await openScene(open);
+  const fallback = { to: "mail", at: noon + 600_000 };
+  const { id } = await scene.route({ to: [planned("chat", { fallback }), planned("chat", { fallback })] });
+  const [sending, queued] = await scene.due("chat");
+  if (!sending || !queued) throw new Error("nothing is due");
+  await scene.store.claimDeliveries(
+    scene.lane,
+    { token: "t1", deliverySeqs: [sending.seq], leaseMs: 60_000 },
+    [],
+  );
+  const next = await takeLane(scene.store);
+  const call = (deliverySeq: number) => ({ deliverySeq, planned: [planned("mail")] });
+  return { ...scene, id, sending, queued, next, call };
+}
+
+type Lost = Awaited<ReturnType<typeof openLost>>;
+
+const failed = { state: "failed", reason: "kicked" } as const;
+
+const writes: [string, (lost: Lost) => Promise<unknown>][] = [
+  [
+    "a claim, with its pace",
+    ({ store, lane, queued }) =>
+      store.claimDeliveries(lane, { token: "t2", deliverySeqs: [queued.seq], leaseMs: 60_000 }, paces),
+  ],
+  [
+    "an attempt that ends the delivery, with its pace, thread and fallback",
+    ({ sending, call, attempt }) =>
+      attempt(
+        {
+          token: "t1",
+          deliverySeqs: [sending.seq],
+          outcome: "rejected",
+          reason: "kicked",
+          next: failed,
+          thread,
+          fallbacks: [call(sending.seq)],
+        },
+        paces,
+      ),
+  ],
+  [
+    "an attempt that more calls follow",
+    ({ sending, attempt }) =>
+      attempt({ token: "t1", deliverySeqs: [sending.seq], next: undefined, leaseMs: 1, thread }),
+  ],
+  [
+    "an end without an attempt",
+    ({ store, lane, queued, call }) =>
+      store.finishDeliveries(lane, [queued.seq], failed, noon, [call(queued.seq)]),
+  ],
+  ["a claim given back", ({ store, lane }) => store.releaseClaim(lane, "t1", noon)],
+  ["the end of all that waits for no destination", ({ store, lane }) => store.failOrphans(lane, [], noon)],
+  ["paces", ({ store, lane }) => store.savePaces(lane, paces)],
+  ["the health of a destination", ({ store, lane }) => store.saveStatus(lane, statusOf())],
+];
+
+/** Who runs which lanes, and that nobody else writes for them. */
+export function describeLanes(open: OpenStore): void {
+  describe("lanes", () => {
+    it("are granted with a fence that grows at every acquisition, over all groups and restarts", async () => {
+      const scene = await openScene(open);
+      const fences = [scene.lane.fence];
+      for (const group of ["one", "other", "one"]) fences.push((await takeLane(scene.store, group)).fence);
+      await scene.restart();
+      const more = ["first", "second"].map((group) => ({ group, statuses: [], paces: [] }));
+      const grants = await scene.store.acquireLanes("relay", more, 1000);
+      expect(grants.map(({ group }) => group)).toEqual(["first", "second"]);
+      fences.push(...grants.map(({ fence }) => fence));
+      expect(fences).toEqual([...fences].sort((a, b) => a - b));
+      expect(new Set(fences).size).toBe(fences.length);
+    });
+
+    it("come with what their former holder remembered, and with nothing that was never saved", async () => {
+      const scene = await openScene(open);
+      const lane = await takeLane(scene.store, "bot");
+      expect(await scene.store.savePaces(lane, paces)).toBe("done");
+      expect(
+        await scene.store.savePaces(lane, [{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }]),
+      ).toBe("done");
+      const moved = statusOf({ health: "degraded", moved: { from: "-1", to: "-1001" } });
+      const account = statusOf({ kind: "account", health: "paused" });
+      for (const status of [statusOf(), moved, account])
+        expect(await scene.store.saveStatus(lane, status)).toBe("done");
+      await scene.restart();
+      const [grant, empty] = await scene.store.acquireLanes(
+        "next",
+        [memory, { ...memory, group: "new", paces: ["chat:-2"], statuses: [{ kind: "account", name: "x" }] }],
+        1000,
+      );
+      expect(grant?.memory.paces).toEqual([
+        { key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 },
+        { key: "bot:7", sentAt: [], parkedUntil: noon + 17_500, parkedWhy: "retry after 17 s" },
+      ]);
+      // An account and a destination may have one name.
+      expect(grant?.memory.statuses).toEqual([moved, account]);
+      expect(await scene.store.loadStatuses()).toEqual(expect.arrayContaining([moved, account]));
+      expect(empty?.memory).toEqual({ paces: [], statuses: [] });
+    });
+
+    it("are renewed while they are held, and freed at once", async () => {
+      const { store, lane } = await openScene(open);
+      const other = await takeLane(store, "other");
+      expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group, "other"]);
+      const next = await takeLane(store, "other");
+      expect(await store.renewLanes([lane, other], 0)).toEqual([lane.group]);
+      // Who has lost it frees nothing.
+      await store.releaseLanes([other]);
+      expect(await store.renewLanes([next], 0)).toEqual(["other"]);
+      await store.releaseLanes([lane, next]);
+      expect(await store.renewLanes([lane, next], 1000)).toEqual([]);
+      expect(await store.savePaces(lane, paces)).toBe("lost");
+      expect((await takeLane(store, "other")).fence).toBeGreaterThan(next.fence);
+    });
+
+    it.each(writes)("that are lost take no write: %s", async (_name, write) => {
+      const lost = await openLost(open);
+      const { store, id, sending, next } = lost;
+      const before = await stateOf(lost);
+      expect(await write(lost)).toBe("lost");
+      expect(await stateOf(lost)).toEqual(before);
+      // The next holder goes on as if nothing had been.
+      const [claim] = await store.listAbandoned(next, ["chat"], 9);
+      expect(claim).toMatchObject({ seq: sending.seq, token: "t1" });
+      const released = await store.releaseClaim(next, "t1", noon);
+      expect([released, (await store.getAlert(id))?.deliveries[0]?.state]).toEqual(["done", "queued"]);
+    });
+  });
+}
+
+/** Everything but the log of attempts. */
+async function stateOf({ store, id, due }: Scene & { id: string }) {
+  const [grant] = await store.acquireLanes("who looks", [{ ...memory, group: "look" }], 1000);
+  const detail = await store.getAlert(id);
+  return {
+    memory: grant?.memory,
+    deliveries: detail?.deliveries.map(({ attempts, ...delivery }) => delivery),
+    due: await due("chat"),
+    thread: await store.findThread("chat", "-1004", "tvl:usdc"),
+  };
+}

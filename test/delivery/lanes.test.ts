@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { takeLane } from "../support/lane.ts";
+import { channelOf, ntfyTo, outcomesOf, startFixture, telegramTo } from "./engine-fixture.ts";
+import { kicked, minute, second } from "./outcomes.ts";
+
+const bot = "account:telegram:7";
+const hook = "destination:hook";
+
+describe("a lane group that another relay takes", () => {
+  it("is left at its next write: nothing is sent, and what the other has claimed is not touched", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const lane = await takeLane(fixture.store, bot);
+    const id = await fixture.accept();
+    const [due] = await fixture.store.listDue("chat", fixture.clock.now(), 1);
+    const claim = { token: "theirs", deliverySeqs: [due?.seq ?? 0], leaseMs: minute };
+    await fixture.store.claimDeliveries(lane, claim, []);
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "chat").calls).toHaveLength(0);
+    // The other groups go on.
+    expect(await fixture.states(id)).toEqual({ chat: "sending", hook: "sent" });
+  });
+
+  it("is run no more by who only learns of it when its lease is renewed", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    await takeLane(fixture.store, hook);
+    await fixture.clock.advance(9 * second);
+    const before = fixture.storeCalls.get("listDue") ?? 0;
+    fixture.failing.add("acquireLanes");
+    await fixture.clock.advance(20 * second);
+    expect((fixture.storeCalls.get("listDue") ?? 0) - before).toBeLessThanOrEqual(1);
+    await expect(fixture.engine.tryNow("hook")).rejects.toMatchObject({ code: "conflict" });
+    expect(fixture.engine.statuses()).toMatchObject([{ own: { health: "ok" } }]);
+  });
+
+  it("gets no further part of a message", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = channelOf(fixture, "chat");
+    const id = await fixture.accept({ text: "word ".repeat(1_800) });
+    await fixture.clock.settle();
+    await takeLane(fixture.store, bot);
+    await fixture.clock.advance(9 * second);
+    expect(chat.calls).toHaveLength(1);
+    expect(await fixture.states(id)).toEqual({ chat: "sending" });
+  });
+
+  it("is asked for again, and what was under way then counts as perhaps sent", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    const chat = channelOf(fixture, "chat");
+    chat.script.push(({ context }) => {
+      return new Promise((resolve) => {
+        const lost = { kind: "ambiguous", reason: "no_answer", detail: "ended" } as const;
+        context.signal.addEventListener("abort", () => resolve(lost));
+      });
+    });
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    await takeLane(fixture.store, bot);
+    await fixture.clock.advance(2 * minute);
+    expect(chat.calls.map(({ text }) => text.includes("possible repeat"))).toEqual([false, true]);
+    expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "ambiguous", "sent"]);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+  });
+});
+
+describe("the lane groups of a relay", () => {
+  it("are kept by renewing their leases, and freed at a stop", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    await fixture.clock.advance(minute);
+    expect(fixture.storeCalls.get("acquireLanes")).toBe(1);
+    expect(fixture.storeCalls.get("renewLanes")).toBeGreaterThanOrEqual(5);
+    await fixture.restart();
+    expect(fixture.storeCalls.get("releaseLanes")).toBe(1);
+  });
+
+  it("are kept over a time in which the store takes nothing", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    fixture.failing.add("renewLanes");
+    await fixture.clock.advance(minute);
+    const id = await fixture.accept();
+    await fixture.clock.advance(second);
+    expect(await fixture.states(id)).toEqual({ chat: "sent" });
+  });
+
+  it("remember a destination that has the name of an account", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo(bot), ntfyTo("hook")]);
+    channelOf(fixture, bot).script.push(kicked);
+    await fixture.accept({}, { to: [bot] });
+    await fixture.clock.advance(5 * second);
+    await fixture.restart();
+    const states = fixture.engine.statuses().map(({ own, account }) => [own.health, account?.health]);
+    expect(states).toEqual([
+      ["ok", "ok"],
+      ["dead", undefined],
+      ["ok", undefined],
+    ]);
+  });
+});
