@@ -2,8 +2,7 @@ import { randomInt } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
-import { followWebhookSecret } from "./config/follow-webhook-secret.ts";
-import type { ServerSecrets } from "./config/generated-secrets.ts";
+import { followWebhookSecret, type ServerSecrets, secretFolder } from "./config/generated-secrets.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
@@ -71,6 +70,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { config, clock = systemClock } = options;
   const store = await openThreadedStore({
     dataDir: config.dataDir,
+    secretFolder: config.webhookSecret === undefined ? secretFolder(config.dataDir) : undefined,
     threadEntry: options.storeThreadEntry,
     onStopped: (error) => {
       options.log.error("store.stopped", { error: error.message });
@@ -118,6 +118,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       configured: rules.mutes,
       clock,
       newId,
+      log,
     });
     const outlets = await Promise.all(
       rules.destinations.map(async (destination) => ({
@@ -163,11 +164,13 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       webhookSecret = secret;
       door.addSecret(secret);
     };
+    const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
+    store.subscribe("mutes", mutes.wake);
+    store.subscribe("secrets", secretPoll.wake);
     const background = [
       loop.run(stopping.signal),
-      ...(config.webhookSecret === undefined
-        ? [followWebhookSecret(config.dataDir, takeSecret, { clock, log, stop: stopping.signal })]
-        : []),
+      mutes.run(stopping.signal),
+      ...(config.webhookSecret === undefined ? [secretPoll.run(stopping.signal)] : []),
     ];
 
     undo.push(async () => {

@@ -1,7 +1,10 @@
 import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
 import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
 import { Secret } from "../core/secret.ts";
 import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { createFile, replaceFile } from "../ground/files/replace-file.ts";
@@ -91,6 +94,33 @@ export async function forgetPreviousSecrets(dataDir: string, name: SecretName): 
   await guard(path, () => rm(path, { force: true }));
 }
 
+/**
+ * Hands over each webhook secret that another process (`tocsin setup --rotate-secret`) puts in the place of `known`, so that not one
+ * alert is refused between the change at the service and a restart. Wake it when the folder has changed; it finds it within a
+ * second anyway.
+ */
+export function followWebhookSecret(
+  dataDir: string,
+  known: Secret,
+  onSecret: (secret: Secret) => void,
+  { clock, log }: { clock: Clock; log: Log },
+): Poll {
+  const path = secretPath(dataDir, "webhook-secret");
+  let last = known.reveal();
+  return createPoll({
+    everyMs: 1_000,
+    clock,
+    async look() {
+      const secret = await readSecret(path);
+      if (secret === undefined || secret.reveal() === last) return;
+      last = secret.reveal();
+      onSecret(secret);
+      log.info("hook.secret_added");
+    },
+    onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
+  });
+}
+
 /** One a line, the oldest first; rotations that failed one after the other leave several. */
 async function readPrevious(dataDir: string, name: SecretName): Promise<Secret[]> {
   const path = previousPath(dataDir, name);
@@ -109,7 +139,11 @@ function previousPath(dataDir: string, name: SecretName): string {
 }
 
 export function secretPath(dataDir: string, name: SecretName): string {
-  return join(dataDir, "secrets", name);
+  return join(secretFolder(dataDir), name);
+}
+
+export function secretFolder(dataDir: string): string {
+  return join(dataDir, "secrets");
 }
 
 async function readSecret(path: string): Promise<Secret | undefined> {

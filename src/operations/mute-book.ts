@@ -1,7 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
 import type { Matcher, Mute } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
@@ -12,22 +14,41 @@ export interface MuteBookDeps {
   configured: Mute[];
   clock: Clock;
   newId: NewId;
+  log: Log;
 }
 
-/** The mutes made at run time, kept at hand so that routing an alert asks nobody. */
-export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute"> {
+/**
+ * The mutes made at run time, kept in memory so that routing an alert waits for nobody. What is added or ended here holds when the
+ * promise resolves; what another process adds or ends holds after the next look.
+ */
+export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute">, Poll {
   active(): Mute[];
 }
 
 export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
-  const { store, configured, clock, newId } = deps;
-  let known = await store.listMutes(clock.now(), false);
+  const { store, configured, clock, newId, log } = deps;
+  let known: Mute[] = [];
+  let asked = 0;
+  let answered = 0;
 
   async function refresh(): Promise<void> {
-    known = await store.listMutes(clock.now(), false);
+    asked += 1;
+    const question = asked;
+    const mutes = await store.listMutes(clock.now(), false);
+    // Two may ask at once, and the earlier answer may come last.
+    if (question < answered) return;
+    answered = question;
+    known = mutes;
   }
 
+  await refresh();
   return {
+    ...createPoll({
+      look: refresh,
+      everyMs: 1_000,
+      clock,
+      onFailed: (error) => log.error("mutes.unread", { error: String(error).slice(0, 300) }),
+    }),
     active: () => known.filter((mute) => mute.endsAt > clock.now()),
     async listMutes(includeEnded = false) {
       const now = clock.now();

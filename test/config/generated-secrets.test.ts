@@ -2,8 +2,15 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadOrCreateSecrets, rotateSecret, secretPath } from "../../src/config/generated-secrets.ts";
+import {
+  followWebhookSecret,
+  loadOrCreateSecrets,
+  rotateSecret,
+  secretPath,
+} from "../../src/config/generated-secrets.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { createTestClock } from "../support/test-clock.ts";
 
 let folder: string;
 let dataDir: string;
@@ -89,4 +96,34 @@ test("a folder that cannot be made is told with its path", async () => {
     code: "config_invalid",
     message: expect.stringContaining(dataDir),
   });
+});
+
+test("a rotated secret is handed over within a second, and one that cannot be used never is", async () => {
+  const { webhookSecret } = await loadOrCreateSecrets(dataDir, {});
+  const clock = createTestClock();
+  const handed: string[] = [];
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (event: string) => errors.push(event) };
+  const poll = followWebhookSecret(dataDir, webhookSecret, (secret) => handed.push(secret.reveal()), {
+    clock,
+    log,
+  });
+  const stop = new AbortController();
+  const running = poll.run(stop.signal);
+  /** Reading a file takes as many turns as it takes. */
+  const look = async (isOver: () => boolean) => {
+    while (!isOver()) await clock.advance(500);
+  };
+
+  const second = (await rotateSecret(dataDir, "webhook-secret")).reveal();
+  await look(() => handed.length > 0);
+  await writeFile(secretPath(dataDir, "webhook-secret"), "short");
+  await look(() => errors.length > 0);
+  const third = (await rotateSecret(dataDir, "admin-token")).reveal();
+  await writeFile(secretPath(dataDir, "webhook-secret"), third);
+  await look(() => handed.length > 1);
+  expect(handed).toEqual([second, third]);
+  expect(errors).toEqual(["hook.secret_unread"]);
+  stop.abort();
+  await running;
 });

@@ -1,12 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
+import { silentLog } from "../../src/core/log.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { readinessOf } from "../../src/operations/readiness.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 describe("resending by hand", () => {
@@ -89,14 +93,26 @@ describe("mutes made at run time", () => {
     createdBy: "configuration",
   };
   const open = async () => {
-    const { store, clock } = await startFixture([]);
+    const clock = createTestClock();
+    const path = join(makeTempFolder(), "tocsin.db");
+    /** As another process has it. */
+    const [store, otherStore] = [0, 1].map(() => openLocalStore({ path, ballastBytes: 0, now: clock.now }));
+    if (!store || !otherStore) throw new Error("never");
     const book = await openMuteBook({
       store,
       configured: [ofConfiguration],
       clock,
       newId: createIdSource(clock.now),
+      log: silentLog,
     });
-    return { book, clock };
+    const stop = new AbortController();
+    const running = book.run(stop.signal);
+    onTestFinished(async () => {
+      stop.abort();
+      await running;
+      await Promise.all([store.close(), otherStore.close()]);
+    });
+    return { book, clock, otherStore };
   };
 
   it("are active until they end, and listed with those of the configuration", async () => {
@@ -126,6 +142,21 @@ describe("mutes made at run time", () => {
     expect(book.active()).toEqual([]);
     await expect(book.endMute(mute.id)).rejects.toMatchObject({ code: "not_found" });
     await expect(book.endMute("config-1")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("that another process makes or ends hold within a second, and at once when a signal says so", async () => {
+    const { book, clock, otherStore } = await open();
+    await clock.settle();
+    const times = { startsAt: clock.now(), endsAt: clock.now() + 60_000, createdAt: clock.now() };
+    await otherStore.addMute({ id: "m1", matchers, reason: "deploy", createdBy: "api", ...times });
+    await clock.settle();
+    expect(book.active()).toEqual([]);
+    await clock.advance(1_000);
+    expect(book.active().map(({ id }) => id)).toEqual(["m1"]);
+    await otherStore.endMute("m1", clock.now());
+    book.wake();
+    await clock.settle();
+    expect(book.active()).toEqual([]);
   });
 
   it("are refused without a matcher, with one that cannot be read, or when they end before they start", async () => {

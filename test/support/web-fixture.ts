@@ -118,7 +118,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     clock,
     log: silentLog,
   };
-  const mutes = await openMuteBook({ store, configured: [], clock, newId });
+  const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
   const operations: Operations = {
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,

@@ -119,6 +119,23 @@ describe("the event stream", () => {
     expect(await beat).toEqual({ comment: "still here" });
   });
 
+  test("finds at a heartbeat what no signal has told it of", async () => {
+    const { store, clock, addAlert } = await createWebFixture();
+    const streams = createEventStreams({
+      store: { ...store, subscribe: () => () => {} },
+      publicUrl: "https://tocsin.example.com",
+      clock,
+    });
+    const events = readEvents(streams.open({ allowedMs: () => 60_000 }));
+    await events.nextAny();
+    await events.nextAny();
+    const { id } = await addAlert();
+    const found = events.nextAny();
+    await clock.advance(15_000);
+    expect(JSON.parse((await found)?.data ?? "{}").id).toBe(id);
+    await events.cancel();
+  });
+
   test("says that the relay stops and when to come back, ends, and is not opened again", async () => {
     const fixture = await createWebFixture();
     const events = await open(fixture);

@@ -1,6 +1,7 @@
+import { watch } from "node:fs";
 import { join } from "node:path";
 import type { SignalTopic } from "../../core/ports/signals.ts";
-import { createSignalHub } from "../signals.ts";
+import { createSignalHub, type SignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
 import { lockDataFolder } from "./lock.ts";
@@ -19,6 +20,8 @@ export interface ThreadedStoreOptions {
    * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
+  /** The folder of secrets that are kept for all processes: what changes there is emitted as `secrets`. Default: nothing is. */
+  secretFolder?: string;
   /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
   onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
 }
@@ -36,6 +39,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   const path = join(dataDir, databaseFileName);
   const hub = createSignalHub(options.onListenerFailed);
   const lock = lockDataFolder(dataDir);
+  const stopWatching =
+    options.secretFolder === undefined ? () => {} : watchSecrets(options.secretFolder, hub);
   const threads: DatabaseThread[] = [];
   const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
     const thread = await startDatabaseThread(data, more);
@@ -47,6 +52,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     try {
       while (threads.length > 0) await threads.pop()?.close();
     } finally {
+      stopWatching();
       lock.release();
     }
   }
@@ -67,6 +73,17 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** No commit tells of these files. Where a folder cannot be watched, or is replaced, whoever follows a secret still looks at it. */
+function watchSecrets(folder: string, hub: SignalHub): () => void {
+  try {
+    const watcher = watch(folder, { persistent: false }, () => hub.emit("secrets", undefined));
+    watcher.on("error", () => watcher.close());
+    return () => watcher.close();
+  } catch {
+    return () => {};
   }
 }
 

@@ -112,7 +112,10 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
           continue;
         }
         await waitForChange();
-        if (!changed && !isOver()) return ": still here\n\n";
+        if (changed || isOver()) continue;
+        // A signal may have been lost.
+        const text = await readChanges();
+        if (!isOver()) return text ?? ": still here\n\n";
       }
     };
   }

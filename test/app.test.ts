@@ -1,0 +1,123 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type RelayOptions, startRelay } from "../src/app.ts";
+import { loadOrCreateSecrets, rotateSecret } from "../src/config/generated-secrets.ts";
+import { loadConfig } from "../src/config/load-config.ts";
+import { type Log, silentLog } from "../src/core/log.ts";
+import type { Destination, Route } from "../src/core/rules.ts";
+import { mute } from "./conformance/store/common/mutes.ts";
+import { ntfyTo } from "./delivery/engine-fixture.ts";
+import { compiledThread } from "./support/compiled-thread.ts";
+import { readingThreadEntry } from "./support/reader.ts";
+import { makeTempFolder } from "./support/temp-folder.ts";
+import { createTestClock } from "./support/test-clock.ts";
+
+const route: Route = {
+  name: "all",
+  matchers: [],
+  to: ["nobody"],
+  continue: false,
+  isDefault: true,
+  updates: "auto",
+  definedAt: "test",
+};
+
+interface Changes extends Pick<RelayOptions, "clock"> {
+  destinations?: Destination[];
+  routes?: Route[];
+  log?: Log;
+}
+
+async function start({ destinations = [], routes = [], log = silentLog, clock }: Changes) {
+  const dataDir = makeTempFolder();
+  const config = loadConfig({ env: { DATA_DIR: dataDir, PORT: "0" }, cwd: dataDir });
+  const secrets = await loadOrCreateSecrets(dataDir, config);
+  config.rules.destinations = destinations;
+  config.rules.routes = routes;
+  const relay = await startRelay({
+    config,
+    secrets,
+    log,
+    clock,
+    storeThreadEntry: compiledThread(),
+    readingThreadEntry,
+  });
+  return { relay, dataDir, secrets };
+}
+
+/** What keeps a process from ending: listening sockets, threads. */
+function countHeld(): number {
+  return process.getActiveResourcesInfo().filter((kind) => /^(TCPServerWrap|MessagePort|Worker)$/.test(kind))
+    .length;
+}
+
+it.each([
+  ["the rules", { routes: [route] }, "unknown destination nobody"],
+  [
+    "the last part",
+    {
+      log: {
+        ...silentLog,
+        info(event: string) {
+          if (event === "relay.started") throw new Error("the log is gone");
+        },
+      },
+    },
+    "the log is gone",
+  ],
+])(
+  "leaves nothing running when %s cannot be started, so that the process ends",
+  async (_what, broken, why) => {
+    const before = countHeld();
+    await expect(start(broken)).rejects.toThrow(why);
+    expect(countHeld()).toBe(before);
+  },
+);
+
+it("moves everything on by signals, before any poll looks", async () => {
+  const clock = createTestClock();
+  let onAdded = () => {};
+  const log: Log = {
+    ...silentLog,
+    info: (event) => event === "hook.secret_added" && onAdded(),
+  };
+  // Nobody listens there.
+  const desk = ntfyTo("desk", { allowInternal: ["127.0.0.1"] });
+  const routes = [{ ...route, to: ["desk"] }];
+  const { relay, dataDir, secrets } = await start({ destinations: [desk], routes, log, clock });
+  const { store, localUrl } = relay;
+  onTestFinished(async () => {
+    const stopped = relay.stop().then(() => true);
+    while (!(await Promise.race([stopped, clock.advance(1_000)])));
+  });
+
+  /** Posts an alert and waits, commit by commit, until its delivery is in this state. */
+  async function post(secret: string, title: string, state: string): Promise<void> {
+    // Rounds of routing are 5 ms apart; the first poll looks after a second.
+    await clock.advance(5);
+    const body = JSON.stringify({ title });
+    const answer = await fetch(`${localUrl}/hooks/${secret}`, { method: "POST", body });
+    const { data } = (await answer.json()) as { data: { id: string } };
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        store.subscribe("changed", resolve);
+      });
+      const alert = await store.getAlert(data.id);
+      if (alert?.deliveries[0]?.state === state) return;
+      await changed;
+    }
+  }
+
+  const hook = secrets.webhookSecret.reveal();
+  await post(hook, "is routed and tried", "waiting");
+
+  const matchers = [{ field: "title", condition: { equals: ["is muted"], not: [] } }];
+  await store.addMute(mute("m1", { matchers, startsAt: clock.now(), endsAt: clock.now() + 60_000 }));
+  await post(hook, "is muted", "muted");
+
+  const added = new Promise<void>((resolve) => {
+    onAdded = resolve;
+  });
+  const rotated = await rotateSecret(dataDir, "webhook-secret");
+  await added;
+  await post(rotated.reveal(), "is taken", "queued");
+});
