@@ -65,17 +65,24 @@ export function adviseOn(
 ): string {
   const repair = repairOf(destination.reasonCode, destination);
   const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
+  const tryNow = `press Try now${where}`;
   switch (destination.health) {
     case "ok":
       return "";
     case "degraded":
-      return "Some messages fail at first. Alerts arrive, or are retried without being asked; if it lasts, fix what the reason says.";
+      return (
+        "Some messages fail at first. Alerts arrive, or are retried without being asked; " +
+        "if it lasts, fix what the reason says."
+      );
     case "down":
       return `Alerts wait and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
     case "dead":
-      return `${firstly}. Then press Try now${where}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
+      return `${firstly}. Then ${tryNow}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
     case "paused":
-      return `${firstly}, and restart Tocsin; if it was put right elsewhere, press Try now${where}. Alerts wait meanwhile, until their retry schedule gives them up.`;
+      return (
+        `${firstly}, and restart Tocsin; if it was put right elsewhere, ${tryNow}. ` +
+        "Alerts wait meanwhile, until their retry schedule gives them up."
+      );
     default:
       return destination.health satisfies never;
   }

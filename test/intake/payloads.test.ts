@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { AlertFacts, Translation } from "../../src/core/alert.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { describeFacts } from "./describe-facts.ts";
 
 const folder = new URL("../fixtures/payloads/", import.meta.url);
 const payloads = readdirSync(folder).filter(
@@ -34,3 +34,23 @@ describe("the payloads of known senders", () => {
     }
   });
 });
+
+/** Facts as text that a person reviews: one line a fact, in a fixed order. */
+function describeFacts(translations: Translation[]): string {
+  return translations.map(({ facts }) => `${linesOf(facts).join("\n")}\n`).join("\n---\n\n");
+}
+
+function linesOf(facts: AlertFacts): string[] {
+  const { fields, notes, text, occurredAt, title, severity, status, format, alertKey, ...rest } = facts;
+  const others = Object.entries(rest).filter(([, value]) => value !== undefined);
+  return [
+    `title: ${title}`,
+    `severity: ${severity}, status: ${status}, format: ${format}`,
+    ...others.map(([name, value]) => `${name}: ${value}`),
+    ...(occurredAt === undefined ? [] : [`occurredAt: ${new Date(occurredAt).toISOString()}`]),
+    `alertKey: ${alertKey}`,
+    ...(text === undefined ? [] : ["text:", ...text.split("\n").map((line) => `  | ${line}`)]),
+    ...fields.map((field) => `- ${field.name}: ${field.value}`),
+    ...notes.map((note) => `note: ${note}`),
+  ];
+}
