@@ -14,7 +14,7 @@ import { deliverySchema, intakeSchema, muteSchema } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape } from "./shape/read-shape.ts";
 
-/** The list `mutes:`. Ids are made of the position, so that the page can name the entry: `configuration:1` is the first. */
+/** The list `mutes:`. The page names an entry by its position, so that is its id: `configuration:1` is the first. */
 export function buildMutes(values: unknown, problems: ProblemList): Mute[] {
   return listEntries(values, "mutes", "mute", problems).flatMap((value, index) => {
     const path = ["mutes", index];

@@ -24,7 +24,7 @@ export interface ServerSettings {
 export interface IntakeSettings {
   /** Larger bodies are answered 413. */
   maxBodyBytes: number;
-  /** Paths like `payload.eventId` whose value is the sender's own key of an event; the first that has a value counts. */
+  /** Paths like `payload.eventId` to the sender's own key of an event; the first that has a value counts. */
   idempotencyPaths: string[];
 }
 

@@ -88,8 +88,9 @@ export function isRelevantVariable(name: string, { referenced }: Pick<EnvUse, "r
 }
 
 /**
- * Variables that are read by nobody and were probably meant for Tocsin. It is a mistake when the name is a slip or two from one
- * of ours that is not set, and begins as only ours do; else a warning, since other programs share the environment.
+ * Variables that are read by nobody and were probably meant for Tocsin. It is a mistake when the name is a slip or
+ * two from one of ours that is not set, and begins as only ours do; else a warning, since other programs share the
+ * environment.
  */
 export function reportMisspelt(env: Env, use: EnvUse, problems: ProblemList): void {
   for (const name of Object.keys(env).sort()) {
@@ -142,8 +143,8 @@ function simplify(name: string): string {
 }
 
 /**
- * Pairs of variables of which one alone does nothing. Somebody who sets a mail server and forgets the addresses believes
- * that mail will come, and finds out when it does not.
+ * Pairs of variables of which one alone does nothing. Somebody who sets a mail server and forgets the addresses
+ * believes that mail will come, and finds out when it does not.
  */
 export function warnOfHalves(env: Env, hasWrittenDestinations: boolean, problems: ProblemList): void {
   const warn = (given: string, missing: string, effect: string) => {

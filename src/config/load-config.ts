@@ -34,8 +34,8 @@ export interface LoadOptions {
 const defaultFile = "tocsin.yaml";
 
 /**
- * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a whole.
- * Throws one `ConfigError` with all mistakes at once; neither it nor the warnings hold a secret.
+ * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a
+ * whole. Throws one `ConfigError` with all mistakes at once; neither it nor the warnings hold a secret.
  */
 export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }: LoadOptions): Config {
   const { path, file, problem } = openFile(env, cwd, readFile);

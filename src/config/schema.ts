@@ -22,7 +22,7 @@ import { suggest } from "../ground/text/suggest.ts";
 import { readMatch } from "../matching/read-match.ts";
 import { readChatId } from "./chat-id.ts";
 
-/** The shapes of `tocsin.yaml`. Unknown keys are refused everywhere; what refers to other parts is checked where it is built. */
+/** The shapes of `tocsin.yaml`. Unknown keys are refused; what refers to other parts is checked where it is built. */
 
 const second = 1000;
 const minute = 60 * second;
@@ -147,8 +147,8 @@ const allNames = dayNames.flat();
 const daysExample = "write days or ranges of days, e.g. [mon, wed], mon-fri or fri-mon";
 
 /**
- * One entry of `days:`: a day (`mon`, `Monday`), a range with both its ends (`mon-fri`; `fri-mon` goes over the end of the
- * week), or several of both with commas between them.
+ * One entry of `days:`: a day (`mon`, `Monday`), a range with both its ends (`mon-fri`; `fri-mon` goes over the end
+ * of the week), or several of both with commas between them.
  */
 function readDays(value: unknown): number[] | Refusal {
   if (typeof value !== "string")

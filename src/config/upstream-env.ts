@@ -14,9 +14,9 @@ export interface UpstreamSettings {
   /** `PRICING_URL`, `PRICING_API_KEY` (default: the alerting key). Absent unless both are known. */
   pricing?: UpstreamAccess;
   /**
-   * `PRICING_EQUITIES_PRICE_PATH`. The service documents neither method nor path of the equities price, so both the path
-   * and how the symbols go into it can be set: `{symbols}` stands for the comma-separated list; without it the list is
-   * sent as `?symbols=`. Default `/v1/equities/price`.
+   * `PRICING_EQUITIES_PRICE_PATH`. The service documents neither method nor path of the equities price, so both the
+   * path and how the symbols go into it can be set: `{symbols}` stands for the comma-separated list; without it the
+   * list is sent as `?symbols=`. Default `/v1/equities/price`.
    */
   equitiesPricePath: string;
 }
@@ -25,7 +25,10 @@ const defaultEquitiesPricePath = "/v1/equities/price";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Reads what is set. What is absent stays absent; what is set wrongly is an `AppError("config_invalid")`. No error holds a value that may be secret. */
+/**
+ * Reads what is set. What is absent stays absent; what is set wrongly is an `AppError("config_invalid")`. No error
+ * holds a value that may be secret.
+ */
 export function readUpstreamEnv(env: Env): UpstreamSettings {
   const alertingUrl = readUrl(env, "ALERTING_URL");
   const alertingKey = readKey(env, "ALERTING_API_KEY");

@@ -12,8 +12,8 @@ const maxLength = 1_000;
 const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters) is `undefined`.
- * Exact, because amounts of tokens have more digits than a JavaScript number keeps.
+ * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters) is
+ * `undefined`. Exact, because amounts of tokens have more digits than a JavaScript number keeps.
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (text.length > maxLength) return undefined;
@@ -43,8 +43,9 @@ const powersOfTen = new Map<string, number>([
 ]);
 
 /**
- * Reads also what is written for people, as alerts in words have it: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A comma is the
- * English one between groups of three digits. "5m" is no amount, since it is five minutes as often as five millions.
+ * Reads also what is written for people, as alerts in words have it: `$4,012.3`, `1,000,000`, `3.2M`, `4 billion`. A
+ * comma is the English one between groups of three digits. "5m" is no amount, since it is five minutes as often as
+ * five millions.
  */
 export function parseAmount(text: string): Decimal | undefined {
   const plain = parseDecimal(text);
@@ -56,6 +57,13 @@ export function parseAmount(text: string): Decimal | undefined {
   const power = multiplier === "" ? 0 : powersOfTen.get(multiplier.toLowerCase());
   if (power === undefined) return undefined;
   return parseDecimal(`${sign}${whole.replaceAll(",", "")}${fraction}e${Number(exponent) + power}`);
+}
+
+/** Which of two amounts is larger: negative when it is the second. Undefined when either is none for certain. */
+export function compareAmounts(one: string, other: string): number | undefined {
+  const first = parseAmount(one);
+  const second = parseAmount(other);
+  return first === undefined || second === undefined ? undefined : compareDecimals(first, second);
 }
 
 /** Negative when a < b, zero when they are the same number, positive when a > b. */

@@ -31,8 +31,8 @@ const signs = ">=|=>|≥|<=|=<|≤|>|<";
 const words = "at least|at most|above|over|more than|below|under|less than|min|max";
 
 /**
- * Conditions written where a value belongs (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`) are compared as
- * texts, so that they hold for no alert. This finds them; it must not find what senders really send.
+ * Conditions written where a value belongs (`value: ">= 1000000"`, `token: "USDC,DAI"`, `title: "*TVL*"`) are
+ * compared as texts, so that they hold for no alert. This finds them; it must not find what senders really send.
  */
 export function guessMeaning(field: string, text: string): Meaning | undefined {
   if (text.length > longestGuessed) return undefined;
@@ -144,8 +144,8 @@ function escapePattern(text: string): string {
 }
 
 /**
- * Why the items of a text's list are perhaps no list: the commas of a sentence, of a key or of a number, or brackets around them.
- * Undefined where nothing speaks against it.
+ * Why the items of a text's list are perhaps no list: the commas of a sentence, of a key or of a number, or brackets
+ * around them. Undefined where nothing speaks against it.
  *
  * @param isSpaced whether a space stands behind one of the commas
  */

@@ -92,11 +92,12 @@ type CheckValue = (value: FieldValue) => Verdict;
 
 /**
  * - Without a value (missing, or null) only `exists: false`, `not` and `notMatches` hold.
- * - `not`, `notMatches` and `exists` speak about all values of the field; of the other conditions one same value must meet every one.
+ * - `not`, `notMatches` and `exists` speak about all values of the field; of the other conditions one same value
+ *   must meet every one.
  * - `equals` and `not` compare texts exactly, two numbers as numbers (`1.0` equals `1`), and two hexadecimal addresses
  *   without regard to case, since checksummed and lower-case spellings name the same contract.
- * - `lt lte gt gte` hold for numbers only, also for numbers sent as text and for amounts as people write them (`$4,012.3`,
- *   `3.2M`).
+ * - `lt lte gt gte` hold for numbers only, also for numbers sent as text and for amounts as people write them
+ *   (`$4,012.3`, `3.2M`).
  * - Of a field with very many values the first 10,000 are looked at, and the words say so.
  *
  * Throws `invalid_request` for a pattern that cannot be read.
@@ -165,7 +166,7 @@ function ofFirst(looked: FieldValue[], all: FieldValue[]): string {
   return looked.length === all.length ? "" : ` in the first ${count(looked.length)} of its values`;
 }
 
-/** Beyond either, the values of a `[*]` are not looked at: each matcher of each route would go through all of a huge list. */
+/** Beyond either, the values of a `[*]` are not looked at: each matcher of each route would walk a huge list. */
 const maxValues = 10_000;
 const maxUnits = 200_000;
 

@@ -13,8 +13,8 @@ import { parseFieldPath } from "./path.ts";
  *     value     = item { "," item }                               after = and !=: any of them; elsewhere one item
  *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next condition or comma
  *
- * A value may hold spaces and operators. White space followed by a word and an operator begins the next condition; a text
- * that holds such a thing itself stands in quotes.
+ * A value may hold spaces and operators. White space followed by a word and an operator begins the next condition; a
+ * text that holds such a thing itself stands in quotes.
  */
 export interface WrittenCondition {
   /** As it was written, for messages. */

@@ -9,8 +9,8 @@ export type AdviseOnMissing = (field: string, input: MatchInput) => string | und
 const mostNodes = 2_000;
 
 /**
- * For those who write routes: looks for the path that ends as the missing one does, since most are a wrapper too short or a
- * slip away. It reads the payload, once for each alert, so the relay itself routes without it.
+ * For those who write routes: looks for the path that ends as the missing one does, since most are a wrapper too
+ * short or a slip away. It reads the payload, once for each alert, so the relay itself routes without it.
  */
 export function createMissingAdvice(): AdviseOnMissing {
   let listed: { payload: Json; nodes: PayloadNode[] } | undefined;

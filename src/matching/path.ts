@@ -119,8 +119,9 @@ function memberAt(value: Json, key: string): Json[] {
 }
 
 /**
- * The one value at the path of a sender's key; undefined when there is none, or several. `payload` before it may be left out
- * (`event.id`), and a number reaches a list and a map alike: `items.0.id`, `items[0].id`. Matchers keep the two apart.
+ * The one value at the path of a sender's key; undefined when there is none, or several. `payload` before it may be
+ * left out (`event.id`), and a number reaches a list and a map alike: `items.0.id`, `items[0].id`. Matchers keep the
+ * two apart.
  */
 export function lookUp(payload: Json, path: string): Json | undefined {
   const start = /^payload[.[]/.exec(path) === null ? 0 : "payload".length;
@@ -151,8 +152,8 @@ const longestPath = 300;
 const deepest = 32;
 
 /**
- * The places of a payload in its order, each before what is in it, at most `mostNodes` of them. Its cost is bounded by that
- * number, whatever the payload holds.
+ * The places of a payload in its order, each before what is in it, at most `mostNodes` of them. Its cost is bounded
+ * by that number, whatever the payload holds.
  */
 export function listPayloadNodes(payload: Json, mostNodes: number): PayloadNode[] {
   const nodes: PayloadNode[] = [];

@@ -14,9 +14,9 @@ import {
 } from "./read-condition.ts";
 
 /**
- * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field → value,
- * list of values or map of conditions. All must hold. An empty one is refused, since a line too many commented out would
- * make it match everything.
+ * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field →
+ * value, list of values or map of conditions. All must hold. An empty one is refused, since a line too many commented
+ * out would make it match everything.
  *
  * @param refuse called for each mistake, with its place below `match`; what is returned then is not to be used
  */

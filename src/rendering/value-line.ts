@@ -1,5 +1,4 @@
-import type { AlertFacts } from "../core/alert.ts";
-import { limitsChange, multiplies } from "../core/change-threshold.ts";
+import { type AlertFacts, limitsChange, multiplies } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { bold, code, text } from "./inlines.ts";

@@ -12,9 +12,9 @@ export interface QuietWindow {
 export type FindQuietWindow = (at: number) => QuietWindow | undefined;
 
 /**
- * Windows are read off the wall clock: on the night when clocks change they still begin and end at the times written, and
- * are an hour longer or shorter. A time that the clocks jump over is the instant of the jump; of a time that comes twice
- * the first counts. `from` equal to `to` is a whole day.
+ * Windows are read off the wall clock: on the night when clocks change they still begin and end at the times written,
+ * and are an hour longer or shorter. A time that the clocks jump over is the instant of the jump; of a time that
+ * comes twice the first counts. `from` equal to `to` is a whole day.
  */
 export function compileQuietHours(quietHours: QuietHours, timeZone: string): FindQuietWindow {
   const clock = createZonedClock(timeZone);

@@ -26,8 +26,8 @@ export interface RoundDeps {
 
 export interface Round {
   /**
-   * Reads the requests and routes their alerts. Rejects as the store does, and when nothing can be read at present; what is not
-   * routed then is to be listed again.
+   * Reads the requests and routes their alerts. Rejects as the store does, and when nothing can be read at present;
+   * what is not routed then is to be listed again.
    */
   route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void>;
   /** Alerts since the start that went out without being read or routed. */
@@ -45,7 +45,7 @@ interface Failed {
   facts?: AlertFacts;
 }
 
-/** After this many failures an alert goes out as it is: once may be an accident (a busy machine, a restart at a bad moment). */
+/** After this many failures an alert goes out as it is: one may be an accident (a busy machine, a bad moment). */
 const mostFailures = 2;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
@@ -62,7 +62,8 @@ const stretch = 25;
  *       └─────────┴──────────┴─ fails ──▶ flagged, tried again in 5 s, behind all others and alone
  *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
  *
- * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a failure, too.
+ * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a
+ * failure, too.
  */
 export function createRound(deps: RoundDeps): Round {
   const { store, router, reader, journal, clock, log } = deps;

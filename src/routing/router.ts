@@ -12,7 +12,7 @@ export interface RoutingResult {
    * one line for each of its destinations, and one for its fallback if it has any.
    */
   decisions: Decision[];
-  /** Empty when no route wanted the alert, or when one dropped it on purpose: then that route's decision is `dropped`. */
+  /** Empty when no route wanted the alert, or when one dropped it on purpose, with the decision `dropped`. */
   deliveries: PlannedDelivery[];
 }
 
@@ -36,8 +36,9 @@ export interface Router {
     now: number,
   ): Hold | undefined;
   /**
-   * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the default routes, or
-   * to every destination when no default route names one. It may be the worst of all, so neither mutes nor quiet hours apply.
+   * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the
+   * default routes, or to every destination when no default route names one. It may be the worst of all, so neither
+   * mutes nor quiet hours apply.
    *
    * @param what failed, twice
    * @param why for people
@@ -53,18 +54,18 @@ export interface Hold {
 }
 
 export interface RouterOptions {
-  /** For those who write routes, see `createMissingAdvice`. Default: none, since it reads the payload for each alert. */
+  /** For those who write routes, see `createMissingAdvice`. Default: none, as it reads the payload of each alert. */
   adviseOnMissing?: AdviseOnMissing;
 }
 
 /**
- * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each destination; each answer is a
- * decision with its reason, and what is to be sent a delivery.
+ * Why an alert is sent to a destination, or not: the routes are asked, the mutes, the quiet hours of each
+ * destination; each answer is a decision with its reason, and what is to be sent a delivery.
  *
  *     routes ──▶ matched ──▶ the first that names a destination owns it ──▶ muted? held? ──▶ delivery, and its fallback
  *
- * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that cannot be
- * read.
+ * Throws `config_invalid` for rules that name unknown destinations, `invalid_request` for fields or patterns that
+ * cannot be read.
  */
 export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = {}): Router {
   const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
@@ -168,9 +169,9 @@ interface RouteVerdict {
 }
 
 /**
- * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search goes
- * on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no route has
- * ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
+ * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search
+ * goes on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no
+ * route has ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
  *
  * One verdict for each route, in the order of the configuration.
  */

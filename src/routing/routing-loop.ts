@@ -18,11 +18,15 @@ export interface RoutingLoop {
 
 const batchSize = 100;
 /**
- * Rounds begin at least this far apart: alerts that come one after another share a round and its commits, and each is answered
- * behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at once.
+ * Rounds begin at least this far apart: alerts that come one after another share a round and its commits, and each is
+ * answered behind its own sync instead of behind the rounds of those before it. One that comes alone is routed at
+ * once.
  */
 const roundMs = 5;
-/** What a round is taken for at most, so that a clock that was set forward, or a body that took long, puts nothing off. */
+/**
+ * What a round is taken for at most, so that a clock that was set forward, or a body that took long, puts nothing
+ * off.
+ */
 const longestRoundMs = 100;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
 const floodBatchSize = 25;

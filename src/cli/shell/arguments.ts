@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { parseDuration as readDuration } from "../../ground/time/duration.ts";
 import { toEpochMs } from "../../upstream/instants.ts";
 
 /** Parsers of arguments for commander; what they refuse is wrong usage (exit status 2). */
@@ -24,24 +25,11 @@ export function parsePair(text: string): string {
   throw new InvalidArgumentError("a pair is written BASE/QUOTE, e.g. ETH/USD");
 }
 
-const unitMs: Record<string, number> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
 /** `90s`, `5m`, `2h`, `1h30m`, `7d`, `2w` → milliseconds. */
 export function parseDuration(text: string): number {
-  if (!/^(\d+(\.\d+)?[smhdw])+$/.test(text)) {
-    throw new InvalidArgumentError("a duration is written like 90s, 5m, 2h, 1h30m or 7d");
-  }
-  let ms = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g)) {
-    ms += Number(count) * (unitMs[unit ?? ""] ?? 0);
-  }
-  return Math.round(ms);
+  const durationMs = readDuration(text);
+  if (durationMs !== undefined) return durationMs;
+  throw new InvalidArgumentError("a duration is written like 90s, 5m, 2h, 1h30m or 7d");
 }
 
 /**

@@ -114,8 +114,8 @@ const leastLength = 6;
 const cut = "…";
 
 /**
- * The last look at what is reported: a secret that was put into the wrong option must not be repeated by the complaint about
- * it. Every value that the file took from the environment counts as one.
+ * The last look at what is reported: a secret that was put into the wrong option must not be repeated by the
+ * complaint about it. Every value that the file took from the environment counts as one.
  */
 export function maskSecrets(
   problems: ConfigProblem[],

@@ -6,8 +6,8 @@ import { suggestOrList } from "../../ground/text/suggest.ts";
 import type { ConfigPath, ProblemList } from "./problem-list.ts";
 
 /**
- * Reads one part of the file by its shape; `undefined` after reporting every mistake in it. A part whose only mistakes are
- * unknown options is read without them, so that what it refers to is checked in the same run.
+ * Reads one part of the file by its shape; `undefined` after reporting every mistake in it. A part whose only
+ * mistakes are unknown options is read without them, so that what it refers to is checked in the same run.
  */
 export function readShape<T>(
   schema: z.ZodType<T>,

@@ -1,11 +1,12 @@
-import { limitsChange, multiplies } from "../../core/change-threshold.ts";
+import { limitsChange, multiplies } from "../../core/alert.ts";
 import { cut } from "../../ground/text/graphemes.ts";
+import { compareAmounts } from "../../matching/decimal.ts";
 import { contains, toPlainLine } from "../read/plain-text.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";
 import { namesCredential } from "./list-fields.ts";
-import { compareAmounts, readMetricKey } from "./read-value.ts";
+import { readMetricKey } from "./read-value.ts";
 
 export const maxTitleLength = 300;
 export const maxTextLength = 20_000;

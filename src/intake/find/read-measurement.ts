@@ -1,8 +1,8 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import { compareAmounts } from "../../matching/decimal.ts";
 import { above, amounts, below, chains, measureLeads, motion, relative, times } from "./measurement-words.ts";
 import { assignRoles, type Roles } from "./number-roles.ts";
 import { withoutStatus } from "./read-status.ts";
-import { compareAmounts } from "./read-value.ts";
 import { type Piece, shoutedWords, splitSentence } from "./sentence.ts";
 
 /** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" measures. All texts are as sent. */

@@ -1,6 +1,6 @@
 import type { AlertStatus } from "../../core/alert.ts";
+import { compareAmounts } from "../../matching/decimal.ts";
 import { assignRoles, type Limit, type Roles } from "../find/number-roles.ts";
-import { compareAmounts } from "../find/read-value.ts";
 import { type Piece, splitSentence } from "../find/sentence.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));

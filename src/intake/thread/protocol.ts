@@ -1,6 +1,5 @@
 import type { AlertFacts, Translation } from "../../core/alert.ts";
-import type { Json } from "../../core/json.ts";
-import { writeJson } from "../../core/json-text.ts";
+import { type Json, writeJson } from "../../core/json.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { parseJson } from "../read/parse-json.ts";
 

@@ -1,5 +1,5 @@
 import type { Document } from "../../core/document.ts";
-import { writeJson } from "../../core/json-text.ts";
+import { writeJson } from "../../core/json.ts";
 import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { layOut } from "../layout/layout.ts";

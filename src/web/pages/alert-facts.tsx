@@ -1,5 +1,4 @@
-import type { AlertFacts } from "../../core/alert.ts";
-import { limitsChange } from "../../core/change-threshold.ts";
+import { type AlertFacts, limitsChange } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
