@@ -80,6 +80,7 @@ const hostileTexts: readonly [string, string][] = [
   ["direction and width", "\u202egnol\u202c \u200bzero\u200bwidth 👩‍👩‍👧‍👦 \u0e01\u0e33 𝕏"],
   ["mentions", "@everyone @here <!channel> <@U123> <@&1>"],
   ["separators", "a\u2028b\u2029c\td"],
+  ["templates", "{{title}} {% raw %} <%= 7 * 7 %> $" + "{7 * 7} #{7 * 7} %TITLE% $HOME"],
 ];
 
 /** What this vendor can do: what it cannot has no test, so that none is skipped. */

@@ -2,12 +2,15 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
+import type { DestinationView } from "../../src/core/operations.ts";
+import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { readinessOf } from "../../src/operations/readiness.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { viewLog } from "../../src/operations/view-status.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -262,4 +265,57 @@ describe("what is shown of destinations", () => {
     expect(text).toContain("tocsin_unreadable_alerts_total 2");
     expect(text).not.toContain('result="unchecked"');
   });
+});
+
+const health: StoreHealth = {
+  writable: true,
+  full: true,
+  unrouted: 3,
+  oldestUnroutedAt: 40,
+  bytes: 10,
+  freeBytes: 20,
+};
+
+function view(name: string, more: Partial<DestinationView>): DestinationView {
+  return {
+    name,
+    channel: "webhook",
+    recipients: [],
+    health: "ok",
+    reason: "",
+    definedAt: "",
+    counts: {},
+    ...more,
+  };
+}
+
+it("adds up what the destinations have, and takes the oldest that waits anywhere", () => {
+  const destinations = [
+    view("a", { counts: { queued: 1, waiting: 2, sent: 9, failed: 1 }, oldestWaitingAt: 70 }),
+    view("b", { counts: { queued: 4, sending: 1, held: 5, failed: 2, expired: 6 }, oldestWaitingAt: 60 }),
+    view("c", {}),
+  ];
+  const log = viewLog(health, { total: 12, lastReceivedAt: 90 }, destinations);
+  expect(log.queue).toEqual({
+    unrouted: 3,
+    oldestUnroutedAt: 40,
+    queued: 5,
+    waiting: 2,
+    sending: 1,
+    held: 5,
+    failed: 3,
+    expired: 6,
+    oldestWaitingAt: 60,
+  });
+  expect(log).toMatchObject({
+    alerts: { total: 12, lastReceivedAt: 90 },
+    destinations: [{ name: "a" }, { name: "b" }, { name: "c" }],
+    disk: { databaseBytes: 10, freeBytes: 20, full: true },
+  });
+});
+
+it("waits for nothing without destinations", () => {
+  const { queue } = viewLog(health, { total: 0 }, []);
+  expect(queue).toMatchObject({ queued: 0, failed: 0 });
+  expect(queue.oldestWaitingAt).toBeUndefined();
 });

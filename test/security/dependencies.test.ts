@@ -38,11 +38,3 @@ it("lets no package run a script at its installation but the one that compiles",
   const allowed = Object.entries(manifest.allowScripts).filter(([, isAllowed]) => isAllowed);
   expect(allowed).toEqual([["better-sqlite3", true]]);
 });
-
-/** Item 8: a template language would need limits of its own. */
-it("carries no template engine, since nothing that users write is run as a template", () => {
-  const engines = Object.keys(packages).filter((path) =>
-    /node_modules\/(liquidjs|handlebars|mustache|ejs|nunjucks|eta|pug|lodash\.template)$/.test(path),
-  );
-  expect(engines).toEqual([]);
-});

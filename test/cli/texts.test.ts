@@ -1,0 +1,189 @@
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
+import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/shell/arguments.ts";
+import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
+import { fitText, terminalText } from "../../src/cli/shell/terminal-text.ts";
+import { maskWebhookUrl } from "../../src/cli/upstream/mask-webhook-url.ts";
+import { formatDistance, formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+
+describe("an instant", () => {
+  it.each([
+    ["2026-11-21T12:00:00Z", now],
+    ["2026-11-21T12:00", now],
+    ["2026-11-21 12:00", now],
+    ["2026-11-21T13:00+01:00", now],
+    ["2026-11-21", now - 12 * 3_600_000],
+    [String(now / 1000), now],
+    [String(now), now],
+    ["now", now],
+    ["-6h", now - 6 * 3_600_000],
+    ["-1d12h", now - 36 * 3_600_000],
+    ["-1.5h", now - 5_400_000],
+  ])("can be written %s", (text, at) => {
+    expect(parseInstant(text, now)).toBe(at);
+  });
+
+  it.each(["yesterday", "-6", "6h", "21.11.2026", "2026-11-21T25:00", "", "1e9"])(
+    "cannot be written %j",
+    (text) => {
+      expect(() => parseInstant(text, now)).toThrow("like -6h");
+    },
+  );
+});
+
+describe("other arguments", () => {
+  it("are read as people write them", () => {
+    expect(parseList(" a, b ,,c")).toEqual(["a", "b", "c"]);
+    expect(parseDuration("1h30m")).toBe(5_400_000);
+    expect(parsePair("ETH/USD")).toBe("ETH/USD");
+  });
+
+  it.each([
+    [() => parseList(" , ")],
+    [() => parseDuration("5")],
+    [() => parseDuration("h")],
+    [() => parsePair("ETH/USD/EUR")],
+  ])("are refused when they mean nothing", (parse) => {
+    expect(parse).toThrow();
+  });
+});
+
+describe("numbers for people", () => {
+  it.each([
+    [formatNumber(1234567.891), "1,234,567.891"],
+    [formatNumber(1e-12), "1e-12"],
+    [formatNumber(null), "–"],
+    [formatUsd(1234.567), "$1,234.57"],
+    [formatUsd(-0.5), "-$0.5"],
+    [formatUsd(0), "$0.00"],
+    [formatPrice(1.000213), "$1.000213"],
+    [formatPrice(91204.159), "$91,204.16"],
+    [formatPrice(0.000012345678), "$0.0000123457"],
+    [formatPrice(1), "$1.00"],
+    [formatDistance(now + 90 * 60_000, now), "in 1 hour"],
+    [formatDistance(now - 60_000, now), "1 minute ago"],
+    [formatDistance(now + 23.9 * 86_400_000, now), "in 23 days"],
+  ])("%s", (text, expected) => {
+    expect(text).toBe(expected);
+  });
+});
+
+describe("a webhook's address", () => {
+  it.each([
+    ["https://relay.example/hooks/canary", "https://relay.example/hooks/***"],
+    ["https://relay.example/base/hooks/canary/x?canary=1", "https://relay.example/base/hooks/***?canary=***"],
+    ["https://user:canary@relay.example/in", "https://***@relay.example/in"],
+    ["https://chat.example/services/T0/canarycanarycanary", "https://chat.example/services/T0/***"],
+    ["https://other.example:8443/alerts/in", "https://other.example:8443/alerts/in"],
+    ["canary", "*** (not an address)"],
+  ])("%s is shown as %s", (url, shown) => {
+    expect(maskWebhookUrl(url)).toBe(shown);
+  });
+});
+
+it.each([
+  [0, "just now"],
+  [900, "just now"],
+  [59_000, "59 s ago"],
+  [119_000, "119 s ago"],
+  [120_000, "2 min ago"],
+  [7_199_000, "119 min ago"],
+  [7_200_000, "2 h ago"],
+  [172_800_000, "2 d ago"],
+  [-300_000, "in 5 min"],
+])("says of %i ms: %s", (distanceMs, words) => {
+  expect(describeAge(now - distanceMs, now)).toBe(words);
+});
+
+it("leaves a text that is no time as it is", () => {
+  expect(withAge("soon", now)).toBe("soon");
+  expect(withAge("2026-11-21T11:57:00.123Z", now)).toBe("2026-11-21T11:57:00Z (2 min ago)");
+});
+
+it.each([
+  [40, "0.0 s"],
+  [1_250, "1.3 s"],
+  [59_600, "60 s"],
+  [185_000, "3 min 5 s"],
+])("says of a span of %i ms: %s", (ms, words) => {
+  expect(describeSpan(ms)).toBe(words);
+});
+
+const columns = [
+  { title: "KEY", keep: true },
+  { title: "NAME" },
+  { title: "VALUE", align: "right" as const },
+];
+
+describe("a table", () => {
+  it("aligns its columns, numbers to the right", () => {
+    expect(
+      formatTable(columns, [
+        ["a", "first", "1"],
+        ["bcd", "second one", "1000"],
+      ]),
+    ).toBe("KEY  NAME        VALUE\na    first           1\nbcd  second one   1000\n");
+  });
+
+  it("cuts what may be cut until it fits, and keys never", () => {
+    const key = "eth_token_total_tvl_0xabc";
+    const table = formatTable(columns, [[key, "a name that is rather long", "5"]], { width: 46 });
+    for (const line of table.trimEnd().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(46);
+    expect(table).toContain(key);
+    expect(table).toContain("…");
+  });
+
+  it("becomes a list of records where a row cannot fit", () => {
+    const table = formatTable(columns, [["k".repeat(50), "name", "5"]], { width: 40 });
+    expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n\n`);
+  });
+
+  it("counts wide characters as two columns", () => {
+    const lines = formatTable(
+      [{ title: "A" }, { title: "B" }],
+      [
+        ["日本", "x"],
+        ["ab", "y"],
+      ],
+    ).split("\n");
+    expect(lines[1]).toBe("日本  x");
+    expect(lines[2]).toBe("ab    y");
+  });
+
+  it.each([
+    ["क्षि", "  x"],
+    ["a\u00ad", "   x"],
+  ])("counts %j as a terminal shows it", (cell, rest) => {
+    const table = formatTable([{ title: "AB" }, { title: "C" }], [[cell, "x"]]);
+    expect(table).toBe(`AB  C\n${cell}${rest}\n`);
+  });
+
+  it("aligns the values of fields", () => {
+    expect(
+      formatFields([
+        ["Id", "1"],
+        ["Account", "x"],
+      ]),
+    ).toBe("Id       1\nAccount  x\n");
+  });
+});
+
+describe("text of strangers", () => {
+  it.each([
+    ["\u001b]0;title\u0007", "\\x1b]0;title\\x07"],
+    ["a\u202eb", "a\\u{202e}b"],
+    ["one\ntwo\tthree", "one two three"],
+    ["\ud800", "\\u{d800}"],
+    ["e\u0301 日本 👍🏽", "e\u0301 日本 👍🏽"],
+  ])("%j is shown as %j", (text, shown) => {
+    expect(terminalText(text)).toBe(shown);
+  });
+
+  it("is never cut inside a character", () => {
+    expect(fitText("👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 5)).toBe("👨‍👩‍👧‍👦👨‍👩‍👧‍👦…");
+    expect(fitText("abc", 3)).toBe("abc");
+  });
+});
