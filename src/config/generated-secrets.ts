@@ -8,7 +8,6 @@ import { createPoll, type Poll } from "../core/poll.ts";
 import { Secret } from "../core/secret.ts";
 import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { createFile, replaceFile } from "../ground/files/replace-file.ts";
-import { findTokenWeakness } from "./token-strength.ts";
 
 export type SecretName = "webhook-secret" | "admin-token";
 
@@ -35,8 +34,9 @@ export interface SecretOptions {
 const secretBytes = 32;
 
 /**
- * What was given, or what was kept in `<dataDir>/secrets`, or new ones that are kept there: one file each, mode 0600 in a
- * folder of mode 0700, on disk before it is used. Of two processes that start together both get the same secrets.
+ * What was given, or what was kept in `<dataDir>/secrets`, or new ones that are kept there: one file each, mode 0600
+ * in a folder of mode 0700, on disk before it is used. Of two processes that start together both get the same
+ * secrets.
  *
  * Throws `config_invalid` when the folder cannot be written or a file holds no strong secret.
  */
@@ -65,8 +65,8 @@ export async function loadOrCreateSecrets(
 
 /**
  * Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. The old one is
- * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go to
- * the old one, and a relay that starts meanwhile must not refuse them.
+ * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
+ * to the old one, and a relay that starts meanwhile must not refuse them.
  */
 export async function rotateSecret(
   dataDir: string,
@@ -95,9 +95,9 @@ export async function forgetPreviousSecrets(dataDir: string, name: SecretName): 
 }
 
 /**
- * Hands over each webhook secret that another process (`tocsin setup --rotate-secret`) puts in the place of `known`, so that not one
- * alert is refused between the change at the service and a restart. Wake it when the folder has changed; it finds it within a
- * second anyway.
+ * Hands over each webhook secret that another process (`tocsin setup --rotate-secret`) puts in the place of `known`,
+ * so that not one alert is refused between the change at the service and a restart. Wake it when the folder has
+ * changed; it finds it within a second anyway.
  */
 export function followWebhookSecret(
   dataDir: string,
@@ -207,3 +207,23 @@ function unusable(path: string, why: string, cause?: unknown): AppError {
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
+
+/** 22 characters of a url-safe alphabet of 64 carry 132 bits. */
+export const leastTokenLength = 22;
+
+const placeholders =
+  /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
+
+/** Why a token could be guessed, in words that go after its name; `undefined` when it is strong enough. */
+export function findTokenWeakness(token: string): string | undefined {
+  if (token.length < leastTokenLength) {
+    return `has ${token.length} characters; ${leastTokenLength} are needed so that nobody can guess it`;
+  }
+  if (placeholders.test(token)) return "looks like a placeholder out of an example";
+  if (new Set(token).size < 8) return "repeats the same few characters";
+  return undefined;
+}
+
+/** Said wherever a token is refused. */
+export const howToMakeToken =
+  "make one with `openssl rand -base64 32 | tr '+/' '-_' | tr -d '='`, or leave it out: then one is made and kept";

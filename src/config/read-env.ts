@@ -11,11 +11,11 @@ import { showValue } from "../ground/shape/show-value.ts";
 import { isMailAddress } from "../ground/text/mail-address.ts";
 import { readChatId } from "./chat-id.ts";
 import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
+import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
 import { readSender } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { readSmtpUrl } from "./smtp-url.ts";
 import { readTelegramBot } from "./telegram-bot.ts";
-import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./token-strength.ts";
 import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -232,7 +232,7 @@ describe("tokens that could be guessed", () => {
   });
 });
 
-test("tells all mistakes of the environment at once", () => {
+test("reports all mistakes of the environment at once", () => {
   const problems = problemsOf(undefined, {
     PORT: "80a",
     HOST: "not a host",

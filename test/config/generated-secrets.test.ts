@@ -90,7 +90,7 @@ test.each(["", "short", "canary canary canary canary canary"])(
   },
 );
 
-test("a folder that cannot be made is told with its path", async () => {
+test("a folder that cannot be made is refused with its path", async () => {
   await writeFile(join(folder, "data"), "a file stands where the folder belongs");
   await expect(loadOrCreateSecrets(dataDir, {})).rejects.toMatchObject({
     code: "config_invalid",

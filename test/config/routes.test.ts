@@ -20,7 +20,7 @@ test("without routes everything goes everywhere, to the destinations of both sou
   expect(rules.routes).toMatchObject([{ name: "everything", to: ["telegram:-3", "email", "ops", "desk"] }]);
 });
 
-test("a chat that the file and the environment both name gets each alert once, and the double is told", () => {
+test("a chat that the file and the environment both name gets each alert once, and the double is reported", () => {
   const config = load(two, { ...botEnv, TELEGRAM_CHAT_IDS: "-1,-3" });
   expect(config.rules.routes[0]?.to).toEqual(["telegram:-3", "ops", "desk"]);
   expect(config.warnings.map(({ message }) => message)).toEqual([
@@ -144,7 +144,7 @@ describe("a route that drops on purpose", () => {
   });
 });
 
-describe("what works, and is told", () => {
+describe("what works, and is warned of", () => {
   test("alerts that no route takes, and destinations that none names", () => {
     expect(warnings(`${two}routes: [{ match: { chain: eth }, to: ops }]`)).toEqual([
       "an alert that matches no route is kept and shown on the page, and sent to nobody",

@@ -83,7 +83,7 @@ describe("the example file", () => {
 });
 
 describe("lines and words of mistakes", () => {
-  test("all of a file are told at once, in its order, with line, column, path and advice", () => {
+  test("all of a file are reported at once, in its order, with line, column, path and advice", () => {
     const problems = problemsOf(
       [
         "defaults: { timeZone: Europe/Zürich }", // 1
@@ -139,11 +139,11 @@ describe("lines and words of mistakes", () => {
     ["routes:\n\t- {}", "tocsin.yaml:2:1"],
     ["routes: []\nroutes: []", "tocsin.yaml:2:1"],
     ["routes: []\n---\nroutes: []", "tocsin.yaml:2:1"],
-  ])("broken YAML %j is told with its line", (yaml, where) => {
+  ])("broken YAML %j is reported with its line", (yaml, where) => {
     expect(problemsOf(yaml)[0]).toMatchObject({ where, message: expect.stringContaining("not YAML") });
   });
 
-  test("a text that begins with * is told to need quotes, once", () => {
+  test("a text that begins with * is said to need quotes, once", () => {
     expect(
       problemsOf(
         "routes: [{ match: { title: *tvl }, to: x }]\ndestinations: { x: { type: ntfy, topic: x } }",

@@ -61,7 +61,7 @@ describe("which routes an alert takes", () => {
     ]);
   });
 
-  test("tells why, when no route wants an alert", () => {
+  test("says why, when no route wants an alert", () => {
     const router = createRouter(rules({ destinations: [chat("ops")], routes: three.slice(0, 1) }));
     expect(router.route(alert({ severity: "warning" }), [], noon)).toEqual({
       decisions: [{ route: "critical", result: "not_matched", reason: "severity is warning, not critical" }],
