@@ -75,7 +75,7 @@ function fillBatch(session: DatabaseSession, from: number, size: number): void {
   run(
     session,
     Array.from({ length: size }, (_, offset): Call => {
-      const rest = { headers: "[]", body, fingerprint: from + offset, origin: "hook", identical: "store" };
+      const rest = { headers: "[]", body, origin: "hook" };
       const request = { ...rest, receivedAt: receivedAt(from + offset), ids: [newId()], dedupeWindowMs: 1 };
       return { name: "acceptRequest", arguments: [request] };
     }),

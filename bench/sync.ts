@@ -16,10 +16,8 @@ for (let index = 0; index < 700; index += 1) {
     contentType: "application/json",
     headers: "[]",
     body: Buffer.from(`${index} ${"n".repeat(1_500)}`),
-    fingerprint: index,
     ids: [newId()],
     origin: "hook",
-    identical: "ask",
     dedupeWindowMs: 86_400_000,
   });
   // The first ones are slow for other reasons than the disk.

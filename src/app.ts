@@ -65,6 +65,9 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
+/** How long a repeated key or body is known for one: senders try again for hours. */
+const oneDayMs = 24 * 60 * 60 * 1000;
+
 /** The composition root: builds every room and hands each what it needs. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { config, clock = systemClock } = options;
@@ -104,7 +107,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const stopping = new AbortController();
     const door = createDoor(
       { store, now: clock.now, newId, log },
-      { ...config.intake, secret: secrets.webhookSecret },
+      { ...config.intake, dedupeWindowMs: oneDayMs, secret: secrets.webhookSecret },
     );
     const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
     undo.push(server.close);
@@ -151,6 +154,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
       describeUnreadable,
       describeContained,
       activeMutes: () => mutes.active(),
+      repeatWindowMs: oneDayMs,
       isFlooded: createFloodGauge(door, clock.now),
       clock,
       log,
@@ -211,8 +215,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
           stopping: stopping.signal.aborted,
           ready,
           reasons,
-          unreadableAlerts: loop.givenUp(),
-          uncheckedRequests: door.counters.unchecked,
+          unreadableAlerts: loop.counters.givenUp,
         },
         ...viewLog(health, alerts, views),
         account: {
@@ -244,7 +247,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
           store: await store.health(),
           destinations: await destinations(),
           refusedMessages: engine.refusedMessages(),
-          unreadable: loop.givenUp(),
+          routing: loop.counters,
           now: clock.now(),
         }),
     };

@@ -60,13 +60,13 @@ export interface AlertFacts {
   notes: string[];
 }
 
-/**
- * What a translator returns: the facts, and the parsed payload that matchers look into (absent when it is not JSON or a
- * form).
- */
+/** What a translator makes of an alert. */
 export interface Translation {
   facts: AlertFacts;
+  /** What matchers look into; absent when the body is neither JSON nor a form. */
   payload?: Json;
+  /** Its body carries an event id or time of its own, so that the very same bytes again are the same event. Default false. */
+  namesItself?: boolean;
 }
 
 /** A stored alert on its way through routing, delivery and rendering. */

@@ -59,8 +59,6 @@ export interface RelayView {
   reasons: string[];
   /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
   unreadableAlerts: number;
-  /** Requests since the start that could not be compared with earlier ones: a resend among them is doubled. */
-  uncheckedRequests: number;
 }
 
 /** What is on its way, at the destinations that are configured. One that was resent counts as its resend does. */
@@ -90,6 +88,8 @@ export interface LogView {
     freeBytes?: number;
     /** New alerts are answered 503 until there is room. */
     full: boolean;
+    /** Earlier alerts could not be looked up since the start, so repeats may have been sent: why. */
+    damage?: string;
   };
 }
 

@@ -10,6 +10,7 @@ import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/m
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey } from "./key/alert-key.ts";
+import { namesItself } from "./key/names-itself.ts";
 import { contains, countBytes, toPlainText } from "./read/plain-text.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
 import { unwrapPayload } from "./read/unwrap-payload.ts";
@@ -19,17 +20,20 @@ import { unwrapPayload } from "./read/unwrap-payload.ts";
  * never throws: a body that cannot be read is described as well as it can be. Work is linear in the body's length.
  */
 export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
-  const request = readRequest(body, contentType).content();
+  const reading = readRequest(body, contentType);
+  const request = reading.content();
+  const isNamed = namesItself(reading);
   if (request.kind === "single") {
     const { facts, payload } = translateBody(request.body, body);
-    return [{ facts: nameUnsplit(facts, request.unsplit), payload }];
+    return [{ facts: nameUnsplit(facts, request.unsplit), payload, namesItself: isNamed }];
   }
   const { items } = request;
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
   const notes = [...request.notes, ...(shared?.notes ?? [])];
   return items.map((item) => {
     const payload = inheritEnvelope(item, shared?.envelope);
-    return { facts: translatePayload(payload, { format: "json", notes, inBatch: true }), payload };
+    const facts = translatePayload(payload, { format: "json", notes, inBatch: true });
+    return { facts, payload, namesItself: isNamed };
   });
 }
 

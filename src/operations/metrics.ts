@@ -9,8 +9,8 @@ export interface MetricsInput {
   destinations: DestinationView[];
   /** Calls since the start that were refused for what the message is, by destination. */
   refusedMessages: ReadonlyMap<string, number>;
-  /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
-  unreadable: number;
+  /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
+  routing: { givenUp: number; repeats: number };
   now: number;
 }
 
@@ -26,7 +26,7 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const counter = (name: string, help: string, labelNames: string[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] });
 
-  const { alerts = 0, unchecked = 0, ...requestCounts } = input.door;
+  const { alerts = 0, ...requestCounts } = input.door;
   const requests = counter(
     "tocsin_hook_requests_total",
     "Requests at the hook since the start, by what became of them.",
@@ -39,14 +39,14 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
 
   counter(
-    "tocsin_unchecked_requests_total",
-    "Requests stored without looking whether they are resends, since the start: looking fails.",
-  ).inc(unchecked);
+    "tocsin_repeated_alerts_total",
+    "Alerts since the start that were not sent, because an earlier one had the very same body.",
+  ).inc(input.routing.repeats);
 
   counter(
     "tocsin_unreadable_alerts_total",
     "Alerts since the start that went out as they came, because reading or routing them failed twice.",
-  ).inc(input.unreadable);
+  ).inc(input.routing.givenUp);
 
   gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
     input.store.unrouted,
@@ -59,6 +59,10 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(
     input.store.full ? 1 : 0,
   );
+  gauge(
+    "tocsin_database_damaged",
+    "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
+  ).set(input.store.damage === undefined ? 0 : 1);
   gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.bytes);
 
   const deliveries = gauge(

@@ -8,7 +8,7 @@ export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: 
   const count = (state: DeliveryState) =>
     destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
   const waitingSince = destinations.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []);
-  const { unrouted, oldestUnroutedAt, bytes, freeBytes, full } = health;
+  const { unrouted, oldestUnroutedAt, bytes, freeBytes, full, damage } = health;
   return {
     alerts: { total: alerts.total, lastReceivedAt: alerts.lastReceivedAt },
     queue: {
@@ -23,6 +23,6 @@ export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: 
       oldestWaitingAt: waitingSince.length === 0 ? undefined : Math.min(...waitingSince),
     },
     destinations,
-    disk: { databaseBytes: bytes, freeBytes, full },
+    disk: { databaseBytes: bytes, freeBytes, full, damage },
   };
 }

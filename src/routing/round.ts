@@ -11,6 +11,8 @@ import type { Router, RoutingResult } from "./router.ts";
 
 export interface RoundDeps {
   store: Pick<RoutingDesk, "recordRouting" | "recordRoutingFailure">;
+  /** How long a body that names its own event is remembered, milliseconds. */
+  repeatWindowMs: number;
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;
@@ -30,8 +32,15 @@ export interface Round {
    * what is not routed then is to be listed again.
    */
   route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void>;
-  /** Alerts since the start that went out without being read or routed. */
-  givenUp(): number;
+  /** What became of alerts since the start, apart from what the rules say. */
+  counters: Readonly<RoundCounters>;
+}
+
+export interface RoundCounters {
+  /** Went out without being read or routed. */
+  givenUp: number;
+  /** Were not sent, since an earlier alert had the very same body. */
+  repeats: number;
 }
 
 type UnroutedAlert = UnroutedRequest["alerts"][number];
@@ -67,7 +76,7 @@ const stretch = 25;
  */
 export function createRound(deps: RoundDeps): Round {
   const { store, router, reader, journal, clock, log } = deps;
-  let givenUp = 0;
+  const counters: RoundCounters = { givenUp: 0, repeats: 0 };
 
   async function route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void> {
     const readable = requests.filter((request) => !isGivenUp(request));
@@ -79,7 +88,11 @@ export function createRound(deps: RoundDeps): Round {
     for (const [index, request] of readable.entries()) {
       if (index > 0 && index % stretch === 0) await nextTurn();
       const reading = readings[index] as BodyReading;
-      if (reading.kind === "not_read") whyNotRead = reading.reason;
+      if (reading.kind === "not_read") {
+        // Those behind it wait, too: one of them may be its repeat.
+        whyNotRead = reading.reason;
+        break;
+      }
       const judged = judge(request, reading);
       records.push(...judged.records);
       failed.push(...judged.failed);
@@ -131,7 +144,8 @@ export function createRound(deps: RoundDeps): Round {
       },
       origin,
     };
-    return toRecord(alert, facts, router.route(input, deps.activeMutes(), now), now);
+    const record = toRecord(alert, facts, router.route(input, deps.activeMutes(), now), now);
+    return translation.namesItself ? { ...record, repeatWindowMs: deps.repeatWindowMs } : record;
   }
 
   async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
@@ -165,9 +179,15 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   async function commit(records: RoutingRecord[]): Promise<void> {
-    await store.recordRouting(records);
-    for (const { alertSeq, facts, deliveries } of records)
-      log.info("alert.routed", { alertSeq, severity: facts.severity, deliveries: deliveries.length });
+    const repeats = new Map(
+      (await store.recordRouting(records)).map(({ alertSeq, repeatOf }) => [alertSeq, repeatOf]),
+    );
+    counters.repeats += repeats.size;
+    for (const { alertSeq, facts, deliveries } of records) {
+      const repeatOf = repeats.get(alertSeq);
+      if (repeatOf !== undefined) log.info("alert.repeated", { alertSeq, repeatOf });
+      else log.info("alert.routed", { alertSeq, severity: facts.severity, deliveries: deliveries.length });
+    }
   }
 
   async function settle(failed: Failed[]): Promise<void> {
@@ -202,7 +222,7 @@ export function createRound(deps: RoundDeps): Round {
     for (const { alert, reason } of failed) {
       const problem = refused.get(alert.seq);
       if (problem === undefined) {
-        givenUp += 1;
+        counters.givenUp += 1;
         log.error("alert.unreadable", { alert: alert.id, reason });
       } else await flag([alert.seq], problem, Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs));
     }
@@ -228,7 +248,7 @@ export function createRound(deps: RoundDeps): Round {
     return toRecord(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
   }
 
-  return { route, givenUp: () => givenUp };
+  return { route, counters };
 }
 
 function toRecord(

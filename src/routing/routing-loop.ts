@@ -1,5 +1,5 @@
 import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import { createRound, type RoundDeps } from "./round.ts";
+import { createRound, type Round, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
@@ -10,8 +10,7 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
 export interface RoutingLoop {
   /** Something was accepted: look at once. */
   wake(): void;
-  /** Alerts since the start that went out without being read or routed. */
-  givenUp(): number;
+  counters: Round["counters"];
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
 }
@@ -72,7 +71,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   }
 
   return {
-    givenUp: round.givenUp,
+    counters: round.counters,
     wake() {
       waiting.abort();
     },

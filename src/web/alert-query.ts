@@ -13,7 +13,7 @@ export const defaultPageSize = 50;
 export const maxPageSize = 200;
 
 /** What `state` may be: a state of at least one delivery, or of the alert itself. */
-export const stateFilters = [...deliveryStates, "unmatched", "dropped", "unrouted"] as const;
+export const stateFilters = [...deliveryStates, "unmatched", "dropped", "repeat", "unrouted"] as const;
 
 const instant = z.iso
   .datetime({ offset: true, error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z" })

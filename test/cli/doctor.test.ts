@@ -2,7 +2,6 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
-import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
@@ -110,16 +109,12 @@ it("knows an account that sends to this relay with an old secret", async () => {
   ]);
 });
 
-it("tells that resends cannot be known", async () => {
-  const world = await createRelayWorld();
-  const db = new Sqlite(join(world.dataDir, "tocsin.db"));
-  db.exec("ALTER TABLE request_bodies RENAME TO elsewhere");
-  db.close();
-  await world.post({ title: "TVL fell" });
-  const { of } = await examine(world);
-  expect(of("resends")).toMatchObject([
-    { verdict: "warning", detail: expect.stringMatching(/^1 of /), mend: expect.stringContaining("backup") },
-  ]);
+it("says when earlier alerts cannot be looked up", async () => {
+  const folder = makeTempFolder();
+  const url = await serveStatus({ disk: { damage: "database disk image is malformed" } });
+  const env = { DATA_DIR: folder, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
+  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  expect(run.stdout).toMatch(/! database: .*malformed.*\n {4}→ .*tocsin backup/);
 });
 
 it("gives the relay's own reasons where it is not ready", async () => {

@@ -13,7 +13,6 @@ const well: StatusOnWire = {
     ready: true,
     reasons: [],
     unreadableAlerts: 0,
-    uncheckedRequests: 0,
   },
   alerts: { total: 0 },
   queue: { unrouted: 0, queued: 0, waiting: 0, sending: 0, held: 0, failed: 0, expired: 0 },
@@ -27,12 +26,13 @@ const well: StatusOnWire = {
  * else. Without a status it is one from before `GET /api/status`. Its address.
  */
 export async function serveStatus(
-  status: { relay: Partial<StatusOnWire["relay"]> } | undefined,
+  status: { relay?: Partial<StatusOnWire["relay"]>; disk?: Partial<StatusOnWire["disk"]> } | undefined,
 ): Promise<string> {
   const relay = { ...well.relay, ...status?.relay };
+  const disk = { ...well.disk, ...status?.disk };
   const answers: Record<string, [number, unknown]> = {
     "/readyz": [relay.ready ? 200 : 503, { data: { ready: relay.ready } }],
-    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, relay }) }] }),
+    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, relay, disk }) }] }),
   };
   const missing = { error: { code: "not_found", message: "There is no such page." } };
   const server = createServer((request, response) => {

@@ -223,10 +223,8 @@ export async function startFixture(
         receivedAt: clock.now(),
         headers: "[]",
         body: Buffer.from(body ?? id),
-        fingerprint: 1,
         ids: [id],
         origin: "hook",
-        identical: "store",
         dedupeWindowMs: 1,
       });
       const [request] = await store.listUnrouted(1, clock.now());

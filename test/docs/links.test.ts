@@ -77,7 +77,7 @@ describe("what the documents say of HTTP", () => {
       door: { accepted: 1 },
       store: { writable: true, full: false, unrouted: 0, bytes: 1 },
       destinations: [],
-      unreadable: 0,
+      routing: { givenUp: 0, repeats: 0 },
       refusedMessages: new Map(),
       now: 0,
     });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
+import { explicitKey } from "../../src/intake/key/explicit-key.ts";
+import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 
 const request = (value: unknown) =>
@@ -10,53 +11,51 @@ const noBody = readRequest(new Uint8Array());
 
 describe("explicitKey", () => {
   it.each(["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"])("reads %s", (header) => {
-    expect(explicitKey({ [header]: " msg_1 " }, noBody)).toBe(`${header}:msg_1`);
+    expect(explicitKey({ [header]: " msg_1 " }, noBody, [])).toBe(`${header}:msg_1`);
   });
 
   it("tells a CloudEvents id together with its source", () => {
-    const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody);
+    const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody, []);
     expect(key("/a")).toBe('ce-id:"/a" 1');
     expect(key("/a")).not.toBe(key("/b"));
   });
 
   it("is absent without any of them, and for an empty one", () => {
-    expect(explicitKey({}, request({ id: "1" }))).toBeUndefined();
-    expect(explicitKey({ "webhook-id": " " }, noBody)).toBeUndefined();
+    expect(explicitKey({}, request({ id: "1" }), [])).toBeUndefined();
+    expect(explicitKey({ "webhook-id": " " }, noBody, [])).toBeUndefined();
   });
 
   it("keeps two kinds apart whose words are equal", () => {
-    expect(explicitKey({ "webhook-id": "1" }, noBody)).not.toBe(
-      explicitKey({ "idempotency-key": "1" }, noBody),
+    expect(explicitKey({ "webhook-id": "1" }, noBody, [])).not.toBe(
+      explicitKey({ "idempotency-key": "1" }, noBody, []),
     );
   });
 
   it("hashes a key of absurd length without joining two of them", () => {
-    const key = (end: string) => explicitKey({ "idempotency-key": "k".repeat(8_000) + end }, noBody);
+    const key = (end: string) => explicitKey({ "idempotency-key": "k".repeat(8_000) + end }, noBody, []);
     expect(key("1")).toMatch(/^idempotency-key:sha256:[0-9a-f]{64}$/);
     expect(key("1")).not.toBe(key("2"));
   });
 
   it("falls back to the configured paths of the payload, in their order", () => {
     const paths = ["payload.event.id", 'labels["a.b"]', "items[1].id"];
-    const key = (payload: unknown) => explicitKey({}, request(payload), { paths });
+    const key = (payload: unknown) => explicitKey({}, request(payload), paths);
     expect(key({ event: { id: 7 }, items: [{}, { id: "i" }] })).toBe("payload.event.id:7");
     expect(key({ labels: { "a.b": "x" } })).toBe('payload.labels["a.b"]:x');
     expect(key({ event: { id: "" }, items: [{}, { id: "i" }] })).toBe("payload.items[1].id:i");
     expect(key({ event: { id: { deep: 1 } } })).toBeUndefined();
     expect(key("no json")).toBeUndefined();
-    expect(explicitKey({ "webhook-id": "h" }, request({ event: { id: 7 } }), { paths })).toBe("webhook-id:h");
+    expect(explicitKey({ "webhook-id": "h" }, request({ event: { id: 7 } }), paths)).toBe("webhook-id:h");
   });
 
   it("reads a path in a form and in a batch's envelope", () => {
-    expect(explicitKey({}, request("id=9&x=1"), { paths: ["id"] })).toBe("payload.id:9");
-    expect(explicitKey({}, request({ run: "r", alerts: [{ a: 1 }] }), { paths: ["run"] })).toBe(
-      "payload.run:r",
-    );
+    expect(explicitKey({}, request("id=9&x=1"), ["id"])).toBe("payload.id:9");
+    expect(explicitKey({}, request({ run: "r", alerts: [{ a: 1 }] }), ["run"])).toBe("payload.run:r");
   });
 
   it("does not climb a prototype", () => {
     expect(
-      explicitKey({}, request({ a: 1 }), { paths: ["constructor.name", "__proto__.x", "toString"] }),
+      explicitKey({}, request({ a: 1 }), ["constructor.name", "__proto__.x", "toString"]),
     ).toBeUndefined();
   });
 });

@@ -56,6 +56,22 @@ describe("an alert comes in by webhook", () => {
     expect(world.chat.messages(deskChat)).toHaveLength(1);
   });
 
+  it("sends a body that names its own event once, and shows the other as its repeat", async () => {
+    const world = await createJourneyWorld();
+    const relay = await world.start();
+    const body = JSON.stringify({ ...alert, eventId: "e-1" });
+    const [first, again] = [await relay.post(body), await relay.post(body)];
+    expect([first.duplicate, again.duplicate]).toEqual([false, false]);
+    await waitForState(relay, first.ids[0] ?? "", "sent");
+    const { data } = await waitUntil(
+      () => relay.getJson<{ data: Record<string, unknown> }>(`/api/alerts/${again.ids[0]}`),
+      ({ data }) => data.routedAt !== null,
+      { what: "the routing of the second" },
+    );
+    expect(data).toMatchObject({ repeatOf: first.ids[0], deliveries: [] });
+    expect(world.chat.messages(deskChat)).toHaveLength(1);
+  });
+
   it("stores a batch in one request and delivers each alert of it", async () => {
     const world = await createJourneyWorld();
     const relay = await world.start();

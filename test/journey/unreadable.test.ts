@@ -42,10 +42,8 @@ async function storeUnrouted(dataDir: string, bodies: string[]): Promise<string[
       receivedAt: Date.now(),
       headers: "[]",
       body: Buffer.from(body),
-      fingerprint: index,
       ids: [ids[index] as string],
       origin: "hook",
-      identical: "store",
       dedupeWindowMs: 1,
     });
   }

@@ -15,7 +15,7 @@ it("labels destinations by name, and chats of the environment by their place ins
       view("telegram:-1001", "telegram"),
       view("telegram:-1002", "telegram"),
     ],
-    unreadable: 0,
+    routing: { givenUp: 0, repeats: 0 },
     refusedMessages: new Map([["telegram:-1002", 1]]),
     now: 0,
   });

@@ -242,16 +242,17 @@ describe("what is shown of destinations", () => {
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({
-      door: { accepted: 4, tooLarge: 1, alerts: 6, unchecked: 2 },
+      door: { accepted: 4, tooLarge: 1, alerts: 6 },
       store: {
         writable: true,
         full: false,
         unrouted: 2,
         oldestUnroutedAt: now - 1_000,
         bytes: 10,
+        damage: "database disk image is malformed",
       },
       destinations,
-      unreadable: 2,
+      routing: { givenUp: 2, repeats: 3 },
       refusedMessages: new Map([["hook", 2]]),
       now,
     });
@@ -261,9 +262,9 @@ describe("what is shown of destinations", () => {
     expect(text).toContain('tocsin_oldest_waiting_seconds{destination="hook"} 5');
     expect(text).toContain("tocsin_oldest_unrouted_seconds 1");
     expect(text).toContain("tocsin_alerts_accepted_total 6");
-    expect(text).toContain("tocsin_unchecked_requests_total 2");
+    expect(text).toContain("tocsin_repeated_alerts_total 3");
+    expect(text).toContain("tocsin_database_damaged 1");
     expect(text).toContain("tocsin_unreadable_alerts_total 2");
-    expect(text).not.toContain('result="unchecked"');
   });
 });
 

@@ -10,7 +10,7 @@ import { findUnrouted } from "../conformance/store/scene-samples.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { addAlert, fingerprintOf } from "../support/web-fixture.ts";
+import { addAlert } from "../support/web-fixture.ts";
 
 const hourMs = 3_600_000;
 
@@ -51,10 +51,8 @@ async function start(reader: BodyReader = createLocalReader()) {
         contentType: "application/json",
         headers: "[]",
         body,
-        fingerprint: fingerprintOf(body),
         ids,
         origin: "hook",
-        identical: "store",
         dedupeWindowMs: hourMs,
       });
       const [{ facts } = { facts: undefined }] = await store.listFacts({ fromAt: 0, limit: 1 });

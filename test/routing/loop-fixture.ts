@@ -25,6 +25,9 @@ export function factsOf(title: string): AlertFacts {
   };
 }
 
+/** How long a body that names its own event is remembered. */
+export const hourMs = 3_600_000;
+
 export interface LoopOptions {
   /** Default: the body is the title. */
   reader?: BodyReader;
@@ -54,6 +57,7 @@ export async function startLoop(options: LoopOptions = {}) {
     router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
+    repeatWindowMs: hourMs,
     describeUnreadable,
     describeContained,
     activeMutes: () => [],
@@ -67,10 +71,8 @@ export async function startLoop(options: LoopOptions = {}) {
       receivedAt: clock.now(),
       headers: "[]",
       body: Buffer.from(body),
-      fingerprint: 1,
       ids,
       origin: "hook",
-      identical: "store",
       dedupeWindowMs: 1,
     });
     return ids;

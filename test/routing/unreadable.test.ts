@@ -80,7 +80,7 @@ it("sends an alert that cannot be read as it came, after the second failure, onc
     },
   ]);
   expect(sent).toMatchObject({ unmatched: false, routingError: undefined });
-  expect(loop.givenUp()).toBe(1);
+  expect(loop.counters.givenUp).toBe(1);
   await clock.advance(3_600_000);
   expect((await get(bad)).deliveries).toHaveLength(1);
   expect(await store.listUnrouted(10, clock.now())).toEqual([]);
@@ -159,7 +159,7 @@ it("finds the one alert that cannot be recorded; the others of its round are not
       ...store,
       async recordRouting(records: RoutingRecord[]) {
         if (records.some(({ facts }) => facts.title === "odd")) throw new Error("it cannot be bound");
-        await store.recordRouting(records);
+        return store.recordRouting(records);
       },
     }),
   });

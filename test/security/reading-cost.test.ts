@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { namesItself } from "../../src/intake/door/dedupe.ts";
+import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { costOfBatch, costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";

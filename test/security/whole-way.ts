@@ -2,7 +2,8 @@ import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { readableText } from "../../src/core/message.ts";
 import type { Condition } from "../../src/core/rules.ts";
-import { explicitKey, namesItself } from "../../src/intake/door/dedupe.ts";
+import { explicitKey } from "../../src/intake/key/explicit-key.ts";
+import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
@@ -27,8 +28,7 @@ export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {
   translateRequest: ({ bytes, contentType }) => translateRequest(bytes, contentType),
   countAlerts: ({ bytes, contentType }) => readRequest(bytes, contentType).countAlerts(),
   namesItself: ({ bytes, contentType }) => namesItself(readRequest(bytes, contentType)),
-  explicitKey: ({ bytes, contentType }) =>
-    explicitKey({}, readRequest(bytes, contentType), { paths: keyPaths }),
+  explicitKey: ({ bytes, contentType }) => explicitKey({}, readRequest(bytes, contentType), keyPaths),
   showBody: ({ bytes }) => showBody(bytes),
 };
 

@@ -27,10 +27,8 @@ async function acceptForEver(): Promise<void> {
       receivedAt: Date.now(),
       headers: "[]",
       body: Buffer.from(`{"id":"${id}"}`),
-      fingerprint: 1,
       ids: [id],
       origin: "hook",
-      identical: "store",
       dedupeWindowMs: 1,
     });
     // Synchronously: a line that this process still holds when it is killed would not be an acknowledgement.

@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import type { RoutingRecord, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
 import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
+import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
-import { newId, noon, request } from "../conformance/store/scene-samples.ts";
+import { factsOf, hour, newId, noon, planned, request } from "../conformance/store/scene-samples.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -12,28 +14,44 @@ let bodies = 0;
 /** Each with a body of its own. */
 function incoming(changes: Partial<IncomingRequest> = {}): IncomingRequest {
   bodies += 1;
-  return request({
-    body: Buffer.from(`body ${bodies}`),
-    fingerprint: bodies * 6_000_000_001,
-    identical: "duplicate",
-    ids: [newId()],
-    ...changes,
+  return request({ body: Buffer.from(`body ${bodies}`), ids: [newId()], ...changes });
+}
+
+const again = (sent: IncomingRequest): IncomingRequest => ({ ...sent, ids: [newId()] });
+
+function run(session: DatabaseSession, calls: Call[]): unknown[] {
+  return session.commit(calls).results.map((result) => {
+    if (!result.ok) throw result.error;
+    return result.value;
   });
 }
 
-/** The same, sent once more. */
-const again = (sent: IncomingRequest, changes: Partial<IncomingRequest> = {}): IncomingRequest => ({
-  ...sent,
-  ids: [newId()],
-  ...changes,
-});
-
 function accept(session: DatabaseSession, ...requests: IncomingRequest[]): Acceptance[] {
-  const { results } = session.commit(requests.map((one) => ({ name: "acceptRequest", arguments: [one] })));
-  return results.map((result) => {
-    if (!result.ok) throw result.error;
-    return result.value as Acceptance;
-  });
+  return run(
+    session,
+    requests.map((one) => ({ name: "acceptRequest", arguments: [one] })),
+  ) as Acceptance[];
+}
+
+/** As if each body named its own event. */
+function routeAll(session: DatabaseSession): unknown {
+  const [unrouted] = run(session, [{ name: "listUnrouted", arguments: [1_000, noon] }]) as [
+    UnroutedRequest[],
+  ];
+  const records = unrouted
+    .flatMap(({ alerts }) => alerts)
+    .map(
+      ({ seq }): RoutingRecord => ({
+        alertSeq: seq,
+        facts: factsOf(),
+        decisions: [],
+        deliveries: [planned("chat")],
+        purpose: "alert",
+        routedAt: noon,
+        repeatWindowMs: hour,
+      }),
+    );
+  return run(session, [{ name: "recordRouting", arguments: [records] }])[0];
 }
 
 function open(path: string): DatabaseSession {
@@ -42,68 +60,53 @@ function open(path: string): DatabaseSession {
   return session;
 }
 
-/** A database that knows a keyed and a keyless request and 2,100 others, and then loses the page. */
+/** A database that knows a keyed, a keyless and 300 other requests, all routed, and then loses the page. */
 function openDamaged(name: string) {
   const path = join(makeTempFolder(), "tocsin.db");
   const before = openSession({ path, ballastBytes: 0 });
-  const keyed = incoming({ dedupeKey: "evt-1" });
   const keyless = incoming();
-  accept(before, keyed, keyless, ...Array.from({ length: 2_100 }, () => incoming()));
+  accept(before, incoming({ dedupeKey: "evt-1" }), keyless, ...Array.from({ length: 300 }, () => incoming()));
+  routeAll(before);
   before.close();
   damageTable(path, name);
-  const session = open(path);
-  const count = () => {
-    const db = new Sqlite(path, { readonly: true });
-    try {
-      return db.prepare("SELECT count(*) FROM alerts").pluck().get();
-    } finally {
-      db.close();
-    }
-  };
-  return { path, session, keyed, keyless, count };
+  return { session: open(path), keyless, path };
 }
 
-const malformed = { kind: "accepted", unchecked: expect.stringContaining("malformed") };
-const asNew = expect.not.objectContaining({ unchecked: expect.anything() });
-const later = { receivedAt: noon + 61_000 };
+function count(path: string, sql: string): unknown {
+  const db = new Sqlite(path, { readonly: true });
+  try {
+    return db.prepare(sql).pluck().get();
+  } finally {
+    db.close();
+  }
+}
 
-describe("with a part of the database damaged that finds resends", () => {
-  it.each(["request_bodies", "request_bodies_cursor"])(
-    "%s: alerts without a key are stored and say that they were not checked, those with one are checked",
-    (name) => {
-      const { session, keyed, count } = openDamaged(name);
-      expect(accept(session, incoming())).toMatchObject([malformed]);
-      expect(accept(session, incoming(), incoming({ dedupeKey: "evt-2" }))).toMatchObject([malformed, asNew]);
-      expect(accept(session, again(keyed))).toMatchObject([{ kind: "duplicate", ids: keyed.ids }]);
-      expect(accept(session, incoming({ dedupeKey: "evt-2" }))).toMatchObject([{ conflict: true }]);
-      accept(session, ...Array.from({ length: 2_100 }, () => incoming()));
-      expect(accept(session, incoming(later), incoming(later))).toMatchObject([malformed, malformed]);
-      expect(count()).toBe(2_102 + 1 + 2 + 1 + 2_100 + 2);
-    },
-  );
-
+describe("with a part of the database damaged that finds earlier alerts", () => {
   it.each(["requests_by_key", "requests_by_key_and_body"])(
-    "%s: alerts with a key are stored and say that they were not checked, those without are checked",
+    "%s: alerts with a key are stored as new ones, whatever comes with them, and health says why",
     (name) => {
-      const { session, keyless, count } = openDamaged(name);
-      expect(accept(session, incoming({ dedupeKey: "evt-3" }))).toMatchObject([malformed]);
-      expect(accept(session, incoming({ dedupeKey: "evt-4" }), again(keyless))).toMatchObject([
-        malformed,
-        { kind: "duplicate", ids: keyless.ids },
-      ]);
-      expect(accept(session, incoming({ dedupeKey: "evt-5", ...later }))).toMatchObject([malformed]);
-      expect(count()).toBe(2_102 + 3);
+      const { session, path } = openDamaged(name);
+      expect(session.health().damage).toBeUndefined();
+      expect(accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
+      expect(session.health().damage).toBeUndefined();
+      const all = [incoming({ dedupeKey: "evt-2" }), incoming({ dedupeKey: "evt-3" }), incoming()];
+      expect(accept(session, ...all)).toEqual(
+        all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false })),
+      );
+      expect(session.health()).toMatchObject({
+        writable: true,
+        damage: expect.stringContaining("malformed"),
+      });
+      expect(count(path, "SELECT count(*) FROM alerts NOT INDEXED")).toBe(302 + 4);
     },
   );
 
-  it("requests_repeated: resends are known all the same, and only not counted", () => {
-    const { session, keyed, keyless, count } = openDamaged("requests_repeated");
-    expect(accept(session, again(keyed))).toMatchObject([{ kind: "duplicate", ids: keyed.ids }]);
-    expect(accept(session, again(keyless), incoming())).toMatchObject([
-      { kind: "duplicate", ids: keyless.ids },
-      asNew,
-    ]);
-    expect(count()).toBe(2_103);
+  it("alerts_by_fingerprint: every alert is routed, and none is taken for a repeat", () => {
+    const { session, keyless, path } = openDamaged("alerts_by_fingerprint");
+    accept(session, again(keyless), incoming());
+    expect(routeAll(session)).toEqual([]);
+    expect(session.health().damage).toContain("malformed");
+    expect(count(path, "SELECT count(*) FROM deliveries")).toBe(302 + 2);
   });
 
   it("alerts of an earlier request that are not there: its resend is stored as new", () => {
@@ -115,54 +118,7 @@ describe("with a part of the database damaged that finds resends", () => {
     db.exec("DELETE FROM alerts");
     db.close();
     const resent = again(sent);
-    expect(accept(session, resent, incoming({ dedupeKey: "evt-2" }))).toMatchObject([
-      { kind: "accepted", unchecked: "not all alerts of request 1 are there" },
-      asNew,
-    ]);
+    expect(accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
     expect(accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
-  });
-
-  it("only writing keys fails: alerts are stored without them, and say so", () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    const session = open(path);
-    const other = new Sqlite(path);
-    onTestFinished(() => void other.close());
-    other.exec(
-      `CREATE TRIGGER refused BEFORE INSERT ON requests WHEN NEW.dedupe_key IS NOT NULL
-       BEGIN SELECT RAISE(ABORT, 'refused'); END`,
-    );
-    const refused = { kind: "accepted", unchecked: "refused" };
-    expect(accept(session, incoming({ dedupeKey: "a" }))).toMatchObject([refused]);
-    expect(accept(session, incoming(), incoming({ dedupeKey: "b" }))).toMatchObject([asNew, refused]);
-  });
-
-  it("all parts at once: a lone alert is stored all the same", () => {
-    const { path, session } = openDamaged("requests_by_key");
-    const other = new Sqlite(path);
-    onTestFinished(() => void other.close());
-    other.exec(
-      "CREATE TRIGGER refused BEFORE INSERT ON request_bodies BEGIN SELECT RAISE(ABORT, 'refused'); END",
-    );
-    // The next is the 2,048th that is not laid down.
-    for (let fresh = 2_102 - 2_048; fresh < 2_047; fresh += 1) accept(session, incoming());
-    expect(accept(session, incoming({ dedupeKey: "evt-9" }))).toMatchObject([malformed]);
-  });
-
-  it("only laying bodies down fails: alerts are stored, and are known again when it works again", () => {
-    const path = join(makeTempFolder(), "tocsin.db");
-    const session = open(path);
-    const other = new Sqlite(path);
-    onTestFinished(() => void other.close());
-    other.exec(
-      "CREATE TRIGGER refused BEFORE INSERT ON request_bodies BEGIN SELECT RAISE(ABORT, 'refused'); END",
-    );
-    const many = Array.from({ length: 2_100 }, () => incoming());
-    for (let from = 0; from < many.length; from += 100) accept(session, ...many.slice(from, from + 100));
-    expect(accept(session, incoming())).toMatchObject([{ kind: "accepted", unchecked: "refused" }]);
-    other.exec("DROP TRIGGER refused");
-    const resent = accept(session, ...many.map((sent) => again(sent, later)));
-    expect(resent.map(({ kind, ids: [id] }, index) => `${kind} ${id === many[index]?.ids[0]}`)).toEqual(
-      many.map(() => "duplicate true"),
-    );
   });
 });

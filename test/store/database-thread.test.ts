@@ -1,14 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
-import {
-  fromWireResult,
-  packCalls,
-  toWireResult,
-  unpackCalls,
-} from "../../src/store/sqlite/thread-protocol.ts";
+import { packCalls, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -168,11 +163,9 @@ describe("bodies on their way to the thread", () => {
       contentType: "text/plain",
       headers: "[]",
       body: Buffer.from("b"),
-      fingerprint: 2,
       ids: ["a", "b"],
       origin: "test",
       dedupeKey: "k",
-      identical: "ask",
       dedupeWindowMs: 3,
     });
     const [unpacked] = unpackCalls(packCalls([{ name: "acceptRequest", arguments: [full] }]));
@@ -190,21 +183,6 @@ describe("bodies on their way to the thread", () => {
   it("are not packed when there are none", () => {
     expect(packCalls([count])).toEqual({ calls: [count] });
     expect(unpackCalls({ calls: [count] })).toEqual([count]);
-  });
-});
-
-describe("answers on their way back", () => {
-  const incoming = request({ ids: ["a", "b"] });
-  const call: Call = { name: "acceptRequest", arguments: [incoming] };
-  it.each<Acceptance>([
-    { kind: "accepted", ids: incoming.ids, conflict: false },
-    { kind: "accepted", ids: incoming.ids, conflict: true },
-    { kind: "accepted", ids: incoming.ids, conflict: false, unchecked: "malformed" },
-    { kind: "duplicate", ids: ["c"] },
-    { kind: "identical", ids: ["c"] },
-  ])("say $kind, conflict $conflict", (value) => {
-    const wire = structuredClone(toWireResult({ ok: true, value }, call));
-    expect(fromWireResult(wire, call)).toEqual({ ok: true, value });
   });
 });
 

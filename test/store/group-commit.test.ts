@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createGroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { isDiskFull, toStoreError } from "../../src/store/sqlite/store-error.ts";
-import { RunAgain } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions, type Transactions } from "../../src/store/sqlite/transactions/index.ts";
 import { newId, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -17,18 +16,11 @@ const notice = (id: string) => ({
 function setUp(change = (transactions: Transactions): Transactions => transactions) {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
-  const tellUndone = vi.fn();
-  const context = {
-    db,
-    newId,
-    now: Date.now,
-    changed: new Set<number>(),
-    undone: new Set<() => void>([tellUndone]),
-  };
+  const context = { db, newId, now: Date.now, changed: new Set<number>() };
   const group = createGroupCommit(context, change(createTransactions(context)));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
   const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();
-  return { db, group, accept, count, tellUndone };
+  return { db, group, accept, count };
 }
 
 /** Frames that end a commit carry the size of the database: sqlite.org/fileformat2.html, 4.1. */
@@ -75,42 +67,6 @@ describe("group commit", () => {
     const versions = db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all();
     expect(versions).toEqual([1, 2, 3]);
     expect(version).toBe(3);
-  });
-
-  it.each([1, 3])(
-    "runs a batch of %i again, whole, when a call asks for it, after undoing the first run",
-    (length) => {
-      let runs = 0;
-      const { db, group, tellUndone } = setUp(({ recordNotice, ...others }) => ({
-        ...others,
-        recordNotice(record) {
-          runs += 1;
-          recordNotice(record);
-          if (runs === length) throw new RunAgain("something failed that it can do without");
-        },
-      }));
-      db.pragma("wal_checkpoint(TRUNCATE)");
-      const { results, version } = group.commit(Array.from({ length }, () => notice(newId())));
-      expect(results).toEqual(Array.from({ length }, () => ({ ok: true, value: undefined })));
-      expect(runs).toBe(2 * length);
-      expect(tellUndone).toHaveBeenCalledTimes(1);
-      expect(commitsInLog(db.name)).toBe(1);
-      const versions = db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all();
-      expect(versions).toEqual(Array.from({ length }, (_, index) => index + 1));
-      expect(version).toBe(length);
-    },
-  );
-
-  it("does not run a call for ever that asks for it each time", () => {
-    const { count, group } = setUp((transactions) => ({
-      ...transactions,
-      recordNotice() {
-        throw new RunAgain("again and again");
-      },
-    }));
-    const { results } = group.commit([notice(newId()), notice(newId())]);
-    expect(results.map(({ ok }) => ok)).toEqual([false, false]);
-    expect(count()).toBe(0);
   });
 
   it("keeps what is a bug apart from what the disk refuses", () => {

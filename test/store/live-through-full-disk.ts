@@ -47,8 +47,8 @@ const codeOf = (error: unknown) => (error instanceof AppError ? error.code : Str
 async function accept(): Promise<string> {
   const ids = [newId()];
   const body = Buffer.alloc(2000, "x");
-  const rest = { receivedAt: Date.now(), headers: "[]", fingerprint: 1, origin: "hook" as const };
-  const request = { ...rest, ids, body, identical: "store" as const, dedupeWindowMs: 1 };
+  const rest = { receivedAt: Date.now(), headers: "[]", origin: "hook" as const };
+  const request = { ...rest, ids, body, dedupeWindowMs: 1 };
   return store.acceptRequest(request).then(({ kind }) => kind, codeOf);
 }
 

@@ -2,10 +2,15 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Repeat, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
+import { openSession } from "../../src/store/sqlite/database-session.ts";
+import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { fingerprintOf } from "../../src/store/sqlite/transactions/repeats.ts";
+import { factsOf, hour, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 function migration(number: number, sql: string): Migration {
@@ -219,5 +224,69 @@ describe("a database from before resends stood for what failed", () => {
       { destination: "ops", state: "held", count: 1 },
       { destination: "ops", state: "sent", count: 1 },
     ]);
+  });
+});
+
+describe("a database from before repeats were decided at routing", () => {
+  it("knows what came in the last two days, keeps what was counted, and gives the room of the old index back", () => {
+    const path = join(makeTempFolder(), "tocsin.db");
+    const old = new Sqlite(path);
+    const all = readMigrations();
+    const before = all.findIndex(({ name }) => name.endsWith("_repeats.sql"));
+    migrate(old, all.slice(0, before));
+    const insertRequest = old.prepare(
+      `INSERT INTO requests (seq, received_at, headers, body, fingerprint, items, dedupe_key, duplicates)
+       VALUES (?, ?, '[]', ?, ?, 1, ?, ?)`,
+    );
+    const insertAlert = old.prepare(
+      `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, route_failures, facts, decisions)
+       VALUES (?, ?, 0, 'hook', ?, ?, ?, '{}', '[]')`,
+    );
+    const rows: [seq: number, hoursAgo: number, key: string | null, isRouted: boolean, failures: number][] = [
+      [1, 72, null, true, 0],
+      [2, 47, null, true, 0],
+      [3, 5, "k", true, 0],
+      [4, 4, null, true, 2],
+      [5, 3, null, true, 0],
+      [6, 0, null, false, 0],
+    ];
+    const ids = rows.map(([seq, hoursAgo, key, isRouted, failures]) => {
+      const at = noon - hoursAgo * hour;
+      const body = Buffer.from(`body ${seq}`);
+      insertRequest.run(seq, at, body, BigInt(fingerprintOf(body)), key, seq === 5 ? 3 : 0);
+      const id = newIdAt(at);
+      insertAlert.run(id, seq, at, isRouted ? at : null, failures);
+      return id;
+    });
+    old.close();
+
+    const session = openSession({ path, ballastBytes: 0 });
+    onTestFinished(() => session.close());
+    const ask = (call: Call) => {
+      const [result] = session.commit([call]).results;
+      if (!result?.ok) throw result?.error;
+      return result.value;
+    };
+    expect(ask({ name: "countDuplicates", arguments: [] })).toBe(3);
+    for (const seq of [1, 2, 3, 4, 5, 6]) {
+      const again = request({ receivedAt: noon + 1, body: Buffer.from(`body ${seq}`) });
+      ask({ name: "acceptRequest", arguments: [again] });
+    }
+    const unrouted = (ask({ name: "listUnrouted", arguments: [10, noon] }) as UnroutedRequest[]).flatMap(
+      ({ alerts }) => alerts,
+    );
+    expect(unrouted).toHaveLength(7);
+    const common = { facts: factsOf(), decisions: [], deliveries: [], purpose: "alert", routedAt: noon };
+    const repeats = ask({
+      name: "recordRouting",
+      arguments: [unrouted.map(({ seq }) => ({ alertSeq: seq, ...common, repeatWindowMs: 48 * hour }))],
+    }) as Repeat[];
+    // What waited for routing is the first of its own repeat.
+    expect(repeats.map(({ repeatOf }) => repeatOf)).toEqual([ids[1], ids[4], ids[5]]);
+    const db = new Sqlite(path, { readonly: true });
+    expect(
+      db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'request_bodies%'").pluck().get(),
+    ).toBe(0);
+    db.close();
   });
 });

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
@@ -61,6 +60,8 @@ export interface AlertInput {
   dedupeKey?: string;
   deliveries?: Partial<PlannedDelivery>[];
   decisions?: Decision[];
+  /** See `RoutingRecord`. */
+  repeatWindowMs?: number;
   /** Left as it was accepted. */
   unrouted?: boolean;
 }
@@ -143,7 +144,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         stopping: false,
         ...(await operations.readiness()),
         unreadableAlerts: 0,
-        uncheckedRequests: 0,
       },
       ...viewLog(await store.health(), await store.countAlerts(), await destinations()),
       account: { serviceConfigured: false },
@@ -221,11 +221,9 @@ export async function addAlert(
     contentType: input.contentType ?? "application/json",
     headers: JSON.stringify(input.headers ?? [["content-type", "application/json"]]),
     body,
-    fingerprint: fingerprintOf(body),
     ids: [id],
     origin: "hook",
     dedupeKey: input.dedupeKey,
-    identical: "store",
     dedupeWindowMs: 3_600_000,
   });
   const { seq } = await findUnrouted(store, id);
@@ -246,15 +244,18 @@ export async function addAlert(
     input.decisions ??
     deliveries.map(({ route, destination, reason }) => ({ route, destination, result: "deliver", reason }));
   await store.recordRouting([
-    { alertSeq: seq, facts, decisions, deliveries, purpose: "alert", routedAt: now },
+    {
+      alertSeq: seq,
+      facts,
+      decisions,
+      deliveries,
+      purpose: "alert",
+      routedAt: now,
+      repeatWindowMs: input.repeatWindowMs,
+    },
   ]);
   await store.maintain?.(now);
   return alert;
-}
-
-/** As the door makes it. */
-export function fingerprintOf(body: Uint8Array): number {
-  return createHash("sha256").update(body).digest().readUIntBE(0, 6);
 }
 
 function planDelivery(over: Partial<PlannedDelivery>, now: number): PlannedDelivery {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { attempt, createWebFixture, fingerprintOf } from "../support/web-fixture.ts";
+import { attempt, createWebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
 describe("the log", () => {
@@ -284,11 +284,9 @@ describe("an alert's page", () => {
       receivedAt: clock.now(),
       headers: "[]",
       body: Buffer.from("{}"),
-      fingerprint: fingerprintOf(Buffer.from("{}")),
       ids: ["unused"],
       origin: "hook" as const,
       dedupeKey: "event-7",
-      identical: "store" as const,
       dedupeWindowMs: 3_600_000,
     };
     await store.acceptRequest(request);
@@ -296,6 +294,21 @@ describe("an alert's page", () => {
     const browser = await logIn();
     expect(await (await browser.get(`/alerts/${id}`)).text()).toContain("Sent once more by the sender");
     expect(await (await browser.get(`/alerts/${other.id}`)).text()).toContain("for another body before");
+  });
+
+  test("of a repeat leads to the first, on the log page too", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const body = '{"eventId":"e-1"}';
+    const first = await addAlert({ body, repeatWindowMs: 3_600_000 });
+    const repeat = await addAlert({ body, repeatWindowMs: 3_600_000 });
+    const browser = await logIn();
+    for (const address of [`/alerts/${repeat.id}`, "/", "/?state=repeat"]) {
+      expect(await (await browser.get(address)).text()).toMatch(
+        new RegExp(`repeat of <a href="/alerts/${first.id}">an earlier one</a>, not sent`),
+      );
+    }
+    expect(await (await browser.get(`/alerts/${repeat.id}`)).text()).toContain("the very same body");
+    expect(await (await browser.get(`/alerts/${first.id}`)).text()).toContain("Sent once more by the sender");
   });
 
   test("that is not there says so", async () => {

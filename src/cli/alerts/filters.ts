@@ -15,6 +15,7 @@ export function addFilterOptions(command: Command, context: CliContext): Command
         ...deliveryStates,
         "unmatched",
         "dropped",
+        "repeat",
         "unrouted",
       ]),
     )

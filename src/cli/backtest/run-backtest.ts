@@ -63,7 +63,7 @@ export async function runBacktest(
   await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file }));
 }
 
-/** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own. */
+/** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats none. */
 async function* walkAlerts(
   log: AlertLog,
   fromAt: number,
@@ -74,7 +74,9 @@ async function* walkAlerts(
   let cursor: string | undefined;
   do {
     const page = await log.listAlerts({ from: fromAt }, { limit: pageSize, cursor });
-    const routed = page.alerts.filter(({ origin, routedAt }) => origin === "hook" && routedAt !== null);
+    const routed = page.alerts.filter(
+      ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
+    );
     const wanted = routed.slice(0, left);
     for (let start = 0; start < wanted.length; start += askedAhead) {
       // A database file is read in this thread, so that without this Ctrl-C would wait for the end.

@@ -56,5 +56,10 @@ function lineOf(alert: AlertSummary, output: Output): string {
     .padEnd(68);
   const color: Parameters<Output["style"]>[0] =
     status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
-  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || (alert.dropped ? "dropped on purpose" : "no route wants it")}`;
+  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || whyNowhere(alert)}`;
+}
+
+function whyNowhere({ dropped, repeatOf }: AlertSummary): string {
+  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
+  return dropped ? "dropped on purpose" : "no route wants it";
 }

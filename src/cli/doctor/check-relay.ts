@@ -30,11 +30,11 @@ async function readAccess(client: RelayClient): Promise<[Finding[], StatusOnWire
   try {
     const status = await client.readStatus();
     const unwell = status.destinations.filter(({ health }) => health !== "ok");
-    const { uncheckedRequests } = status.relay;
+    const { damage } = status.disk;
     const findings: Finding[] = [
       { check, verdict: "ok", detail: "the relay takes it" },
       ...unwell.map(tellUnwell),
-      ...(uncheckedRequests === 0 ? [] : [tellUnchecked(uncheckedRequests)]),
+      ...(damage === undefined ? [] : [describeDamage(damage)]),
     ];
     return [findings, status];
   } catch (error) {
@@ -69,12 +69,12 @@ function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Findin
   };
 }
 
-function tellUnchecked(requests: number): Finding {
+function describeDamage(why: string): Finding {
   return {
-    check: "resends",
+    check: "database",
     verdict: "warning",
-    detail: `${requests} of the requests since its start could not be compared with earlier ones: a resend among them is doubled`,
-    mend: "its log says why (alert.not_checked_for_resend); if it goes on, see whether the database is damaged: tocsin backup FILE",
+    detail: `since its start, earlier alerts could not be looked up (${why}): alerts are stored and sent, repeats of them too`,
+    mend: "see whether the database is damaged: tocsin backup FILE",
   };
 }
 

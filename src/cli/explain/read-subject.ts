@@ -18,6 +18,8 @@ export interface Subject {
   contentType?: string;
   /** From 0: which alert of the body; absent: all of them. */
   item?: number;
+  /** Id of the alert that this stored one repeats. */
+  repeatOf?: string;
 }
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -67,6 +69,7 @@ async function readStored(run: RelayRun, id: string): Promise<Subject> {
     body,
     contentType: alert.request.contentType,
     item: alert.request.item - 1,
+    repeatOf: alert.repeatOf,
   };
 }
 

@@ -34,6 +34,10 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
       `warning: the hook refuses this body with 413: it is larger than ${countOf(maxBodyBytes, "byte")}`,
     );
   }
+  if (subject.repeatOf !== undefined)
+    await output.note(
+      `this alert was a repeat of ${subject.repeatOf} and not sent; this is what its body gets as a first`,
+    );
   const mutes = await readMutes(run, subject);
   const faults: string[] = [];
   const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };

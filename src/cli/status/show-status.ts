@@ -35,7 +35,7 @@ function formatStatus(
     ["last received", store.lastReceivedAt === undefined ? "none yet" : withAge(store.lastReceivedAt, now)],
     ["not routed yet", describeUnrouted(status, now)],
     ["unreadable", describeUnreadable(status)],
-    ["resends", describeUnchecked(status)],
+    ["damage", describeDamage(status)],
     ["database", store.databaseBytes === undefined ? undefined : formatBytes(store.databaseBytes)],
     ["disk", describeDisk(status)],
   ];
@@ -61,9 +61,9 @@ function describeUnreadable({ relay }: RelayStatus): string | undefined {
   return `${relay.unreadableAlerts} since the start went out as they came; the page says why`;
 }
 
-function describeUnchecked({ relay }: RelayStatus): string | undefined {
-  if (!relay || relay.uncheckedRequests === 0) return undefined;
-  return `${relay.uncheckedRequests} requests since the start were not looked for among earlier ones; ask: tocsin doctor`;
+function describeDamage({ disk }: RelayStatus): string | undefined {
+  if (disk?.damage === undefined) return undefined;
+  return "the database is probably damaged, and repeats may be sent; ask: tocsin doctor";
 }
 
 function describeUnrouted({ store }: RelayStatus, now: number): string | undefined {

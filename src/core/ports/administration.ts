@@ -9,6 +9,11 @@ export interface StoreHealth {
   writable: boolean;
   /** There is no room: new alerts are refused until there is some again, and whatever else is asked for goes on. */
   full: boolean;
+  /**
+   * Set when earlier alerts could not be looked up since the start, with the last reason: the database is probably damaged there,
+   * and repeats may have been sent.
+   */
+  damage?: string;
   unrouted: number;
   oldestUnroutedAt?: number;
   /** Size of the database. */

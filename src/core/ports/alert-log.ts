@@ -26,8 +26,8 @@ export interface AlertQuery {
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
   severity?: Severity;
-  /** A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped` or `unrouted`. */
-  state?: DeliveryState | "unmatched" | "dropped" | "unrouted";
+  /** A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped`, `repeat` or `unrouted`. */
+  state?: DeliveryState | "unmatched" | "dropped" | "repeat" | "unrouted";
   destination?: string;
   fromAt?: number;
   toAt?: number;
@@ -48,6 +48,8 @@ export interface AlertSummary {
   unmatched: boolean;
   /** A route dropped it on purpose, and no other sent it anywhere. Then `unmatched` is false. */
   dropped: boolean;
+  /** Id of the first alert, when this one has its bytes and was therefore not sent. */
+  repeatOf?: string;
   deliveries: DeliverySummary[];
 }
 
@@ -118,7 +120,7 @@ export interface AlertDetail extends AlertSummary {
     dedupeKey?: string;
     /** An earlier request carried the same key with another body. */
     conflict: boolean;
-    /** Later requests that were answered as duplicates of this one. */
+    /** Later requests that were the same: answered as duplicates by their key, or stored as repeats. */
     duplicates: number;
   };
 }
@@ -168,7 +170,7 @@ export interface AlertLog {
    */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**
-   * Senders' alerts that have been routed, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
+   * Senders' alerts that have been routed and are no repeats, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
    * long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
@@ -177,6 +179,6 @@ export interface AlertLog {
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
   /** Costs as much for a long log as for a short one. */
   countAlerts(): Promise<AlertCounts>;
-  /** Requests that were answered as duplicates of an earlier one. Reads an entry for each alert that was repeated. */
+  /** Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Reads an entry for each alert that was repeated. */
   countDuplicates(): Promise<number>;
 }

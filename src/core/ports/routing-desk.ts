@@ -26,6 +26,18 @@ export interface RoutingRecord {
   deliveries: PlannedDelivery[];
   purpose: DeliveryPurpose;
   routedAt: number;
+  /**
+   * Given when the rules have judged the alert and its body names its own event: the very same bytes within this many
+   * milliseconds before are the same event. Absent: the alert is no repeat, and nothing later is a repeat of it.
+   */
+  repeatWindowMs?: number;
+}
+
+/** An alert that was recorded as the repeat of an earlier one: without decisions and deliveries. */
+export interface Repeat {
+  alertSeq: number;
+  /** Id of the first alert. */
+  repeatOf: string;
 }
 
 /** A notice of the relay itself: an alert without a request, routed by whoever makes it. */
@@ -43,7 +55,14 @@ export interface RoutingDesk {
    * and behind all others: at most one such request, at the end of a list that has room.
    */
   listUnrouted(limit: number, now: number): Promise<UnroutedRequest[]>;
-  recordRouting(records: RoutingRecord[]): Promise<void>;
+  /**
+   * In their order, in one step. Which of them are repeats is decided here, among alerts whose requests have no key: the first
+   * has the same bytes and the same place in its request, and was recorded with `repeatWindowMs` and not as a repeat itself. So the
+   * first of all is the first that the rules have judged, which is the one accepted first unless reading or routing that one has
+   * failed; one that was sent unjudged is nobody's first. When earlier ones cannot be looked up, because the database is
+   * damaged there, none is a repeat.
+   */
+  recordRouting(records: RoutingRecord[]): Promise<Repeat[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   recordNotice(notice: NoticeRecord): Promise<void>;

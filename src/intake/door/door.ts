@@ -5,10 +5,9 @@ import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { Secret } from "../../core/secret.ts";
+import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
-import { explicitKey } from "./dedupe.ts";
 import { createHeaderKeeper } from "./headers.ts";
-import { createIdenticalBodies, fingerprintOf } from "./identical-bodies.ts";
 import { createKnownSecrets } from "./known-secrets.ts";
 import { type BodyReading, readRequestBody } from "./read-request-body.ts";
 
@@ -16,7 +15,7 @@ export interface DoorOptions {
   secret: Secret;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** How long idempotency keys and bodies are remembered. Default 24 h. */
+  /** How long idempotency keys are remembered. Default 24 h. */
   dedupeWindowMs?: number;
   /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
   idempotencyPaths?: string[];
@@ -38,8 +37,6 @@ export interface DoorCounters {
   accepted: number;
   alerts: number;
   duplicates: number;
-  /** Accepted, though it could not be looked up whether they are resends. */
-  unchecked: number;
   tooLarge: number;
   compressed: number;
   notStored: number;
@@ -77,20 +74,17 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const secrets = createKnownSecrets(options.secret);
-  const bodies = createIdenticalBodies();
   const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
     accepted: 0,
     alerts: 0,
     duplicates: 0,
-    unchecked: 0,
     tooLarge: 0,
     compressed: 0,
     notStored: 0,
     unknownSecret: 0,
     aborted: 0,
   };
-  let uncheckedToldAt = Number.NEGATIVE_INFINITY;
   let waiting = 0;
   let storing = 0;
   let whenSettled: (() => void)[] = [];
@@ -98,7 +92,6 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
     const contentType = request.headers["content-type"];
-    const fingerprint = fingerprintOf(body);
     const reading = readRequest(body, contentType);
     const count = reading.countAlerts();
     return {
@@ -106,11 +99,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       contentType,
       headers: keepHeaders(request.rawHeaders),
       body,
-      fingerprint,
       ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
-      dedupeKey: explicitKey(request.headers as Record<string, string>, reading, { paths }),
-      identical: bodies.policyFor(fingerprint),
+      dedupeKey: explicitKey(request.headers, reading, paths),
       dedupeWindowMs,
     };
   }
@@ -124,14 +115,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   ): Promise<void> {
     storing += 1;
     try {
-      const incoming = toIncoming(request, body);
-      let acceptance = await store.acceptRequest(incoming);
-      if (acceptance.kind === "identical") {
-        const identical = bodies.decide(incoming.fingerprint, body, incoming.contentType);
-        acceptance = await store.acceptRequest({ ...incoming, identical });
-      }
-      if (acceptance.kind === "accepted" && acceptance.unchecked !== undefined)
-        noteUnchecked(acceptance.ids, acceptance.unchecked);
+      const acceptance = await store.acceptRequest(toIncoming(request, body));
       answerAccepted(response, acceptance);
     } catch (error) {
       answerNotStored(response, error);
@@ -159,19 +143,6 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         : JSON.stringify({ data: { ids, duplicate } });
     answer(response, 202, text);
     log.debug("alert.accepted", { ids, duplicate });
-  }
-
-  /** Told once a minute: after a failure it is so for each alert of a minute, or for as long as the failure lasts. */
-  function noteUnchecked([id]: string[], error: string): void {
-    counters.unchecked += 1;
-    const at = now();
-    if (Math.abs(at - uncheckedToldAt) < 60_000) return;
-    uncheckedToldAt = at;
-    log.error("alert.not_checked_for_resend", {
-      id,
-      error,
-      hint: "When it goes on, the database may be damaged; `tocsin backup` finds out. See docs/operations.md.",
-    });
   }
 
   function answerNotStored(response: ServerResponse, error: unknown): void {

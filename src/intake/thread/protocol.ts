@@ -22,7 +22,9 @@ export interface ReadingOrder {
  * One body as read, as text: cloning the facts costs twice as much as writing and parsing them, and a clone of a payload
  * would lose its digits (`JsonNumber`) and give its objects a prototype.
  */
-export type WireReading = { facts: string; payloads: (string | undefined)[] } | { problem: string };
+export type WireReading =
+  | { facts: string; payloads: (string | undefined)[]; namesItself: boolean }
+  | { problem: string };
 
 export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: WireReading[] };
 
@@ -41,11 +43,17 @@ export function toWire(translations: Translation[]): WireReading {
   return {
     facts: JSON.stringify(translations.map(({ facts }) => facts)),
     payloads: translations.map(({ payload }) => (payload === undefined ? undefined : writeJson(payload))),
+    // It is of the whole body.
+    namesItself: translations[0]?.namesItself ?? false,
   };
 }
 
-export function fromWire({ facts, payloads }: Extract<WireReading, { facts: string }>): Translation[] {
-  return (JSON.parse(facts) as AlertFacts[]).map((one, index) => toTranslation(one, payloads[index]));
+export function fromWire(reading: Extract<WireReading, { facts: string }>): Translation[] {
+  const { payloads, namesItself } = reading;
+  return (JSON.parse(reading.facts) as AlertFacts[]).map((facts, index) => {
+    const text = payloads[index];
+    return text === undefined ? { facts, namesItself } : withPayload(facts, namesItself, text);
+  });
 }
 
 const noLimits = {
@@ -55,11 +63,11 @@ const noLimits = {
 };
 
 /** Most rules look at facts alone, so the payload is parsed when somebody asks for it. */
-function toTranslation(facts: AlertFacts, text: string | undefined): Translation {
-  if (text === undefined) return { facts };
+function withPayload(facts: AlertFacts, namesItself: boolean, text: string): Translation {
   let payload: Json | undefined;
   return {
     facts,
+    namesItself,
     get payload() {
       if (payload === undefined) {
         const parsed = parseJson(text, noLimits);

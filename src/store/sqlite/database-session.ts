@@ -38,13 +38,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     { freeBytes: () => freeBytes(path), now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
-  const context: TransactionContext = {
-    db,
-    newId: createIdSource(now),
-    now,
-    changed: new Set(),
-    undone: new Set(),
-  };
+  const context: TransactionContext = { db, newId: createIdSource(now), now, changed: new Set() };
   const transactions = createTransactions(context);
   const { commit } = readOnly
     ? createReading(db, transactions)
@@ -58,7 +52,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     commit,
     health() {
       if (ballast.isSpent()) ballast.restore();
-      return { ...readHealth(), freeBytes: freeBytes(path), full: ballast.isSpent() };
+      return { ...readHealth(), freeBytes: freeBytes(path), full: ballast.isSpent(), damage: context.damage };
     },
     maintain(at) {
       try {

@@ -1,5 +1,7 @@
-import { toStoreError } from "./store-error.ts";
-import { RunAgain, type TransactionContext } from "./transactions/context.ts";
+import type { IncomingRequest } from "../../core/ports/inbox.ts";
+import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import { isDiskFull, toStoreError } from "./store-error.ts";
+import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
 /** One transaction that waits for the next commit. */
@@ -15,9 +17,6 @@ export interface GroupCommit {
   commit(calls: Call[]): { results: CallResult[]; version: number };
 }
 
-/** Each run leaves out at least one more part that failed, and accepting has three (accepting.ts). */
-const mostRuns = 4;
-
 /**
  * Many small transactions share one fsync. They run inside one `BEGIN IMMEDIATE … COMMIT`; when one of them throws, all is
  * rolled back and each is run again in a transaction of its own, so that a bad one fails alone. The good case pays
@@ -26,14 +25,14 @@ const mostRuns = 4;
  * Alerts that changed get a new version in the same commit; an event stream resumes by it.
  */
 export function createGroupCommit(context: TransactionContext, transactions: Transactions): GroupCommit {
-  const { db, changed, undone } = context;
+  const { db, changed } = context;
   const begin = db.prepare("BEGIN IMMEDIATE");
   const end = db.prepare("COMMIT");
   const rollback = db.prepare("ROLLBACK");
   const setVersion = db.prepare("UPDATE alerts SET version = ? WHERE seq = ?");
   let version = transactions.latestVersion();
 
-  function runOnce(calls: Call[]): unknown[] {
+  function runAll(calls: Call[]): unknown[] {
     changed.clear();
     begin.run();
     const before = version;
@@ -45,18 +44,7 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     } catch (error) {
       version = before;
       if (db.inTransaction) rollback.run();
-      for (const tell of undone) tell();
       throw error;
-    }
-  }
-
-  function runAll(calls: Call[]): unknown[] {
-    for (let runs = 1; ; runs += 1) {
-      try {
-        return runOnce(calls);
-      } catch (error) {
-        if (!(error instanceof RunAgain) || runs === mostRuns) throw error;
-      }
     }
   }
 
@@ -64,7 +52,11 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     try {
       return { ok: true, value: runAll([call])[0] };
     } catch (error) {
-      return { ok: false, error: toStoreError(error) };
+      const simpler = isDiskFull(error) ? undefined : withoutLookingBack(call);
+      const result = simpler === undefined ? undefined : runAlone(simpler);
+      if (!result?.ok) return { ok: false, error: toStoreError(error) };
+      context.damage = (error as Error).message;
+      return result;
     }
   }
 
@@ -72,10 +64,8 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     commit(calls) {
       try {
         return { results: runAll(calls).map((value) => ({ ok: true, value })), version };
-      } catch (error) {
-        const results: CallResult[] =
-          calls.length === 1 ? [{ ok: false, error: toStoreError(error) }] : calls.map(runAlone);
-        return { results, version };
+      } catch {
+        return { results: calls.map(runAlone), version };
       }
     },
   };
@@ -84,4 +74,23 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
 function run(transactions: Transactions, call: Call): unknown {
   const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
   return transaction(...call.arguments);
+}
+
+/**
+ * The same call without what finds earlier alerts, which may be the part of the database that is damaged: a repeat costs less than
+ * a loss. SQLite refuses every further write of a transaction that has read a damaged page, so it needs a new one. Undefined:
+ * there is nothing to leave out.
+ */
+function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call | undefined {
+  if (name === "acceptRequest") {
+    const request = first as IncomingRequest;
+    if (request.dedupeKey === undefined) return undefined;
+    return { name, arguments: [{ ...request, dedupeKey: undefined }, ...others] };
+  }
+  if (name === "recordRouting") {
+    const records = first as RoutingRecord[];
+    if (records.every(({ repeatWindowMs }) => repeatWindowMs === undefined)) return undefined;
+    return { name, arguments: [records.map((one) => ({ ...one, repeatWindowMs: undefined })), ...others] };
+  }
+  return undefined;
 }

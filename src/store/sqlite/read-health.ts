@@ -6,7 +6,7 @@ import type { StoreHealth } from "../../core/ports/administration.ts";
 export function createHealthReading(
   db: Database,
   path: string,
-): () => Omit<StoreHealth, "full" | "freeBytes"> {
+): () => Omit<StoreHealth, "full" | "freeBytes" | "damage"> {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
     .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")

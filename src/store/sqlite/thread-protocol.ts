@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
-import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
+import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
@@ -42,13 +42,7 @@ export interface WireError {
   stack?: string;
 }
 
-export type WireResult =
-  | typeof plainlyAccepted
-  | { ok: true; value: unknown }
-  | { ok: false; error: WireError };
-
-/** What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. */
-const plainlyAccepted = 1;
+export type WireResult = { ok: true; value: unknown } | { ok: false; error: WireError };
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {
@@ -67,21 +61,12 @@ export function fromWireError(wire: WireError): Error {
   return error;
 }
 
-export function toWireResult(result: CallResult, call: Call): WireResult {
-  if (!result.ok) return { ok: false, error: toWireError(result.error) };
-  if (call.name !== "acceptRequest") return result;
-  const acceptance = result.value as Acceptance;
-  const isPlain =
-    acceptance.kind === "accepted" && !acceptance.conflict && acceptance.unchecked === undefined;
-  return isPlain ? plainlyAccepted : result;
+export function toWireResult(result: CallResult): WireResult {
+  return result.ok ? result : { ok: false, error: toWireError(result.error) };
 }
 
-export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {
+export function fromWireResult(result: WireResult | undefined): CallResult {
   if (result === undefined) return { ok: false, error: new Error("the store gave no result") };
-  if (result === plainlyAccepted) {
-    const ids = requestOf(call)?.ids ?? [];
-    return { ok: true, value: { kind: "accepted", ids, conflict: false } satisfies Acceptance };
-  }
   return result.ok ? result : { ok: false, error: fromWireError(result.error) };
 }
 
@@ -94,90 +79,48 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-/**
- * A request without the names of its fields, which cost more to clone than what is in them. The body is its place in the
- * packed bodies: from, to.
- */
-type PackedRequest = [
-  receivedAt: number,
-  contentType: string | undefined,
-  headers: string,
-  from: number,
-  to: number,
-  fingerprint: number,
-  ids: string[],
-  origin: IncomingRequest["origin"],
-  dedupeKey: string | undefined,
-  identical: IncomingRequest["identical"],
-  dedupeWindowMs: number,
-];
+const noBytes = new Uint8Array();
 
-/** In the order in which they were made: requests to accept are lists, all other calls as they are. */
+/** In the order in which they were made. */
 export interface PackedCalls {
-  calls: (PackedRequest | Call)[];
+  /** Those that carry a body, without it. */
+  calls: Call[];
+  /** One body behind the other, and the length of each. */
   bodies?: Uint8Array<ArrayBuffer>;
+  lengths?: number[];
 }
 
-/** Takes the requests out of `acceptRequest` calls and lays their bodies one after another. The calls stay as they are. */
+/** Takes the bodies out of `acceptRequest` calls and puts them one after another. The calls stay as they are. */
 export function packCalls(calls: Call[]): PackedCalls {
-  const length = calls.reduce((sum, call) => sum + bodyLengthOf(call), 0);
+  const lengths = calls.map(bodyLengthOf);
+  const length = lengths.reduce((sum, one) => sum + one, 0);
+  if (length === 0) return { calls: calls.map(withoutBody) };
   const bodies = new Uint8Array(length);
   let from = 0;
-  const packed = calls.map((call): PackedRequest | Call => {
+  const packed = calls.map((call) => {
     const request = requestOf(call);
     if (request === undefined) return call;
     bodies.set(request.body, from);
-    const to = from + request.body.length;
-    const list: PackedRequest = [
-      request.receivedAt,
-      request.contentType,
-      request.headers,
-      from,
-      to,
-      request.fingerprint,
-      request.ids,
-      request.origin,
-      request.dedupeKey,
-      request.identical,
-      request.dedupeWindowMs,
-    ];
-    from = to;
-    return list;
+    from += request.body.length;
+    return withoutBody(call);
   });
-  return length === 0 ? { calls: packed } : { calls: packed, bodies };
+  return { calls: packed, bodies, lengths };
 }
 
-const noBytes = new Uint8Array();
+function withoutBody(call: Call): Call {
+  const request = requestOf(call);
+  return request === undefined ? call : { name: call.name, arguments: [{ ...request, body: noBytes }] };
+}
 
 /** The inverse: bodies become windows on the one buffer. */
-export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
-  return calls.map((call): Call => {
-    if (!Array.isArray(call)) return call;
-    const [
-      receivedAt,
-      contentType,
-      headers,
-      from,
-      to,
-      fingerprint,
-      ids,
-      origin,
-      dedupeKey,
-      identical,
-      window,
-    ] = call;
-    const request: IncomingRequest = {
-      receivedAt,
-      contentType,
-      headers,
-      body: bodies.subarray(from, to),
-      fingerprint,
-      ids,
-      origin,
-      dedupeKey,
-      identical,
-      dedupeWindowMs: window,
-    };
-    return { name: "acceptRequest", arguments: [request] };
+export function unpackCalls({ calls, bodies = noBytes, lengths = [] }: PackedCalls): Call[] {
+  let from = 0;
+  return calls.map((call, index) => {
+    const request = requestOf(call);
+    if (request === undefined) return call;
+    const to = from + (lengths[index] ?? 0);
+    const body = bodies.subarray(from, to);
+    from = to;
+    return { name: call.name, arguments: [{ ...request, body }] };
   });
 }

@@ -51,7 +51,7 @@ const listQuery = z.strictObject({
   state: alertFilters.shape.state.openapi({
     enum: [...stateFilters],
     description:
-      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
+      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
   cursor: z

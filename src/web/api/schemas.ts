@@ -91,6 +91,10 @@ export const alertSchema = z
     dropped: z
       .boolean()
       .openapi({ description: "A route dropped it on purpose, and no other sent it anywhere." }),
+    repeatOf: id.optional().openapi({
+      description:
+        "Id of the first alert: this one has the very same body, which names its own event by an id or a time, and was not sent.",
+    }),
     title: z.string().nullable(),
     severity: z.enum(severities).nullable(),
     status: z.enum(statuses).nullable(),
@@ -130,10 +134,10 @@ export const requestSchema = z
     items: z.number().int(),
     dedupeKey: z.string().optional(),
     conflict: z.boolean().openapi({ description: "An earlier request had the same key and another body." }),
-    duplicates: z
-      .number()
-      .int()
-      .openapi({ description: "Later requests that were answered as duplicates of this one." }),
+    duplicates: z.number().int().openapi({
+      description:
+        "Later requests that were the same: answered as duplicates by their key, or stored with `repeatOf`.",
+    }),
   })
   .openapi("RawRequest");
 
@@ -182,10 +186,6 @@ export const relaySchema = z
       description:
         "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
     }),
-    uncheckedRequests: z.number().int().openapi({
-      description:
-        "Requests since `startedAt` that could not be compared with earlier ones: a resend among them is doubled.",
-    }),
   })
   .openapi("Relay");
 
@@ -221,6 +221,10 @@ export const diskSchema = z
       .optional()
       .openapi({ description: "Absent where the database is another machine's." }),
     full: z.boolean().openapi({ description: "New alerts are answered 503 until there is room." }),
+    damage: z.string().optional().openapi({
+      description:
+        "Earlier alerts could not be looked up since the relay's start, so repeats may have been sent: why. The database is probably damaged.",
+    }),
   })
   .openapi("Disk");
 

@@ -31,7 +31,7 @@ export type AlertOnWire = z.infer<typeof alertSchema>;
 
 /** An alert as lists and the event stream give it. */
 export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire {
-  const { id, version, origin, routingError, unmatched, dropped, facts } = alert;
+  const { id, version, origin, routingError, unmatched, dropped, repeatOf, facts } = alert;
   return {
     id,
     version,
@@ -42,6 +42,7 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
     routingError,
     unmatched,
     dropped,
+    repeatOf,
     title: facts?.title ?? null,
     severity: facts?.severity ?? null,
     status: facts?.status ?? null,

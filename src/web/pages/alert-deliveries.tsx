@@ -9,6 +9,14 @@ type Delivery = AlertDetail["deliveries"][number];
 
 /** Every delivery with every attempt, newest delivery first. */
 export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Frame }) {
+  if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
+    return (
+      <p class="soft">
+        A repeat of <a href={`/alerts/${alert.repeatOf}`}>an earlier alert</a>, not sent: it has the very same
+        body, which names its own event by an id or a time, so the sender sent it again.
+      </p>
+    );
+  }
   if (alert.deliveries.length === 0) {
     return <p class="soft">{whyNone(alert)}</p>;
   }

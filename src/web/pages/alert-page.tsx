@@ -211,7 +211,7 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
           <section aria-labelledby="decisions-title">
             <h2 id="decisions-title">What was decided, and why</h2>
             <div data-live="decisions">
-              <DecisionTable decisions={alert.decisions} />
+              <DecisionTable alert={alert} />
             </div>
           </section>
         </div>
@@ -235,7 +235,9 @@ const resultWords: Record<Decision["result"], string> = {
   not_matched: "no match",
 };
 
-function DecisionTable({ decisions }: { decisions: Decision[] }) {
+function DecisionTable({ alert: { decisions, repeatOf } }: { alert: AlertDetail }) {
+  if (repeatOf !== undefined)
+    return <p class="soft">A repeat is not asked about: the first decides for both.</p>;
   if (decisions.length === 0) return <p class="soft">Nothing was decided by routes.</p>;
   return (
     <div class="wide">

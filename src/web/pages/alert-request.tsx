@@ -25,6 +25,11 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
             are those of all of them.
           </li>
         )}
+        {alert.repeatOf !== undefined && (
+          <li>
+            Byte for byte the body of <a href={`/alerts/${alert.repeatOf}`}>an earlier alert</a>.
+          </li>
+        )}
         {request.duplicates > 0 && (
           <li>
             {request.duplicates === 1

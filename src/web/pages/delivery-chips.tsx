@@ -97,6 +97,14 @@ export function DeliveryChips({ alert }: { alert: AlertSummary }) {
       </span>
     );
   }
+  if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
+    return (
+      <span class="chip off">
+        <Mark tone="off" />
+        repeat of <a href={`/alerts/${alert.repeatOf}`}>an earlier one</a>, not sent
+      </span>
+    );
+  }
   if (alert.deliveries.length === 0 && alert.dropped) {
     return (
       <span class="chip off">

@@ -53,10 +53,8 @@ export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest
     contentType: "application/json",
     headers: '[["content-type","application/json"]]',
     body: Buffer.from('{"title":"TVL of USDC fell by 12 %"}'),
-    fingerprint: 0xabcdef,
     ids: [newIdAt(changes.receivedAt ?? noon)],
     origin: "hook",
-    identical: "store",
     dedupeWindowMs: 24 * hour,
     ...changes,
   };

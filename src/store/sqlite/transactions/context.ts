@@ -10,15 +10,9 @@ export interface TransactionContext {
   now: Now;
   /** Alerts whose version has to rise with this commit. */
   changed: Set<number>;
-  /** Called when a transaction was rolled back: what is kept in memory beside the tables may be wrong. */
-  undone: Set<() => void>;
+  /** Why earlier alerts could not be looked up, the last time. */
+  damage?: string;
 }
-
-/**
- * Thrown by a transaction function that has noted what it met, and will do without it when it is run again. SQLite refuses every
- * further write of a transaction that has read a damaged page.
- */
-export class RunAgain extends Error {}
 
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";

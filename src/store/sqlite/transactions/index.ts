@@ -6,6 +6,7 @@ import { createKeys } from "./keys.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { createMutes } from "./mutes.ts";
+import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
 import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
@@ -22,7 +23,7 @@ export function createTransactions(context: TransactionContext) {
   const { indexLate: _late, ...indexing } = searching;
   return {
     ...createAccepting(context),
-    ...createRouting(context, insertDelivery, searching),
+    ...createRouting(context, insertDelivery, searching, createRepeats(context)),
     ...lanes,
     ...createDelivering(context, insertDelivery, { ...stateKeeping, ...laneKeeping }),
     ...createHolding(context),

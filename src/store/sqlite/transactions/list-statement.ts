@@ -96,7 +96,7 @@ export function matchCondition(match: string | undefined, driver: Driver): Condi
 function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): Condition[] {
   const parts: Condition[] = [];
   if (destination !== undefined) parts.push({ sql: "d.destination = ?", values: [destination] });
-  if (state !== undefined && state !== "unmatched" && state !== "dropped" && state !== "unrouted") {
+  if (state !== undefined && !isOfAlert(state)) {
     parts.push({ sql: mayBeResent(state) ? `d.state = ? AND ${unsent}` : "d.state = ?", values: [state] });
   }
   if (parts.length === 0) return [];
@@ -104,6 +104,11 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
   const values = parts.flatMap((part) => part.values);
   if (driver === "deliveries") return [{ sql, values }];
   return [{ sql: `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${sql})`, values }];
+}
+
+/** States of an alert itself, not of its deliveries. */
+function isOfAlert(state: NonNullable<AlertQuery["state"]>): boolean {
+  return state === "unmatched" || state === "dropped" || state === "repeat" || state === "unrouted";
 }
 
 export function positionConditions(
@@ -130,6 +135,7 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
   if (severity !== undefined) conditions.push({ sql: `${column} = ?`, values: [severity] });
   if (state === "unmatched") conditions.push({ sql: "a.unmatched = 1", values: [] });
   if (state === "dropped") conditions.push({ sql: "a.dropped = 1", values: [] });
+  if (state === "repeat") conditions.push({ sql: "a.repeat_of IS NOT NULL", values: [] });
   if (state === "unrouted") conditions.push({ sql: "a.routed_at IS NULL", values: [] });
   return conditions;
 }

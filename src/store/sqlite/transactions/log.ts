@@ -33,6 +33,7 @@ interface AlertRow {
   routing_error: string | null;
   unmatched: 0 | 1;
   dropped: 0 | 1;
+  repeat_of: string | null;
   facts: string | null;
   decisions: string | null;
   request_seq: number | null;
@@ -100,13 +101,15 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const duplicates = db
     .prepare<[], number>("SELECT coalesce(sum(duplicates), 0) FROM requests WHERE duplicates > 0")
     .pluck();
+  const repeats = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL").pluck();
+  const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
 
   const facts = db.prepare<
     [number, string, number, number],
     { seq: number; origin: AlertOrigin; facts: string }
   >(
     `SELECT seq, origin, facts FROM alerts
-     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND facts IS NOT NULL
+     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
      ORDER BY seq DESC ${boundLimit}`,
   );
 
@@ -148,6 +151,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       routingError: row.routing_error ?? undefined,
       unmatched: row.unmatched === 1,
       dropped: row.dropped === 1,
+      repeatOf: row.repeat_of ?? undefined,
       deliveries: deliveriesOf.all(row.seq).map(toDeliverySummary),
     };
   }
@@ -211,7 +215,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
           items: source.items,
           dedupeKey: source.dedupe_key ?? undefined,
           conflict: source.conflict === 1,
-          duplicates: source.duplicates,
+          duplicates: source.duplicates + (repeatsOf.get(id) ?? 0),
         },
       };
     },
@@ -248,6 +252,6 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       lastReceivedAt: last.get() ?? undefined,
     }),
 
-    countDuplicates: (): number => duplicates.get() ?? 0,
+    countDuplicates: (): number => (duplicates.get() ?? 0) + (repeats.get() ?? 0),
   };
 }

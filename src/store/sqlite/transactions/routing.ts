@@ -1,8 +1,14 @@
 import type { AlertOrigin } from "../../../core/alert.ts";
 import type { DeliveryPurpose } from "../../../core/delivery.ts";
-import type { NoticeRecord, RoutingRecord, UnroutedRequest } from "../../../core/ports/routing-desk.ts";
+import type {
+  NoticeRecord,
+  Repeat,
+  RoutingRecord,
+  UnroutedRequest,
+} from "../../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
 
 interface UnroutedRow {
@@ -17,6 +23,9 @@ interface UnroutedRow {
 }
 
 const unroutedColumns = "seq, id, request_seq, item, origin, received_at, route_failures, routing_error";
+
+const noLookUp: LookedUp = {};
+const nothingToSend: Pick<RoutingRecord, "decisions" | "deliveries"> = { decisions: [], deliveries: [] };
 
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -68,6 +77,7 @@ export function createRouting(
   { db, changed }: TransactionContext,
   insertDelivery: InsertDelivery,
   { indexLate }: Pick<Searching, "indexLate">,
+  { lookUp }: Repeats,
 ) {
   const listFresh = db.prepare<[number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures = 0 ORDER BY seq ${boundLimit}`,
@@ -86,7 +96,7 @@ export function createRouting(
   );
   const markRouted = db.prepare(
     `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, dropped = ?, facts = ?, decisions = ?,
-       routing_error = NULL
+       fingerprint = ?, repeat_of = ?, routing_error = NULL
      WHERE seq = ? AND routed_at IS NULL`,
   );
   const markFailed = db.prepare(
@@ -156,11 +166,16 @@ export function createRouting(
       return openRequests(rows);
     },
 
-    recordRouting(records: RoutingRecord[]): void {
+    recordRouting(records: RoutingRecord[]): Repeat[] {
+      const repeats: Repeat[] = [];
       for (const record of records) {
-        const isNowhere = record.deliveries.length === 0;
-        const isDropped = isNowhere && record.decisions.some(({ result }) => result === "dropped");
-        const isContained = record.decisions.some(({ result }) => result === "contained");
+        const { alertSeq, repeatWindowMs } = record;
+        const { fingerprint, repeatOf } =
+          repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs);
+        const { decisions, deliveries } = repeatOf === undefined ? record : nothingToSend;
+        const isNowhere = deliveries.length === 0 && repeatOf === undefined;
+        const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
+        const isContained = decisions.some(({ result }) => result === "contained");
         const { changes } = markRouted.run(
           record.routedAt,
           record.facts.severity,
@@ -168,18 +183,22 @@ export function createRouting(
           isNowhere && !isDropped && !isContained ? 1 : 0,
           isDropped ? 1 : 0,
           JSON.stringify(record.facts),
-          JSON.stringify(record.decisions),
-          record.alertSeq,
+          JSON.stringify(decisions),
+          fingerprint ?? null,
+          repeatOf ?? null,
+          alertSeq,
         );
         if (changes === 0) continue;
-        changed.add(record.alertSeq);
-        indexLate(record.alertSeq, record.facts);
-        for (const planned of record.deliveries) {
-          insertDelivery(record.alertSeq, planned, record.purpose, record.routedAt);
+        changed.add(alertSeq);
+        indexLate(alertSeq, record.facts);
+        if (repeatOf !== undefined) repeats.push({ alertSeq, repeatOf });
+        for (const planned of deliveries) {
+          insertDelivery(alertSeq, planned, record.purpose, record.routedAt);
           if (record.facts.status === "resolved" && record.purpose === "alert")
             markOver.run(record.routedAt, planned.destination, planned.recipient, record.facts.alertKey);
         }
       }
+      return repeats;
     },
 
     recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): void {

@@ -56,57 +56,23 @@ export function describeAccepting(open: OpenStore): void {
     it("stores another body under the same key and flags it", async () => {
       const { store } = await openScene(open);
       await store.acceptRequest(request({ dedupeKey: "evt-1" }));
-      const other = request({ dedupeKey: "evt-1", body: Buffer.from("other"), fingerprint: 2 });
+      const other = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
       expect(await store.acceptRequest(other)).toEqual({ kind: "accepted", ids: other.ids, conflict: true });
       expect((await store.getAlert(other.ids[0] ?? ""))?.request?.conflict).toBe(true);
       // A resend of either body is a duplicate of its own request.
-      const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other"), fingerprint: 2 });
+      const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
       expect(await store.acceptRequest(resent)).toEqual({ kind: "duplicate", ids: other.ids });
     });
 
-    it("does not take a body of the same fingerprint for the same body", async () => {
+    it("stores a body without a key each time that it comes: routing decides whether it is a repeat", async () => {
       const { store } = await openScene(open);
-      await store.acceptRequest(request({ identical: "duplicate" }));
-      const other = request({ identical: "duplicate", body: Buffer.from("same fingerprint, other bytes") });
-      expect(await store.acceptRequest(other)).toMatchObject({ kind: "accepted" });
-      const keyed = request({ dedupeKey: "k" });
-      await store.acceptRequest(keyed);
-      const collision = request({ dedupeKey: "k", body: Buffer.from("same fingerprint, other bytes") });
-      expect(await store.acceptRequest(collision)).toMatchObject({ kind: "accepted", conflict: true });
+      for (let count = 0; count < 2; count += 1)
+        expect(await store.acceptRequest(request())).toMatchObject({ kind: "accepted", conflict: false });
+      expect(await store.acceptRequest(request({ dedupeKey: "evt-2" }))).toMatchObject({ kind: "accepted" });
+      expect([await store.countDuplicates(), (await store.countAlerts()).total]).toEqual([0, 3]);
     });
 
-    it("treats an identical body without a key as it is told: ask, duplicate, store", async () => {
-      const { store } = await openScene(open);
-      const first = request();
-      await store.acceptRequest(first);
-      expect(await store.acceptRequest(request({ identical: "ask" }))).toEqual({
-        kind: "identical",
-        ids: first.ids,
-      });
-      expect(await store.countDuplicates()).toBe(0);
-      expect(await store.acceptRequest(request({ identical: "duplicate" }))).toEqual({
-        kind: "duplicate",
-        ids: first.ids,
-      });
-      expect(await store.acceptRequest(request({ identical: "store" }))).toMatchObject({ kind: "accepted" });
-      expect((await store.countAlerts()).total).toBe(2);
-      expect(await store.countDuplicates()).toBe(1);
-    });
-
-    it("asked about a body that it has not seen, stores it", async () => {
-      const { store } = await openScene(open);
-      expect(await store.acceptRequest(request({ identical: "ask" }))).toMatchObject({ kind: "accepted" });
-      expect((await store.countAlerts()).total).toBe(1);
-    });
-
-    it("does not take a keyed request for a repeat of one without a key", async () => {
-      const { store } = await openScene(open);
-      await store.acceptRequest(request());
-      const keyed = request({ dedupeKey: "evt-2", identical: "duplicate" });
-      expect(await store.acceptRequest(keyed)).toMatchObject({ kind: "accepted", conflict: false });
-    });
-
-    it("forgets keys and bodies after the window, and counts it from the latest request", async () => {
+    it("forgets keys after the window, and counts it from the latest request", async () => {
       const { store } = await openScene(open);
       const dedupeWindowMs = 1000;
       const at = (receivedAt: number) =>
@@ -115,12 +81,6 @@ export function describeAccepting(open: OpenStore): void {
       expect(await at(noon + 999)).toMatchObject({ kind: "duplicate" });
       expect(await at(noon + 1000)).toMatchObject({ kind: "accepted", conflict: false });
       expect(await at(noon + 1500)).toMatchObject({ kind: "duplicate" });
-
-      const bare = (receivedAt: number) =>
-        store.acceptRequest(request({ identical: "duplicate", dedupeWindowMs, receivedAt }));
-      expect(await bare(noon)).toMatchObject({ kind: "accepted" });
-      expect(await bare(noon + 999)).toMatchObject({ kind: "duplicate" });
-      expect(await bare(noon + 1000)).toMatchObject({ kind: "accepted" });
     });
 
     it("remembers keys over a restart", async () => {

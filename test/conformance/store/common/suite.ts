@@ -11,6 +11,7 @@ import { describeLanes } from "./lanes.ts";
 import { describeLog } from "./log.ts";
 import { describeMemory } from "./memory.ts";
 import { describeMutes } from "./mutes.ts";
+import { describeRepeats } from "./repeats.ts";
 import { describeResends } from "./resends.ts";
 import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
@@ -25,6 +26,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeClaims(open);
     describeAttempts(open);
     describeFallbacks(open);
+    describeRepeats(open);
     describeResends(open);
     describeHolding(open);
     describeMemory(open);

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { type Json, JsonNumber } from "../../core/json.ts";
+import { lookUp } from "../../matching/path.ts";
+import type { RequestReading } from "../read/read-request.ts";
+
+const maxKeyLength = 200;
+
+/** Headers in which senders give each message its own id, the same for every try to deliver it. */
+const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"] as const;
+
+/**
+ * The key by which a sender marks its repeats, or undefined. It begins with where it was found (`webhook-id:…`,
+ * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is only
+ * unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
+ *
+ * @param request is read only for `paths`
+ * @param paths into a JSON or form payload, tried in order when no header has a key; the first scalar that is not empty is it
+ */
+export function explicitKey(
+  headers: IncomingHttpHeaders,
+  request: RequestReading,
+  paths: readonly string[],
+): string | undefined {
+  for (const header of keyHeaders) {
+    const value = textOf(headers[header]);
+    if (value) return bounded(header, value);
+  }
+  const eventId = textOf(headers["ce-id"]);
+  if (eventId) return bounded("ce-id", `${JSON.stringify(textOf(headers["ce-source"]))} ${eventId}`);
+  return paths.length === 0 ? undefined : keyOfPayload(request.payload(), paths);
+}
+
+function keyOfPayload(payload: Json | undefined, paths: readonly string[]): string | undefined {
+  if (payload === undefined) return undefined;
+  for (const path of paths) {
+    const value = lookUp(payload, path);
+    const text = typeof value === "string" || value instanceof JsonNumber ? String(value).trim() : "";
+    if (text !== "") return bounded(`payload.${path.replace(/^payload\./, "")}`, text);
+  }
+  return undefined;
+}
+
+function bounded(kind: string, value: string): string {
+  const key = `${kind}:${value}`;
+  return key.length <= maxKeyLength
+    ? key
+    : `${kind.slice(0, 60)}:sha256:${createHash("sha256").update(key).digest("hex")}`;
+}
+
+/** Node joins the values of a header that came several times, and gives a list for `set-cookie` alone. */
+function textOf(value: string | string[] | undefined): string {
+  return String(value ?? "").trim();
+}

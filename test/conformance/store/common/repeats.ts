@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import type { IncomingRequest } from "../../../../src/core/ports/inbox.ts";
+import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
+import type { Store } from "../../../../src/core/ports/store.ts";
+import { type OpenStore, openScene } from "../scene.ts";
+import { factsOf, hour, noon, planned, request } from "../scene-samples.ts";
+
+/** Two words of one length with one CRC-32. */
+const [oneBody, collidingBody] = ["plumless", "buckeroo"];
+
+/** Stores each request, and routes in one step what is not routed yet. */
+async function take(store: Store, requests: IncomingRequest[], repeatWindowMs = 24 * hour) {
+  for (const one of requests) await store.acceptRequest(one);
+  return routeAll(store, { repeatWindowMs });
+}
+
+async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs">) {
+  const unrouted = (await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER)).flatMap(({ alerts }) => alerts);
+  return store.recordRouting(
+    unrouted.map(({ seq }) => ({
+      alertSeq: seq,
+      facts: factsOf(),
+      decisions: [{ route: "all", destination: "chat", result: "deliver", reason: "it takes everything" }],
+      deliveries: [planned("chat")],
+      purpose: "alert",
+      routedAt: noon,
+      ...judged,
+    })),
+  );
+}
+
+const withBody = (text: string, changes: Partial<IncomingRequest> = {}) =>
+  request({ body: Buffer.from(text), ...changes });
+
+/** `sent`, or the id that it repeats, for each alert of each request. */
+async function fatesOf(store: Store, requests: IncomingRequest[]): Promise<string[]> {
+  const alerts = await Promise.all(requests.flatMap(({ ids }) => ids).map((id) => store.getAlert(id)));
+  return alerts.map((alert) => alert?.repeatOf ?? (alert?.deliveries.length === 1 ? "sent" : "lost"));
+}
+
+export function describeRepeats(open: OpenStore): void {
+  describe("repeats", () => {
+    it("keeps a repeat with its facts, names the first, and makes no delivery of it", async () => {
+      const { store } = await openScene(open);
+      const [first, again] = [withBody("a"), withBody("a")];
+      expect(await take(store, [first])).toEqual([]);
+      const [repeat, ...others] = await take(store, [again]);
+      expect([repeat?.repeatOf, others]).toEqual([first.ids[0], []]);
+      expect(await store.getAlert(again.ids[0] ?? "")).toMatchObject({
+        repeatOf: first.ids[0],
+        facts: factsOf(),
+        routedAt: noon,
+        deliveries: [],
+        decisions: [],
+        unmatched: false,
+        dropped: false,
+      });
+      expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
+      expect(await store.countDuplicates()).toBe(1);
+      const listed = await store.listAlerts({ limit: 10, state: "repeat" });
+      expect(listed.map(({ id }) => id)).toEqual(again.ids);
+      expect(await store.listFacts({ fromAt: 0, limit: 10 })).toHaveLength(1);
+    });
+
+    it("finds the first in the same step, and over a restart", async () => {
+      const scene = await openScene(open);
+      const all = [withBody("a"), withBody("b"), withBody("a")];
+      await take(scene.store, all);
+      const first = all[0]?.ids[0];
+      expect(await fatesOf(scene.store, all)).toEqual(["sent", "sent", first]);
+      await scene.restart();
+      const later = withBody("a");
+      await take(scene.store, [later]);
+      expect(await fatesOf(scene.store, [later])).toEqual([first]);
+    });
+
+    it("compares the very bytes, and never the checksum alone", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody(oneBody), withBody(collidingBody), withBody(collidingBody), withBody(oneBody)];
+      await take(store, all);
+      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[1]?.ids[0], all[0]?.ids[0]]);
+    });
+
+    it("names for each alert of a batch the one at its place", async () => {
+      const { store, newId } = await openScene(open);
+      const [first, again] = [0, 0].map(() => withBody("[1,2]", { ids: [newId(), newId()] }));
+      if (first === undefined || again === undefined) throw new Error("two were made");
+      await take(store, [first, again]);
+      expect(await fatesOf(store, [first, again])).toEqual(["sent", "sent", ...first.ids]);
+    });
+
+    it("takes nothing for a repeat, and for a first, that was not judged or does not name its own event", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody("a"), withBody("a"), withBody("a")];
+      for (const [index, one] of all.entries()) {
+        await store.acceptRequest(one);
+        await routeAll(store, index === 1 ? { repeatWindowMs: hour } : {});
+      }
+      expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
+    });
+
+    it("sends the second when the routing of the first has failed, and then takes the first for the repeat", async () => {
+      const { store } = await openScene(open);
+      const [failing, second] = [withBody("a"), withBody("a")];
+      await store.acceptRequest(failing);
+      const [unrouted] = await store.listUnrouted(1, noon);
+      await store.recordRoutingFailure([unrouted?.alerts[0]?.seq ?? 0], "it broke", noon + hour);
+      await take(store, [second]);
+      expect(await fatesOf(store, [failing, second])).toEqual([second.ids[0], "sent"]);
+    });
+
+    it("compares a request with a key by its key alone", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody("a", { dedupeKey: "k" }), withBody("a"), withBody("a", { dedupeKey: "other" })];
+      await take(store, all);
+      expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
+    });
+
+    it("forgets a body after the window, and counts it from the last that was no repeat", async () => {
+      const { store } = await openScene(open);
+      const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
+      await take(store, all, 1000);
+      expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
+    });
+
+    it("can be resent as any other alert", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody("a"), withBody("a")];
+      await take(store, all);
+      const id = all[1]?.ids[0] ?? "";
+      await store.addDeliveries(id, [planned("chat")], "resend", noon + 1);
+      expect((await store.getAlert(id))?.deliveries).toMatchObject([{ purpose: "resend" }]);
+      expect(await store.listDue("chat", noon + 1, 10)).toHaveLength(2);
+    });
+  });
+}
