@@ -153,3 +153,6 @@ export const reasonCodes = [
   "internal",
 ] as const;
 export type ReasonCode = (typeof reasonCodes)[number];
+
+/** What is stored with a delivery that failed because its destination has left the configuration. */
+export const orphanReason = "this destination is no longer configured";

@@ -1,4 +1,5 @@
 import type { Clock, Random } from "../../core/clock.ts";
+import { orphanReason } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
@@ -106,14 +107,19 @@ const orphanBatch = 400;
 export async function settleOrphans(deps: OrphanDeps): Promise<void> {
   const { store, lane, fallbacks, clock, log } = deps;
   const known = [...deps.destinations.keys()];
-  const reason = "this destination is no longer configured";
   const counts = new Map<string, number>();
   for (;;) {
     const orphans = await store.listOrphans(known, orphanBatch);
     if (orphans.length === 0) break;
     const seqs = orphans.map((delivery) => delivery.seq);
     const calls = fallbacks.callsFor(orphans, ({ destination }) => `${destination} is no longer configured`);
-    const ended = await store.finishDeliveries(lane, seqs, { state: "failed", reason }, clock.now(), calls);
+    const ended = await store.finishDeliveries(
+      lane,
+      seqs,
+      { state: "failed", reason: orphanReason },
+      clock.now(),
+      calls,
+    );
     if (ended === "lost") return;
     for (const { destination, purpose } of orphans)
       if (purpose !== "notice") counts.set(destination, (counts.get(destination) ?? 0) + 1);

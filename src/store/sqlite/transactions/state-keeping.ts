@@ -1,4 +1,5 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../../core/alert.ts";
+import { orphanReason } from "../../../core/delivery.ts";
 import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
 import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
@@ -177,9 +178,8 @@ export function createStateKeeping(
       let failed = 0;
       for (const destination of destinationsWaiting.all()) {
         if (known.includes(destination)) continue;
-        const reason = "this destination is no longer configured";
         const rows = [failWaiting, failClaimed].flatMap((fail) =>
-          fail.all(reason, at, destination, lane.group, lane.fence),
+          fail.all(orphanReason, at, destination, lane.group, lane.fence),
         );
         for (const row of rows) changed.add(row.alert_seq);
         failed += rows.length;
