@@ -6,27 +6,18 @@ import { followWebhookSecret, type ServerSecrets, secretFolder } from "./config/
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
-import type { Operations, Readiness, StatusView } from "./core/operations.ts";
-import type { Administration } from "./core/ports/administration.ts";
+import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
-import { type Engine, startEngine } from "./delivery/engine.ts";
+import { startEngine } from "./delivery/engine.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
-import { formatMetrics } from "./operations/metrics.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
-import { createMutePreview } from "./operations/preview-mute.ts";
-import { readinessOf } from "./operations/readiness.ts";
-import { releaseHeld } from "./operations/release-held.ts";
-import { resendAlert } from "./operations/resend.ts";
-import { previewResend, resendFailed } from "./operations/resend-failed.ts";
-import { tryDestination } from "./operations/try-destination.ts";
-import { viewDestinations } from "./operations/view-destinations.ts";
-import { viewLog } from "./operations/view-status.ts";
+import { createOperations } from "./operations/operations.ts";
 import { createProcessing } from "./processing.ts";
 import { createRoutingLoop } from "./routing/routing-loop.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
@@ -68,24 +59,12 @@ export interface Relay {
 /** How long a repeated key or body is known for one: senders try again for hours. */
 const oneDayMs = 24 * 60 * 60 * 1000;
 
-/** The composition root: builds every room and hands each what it needs. */
+/** The composition root: builds every room, hands each what it needs, and says what listens to what. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const { config, clock = systemClock } = options;
-  const store = await openThreadedStore({
-    dataDir: config.dataDir,
-    secretFolder: config.webhookSecret === undefined ? secretFolder(config.dataDir) : undefined,
-    threadEntry: options.storeThreadEntry,
-    onStopped: (error) => {
-      options.log.error("store.stopped", { error: error.message });
-      options.onFailed?.(error);
-    },
-    onListenerFailed: (topic, error) =>
-      options.log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
-  });
   /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
-  const undo: (() => unknown)[] = [() => store.close()];
+  const undo: (() => unknown)[] = [];
   try {
-    return await startParts(options, store, clock);
+    return await startParts(options, undo);
   } catch (error) {
     // Why it did not start is what counts, not what could not be ended because of it.
     for (const end of undo.reverse())
@@ -94,208 +73,163 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
         .catch(() => {});
     throw error;
   }
+}
 
-  async function startParts(
-    { config, secrets, log, readingThreadEntry }: RelayOptions,
-    store: Store,
-    clock: Clock,
-  ): Promise<Relay> {
-    const processing = createProcessing(config, { readingThreadEntry });
-    const { reader, router } = processing;
-    undo.push(() => reader.close());
-    const newId = createIdSource(clock.now);
-    const stopping = new AbortController();
-    const door = createDoor(
-      { store, now: clock.now, newId, log },
-      { ...config.intake, dedupeWindowMs: oneDayMs, secret: secrets.webhookSecret },
-    );
-    const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
-    undo.push(server.close);
-    const { port } = server.address() as AddressInfo;
-    const localUrl = `http://${localHost(config.server.host)}:${port}`;
-    const publicUrl = config.server.publicUrl ?? localUrl;
+async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promise<Relay> {
+  const { config, secrets, log, clock = systemClock } = options;
+  const { rules, delivery } = config;
+  const newId = createIdSource(clock.now);
+  const stopping = new AbortController();
 
-    const { rules, delivery } = config;
-    const mutes = await openMuteBook({
-      store,
-      configured: rules.mutes,
-      clock,
-      newId,
-      log,
-    });
-    const outlets = await Promise.all(
-      rules.destinations.map(async (destination) => ({
-        destination,
-        channel: await createChannel(destination, { now: clock.now }),
-      })),
-    );
-    const engine: Engine = await startEngine({
-      store,
-      outlets,
-      composer: processing.createComposer(publicUrl, log),
-      reader,
-      findHold: router.findHold,
-      settings: delivery,
-      clock,
-      newId,
-      random: () => randomInt(2 ** 32) / 2 ** 32,
-      log,
-      publicUrl,
-    });
-    undo.push(() => engine.stop(0));
-    const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
-      log.error("routing.journal_failed", { error: error.message }),
-    );
-    const loop = createRoutingLoop({
-      store,
-      router,
-      reader,
-      journal,
-      describeUnreadable,
-      describeContained,
-      activeMutes: () => mutes.active(),
-      repeatWindowMs: oneDayMs,
-      isFlooded: createFloodGauge(door, clock.now),
-      clock,
-      log,
-    });
-    // Nobody depends on hearing them: routing looks every second by itself, each lane every five.
-    store.subscribe("accepted", loop.wake);
-    store.subscribe("due", engine.wake);
-    let { webhookSecret } = secrets;
-    for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
-    const takeSecret = (secret: Secret) => {
-      webhookSecret = secret;
-      door.addSecret(secret);
-    };
-    const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
-    store.subscribe("mutes", mutes.wake);
-    store.subscribe("secrets", secretPoll.wake);
-    const background = [
-      loop.run(stopping.signal),
-      mutes.run(stopping.signal),
-      ...(config.webhookSecret === undefined ? [secretPoll.run(stopping.signal)] : []),
-    ];
+  const store = await openThreadedStore({
+    dataDir: config.dataDir,
+    secretFolder: config.webhookSecret === undefined ? secretFolder(config.dataDir) : undefined,
+    threadEntry: options.storeThreadEntry,
+    onStopped: (error) => {
+      log.error("store.stopped", { error: error.message });
+      options.onFailed?.(error);
+    },
+    onListenerFailed: (topic, error) =>
+      log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
+  });
+  undo.push(() => store.close());
+  const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry });
+  const { reader, router } = processing;
+  undo.push(() => reader.close());
 
-    undo.push(async () => {
-      stopping.abort();
-      await Promise.all(background);
-      journal.close();
-    });
+  let { webhookSecret } = secrets;
+  const door = createDoor(
+    { store, now: clock.now, newId, log },
+    { ...config.intake, dedupeWindowMs: oneDayMs, secret: webhookSecret },
+  );
+  for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
+  const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
+  undo.push(server.close);
+  const { port } = server.address() as AddressInfo;
+  const localUrl = `http://${localHost(config.server.host)}:${port}`;
+  const publicUrl = config.server.publicUrl ?? localUrl;
 
-    const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
-    const healthOf = (name: string) =>
-      viewDestinations(engine.statuses(), []).find((view) => view.name === name)?.health ?? "ok";
-    const tryNamed = (name: string) => tryDestination({ tryNow: engine.tryNow, destinations }, name);
-    const resending = {
-      store,
-      destinations: rules.destinations,
-      healthOf,
-      tryDestination: tryNamed,
-      clock,
-      log,
-    };
-    const readiness = (health: Pick<Administration, "health">): Promise<Readiness> =>
-      readinessOf({ store: health, engine, reader, clock, stopping: stopping.signal });
-    const version = readVersion();
-    const startedAt = clock.now();
-    async function status(): Promise<StatusView> {
-      const health = await store.health();
-      const [alerts, views, { ready, reasons }] = await Promise.all([
-        store.countAlerts(),
-        destinations(),
-        // Each look at the store's health commits once, so this one serves both.
-        readiness({ health: async () => health }),
-      ]);
-      return {
-        relay: {
-          version,
-          startedAt,
-          uptimeMs: Math.max(0, clock.now() - startedAt),
-          stopping: stopping.signal.aborted,
-          ready,
-          reasons,
-          unreadableAlerts: loop.counters.givenUp,
-        },
-        ...viewLog(health, alerts, views),
-        account: {
-          publicUrl: config.server.publicUrl,
-          serviceConfigured: config.upstream.alerting !== undefined,
-        },
-      };
+  const outlets = await Promise.all(
+    rules.destinations.map(async (destination) => ({
+      destination,
+      channel: await createChannel(destination, { now: clock.now }),
+    })),
+  );
+  const engine = await startEngine({
+    store,
+    outlets,
+    composer: processing.createComposer(publicUrl, log),
+    reader,
+    findHold: router.findHold,
+    settings: delivery,
+    clock,
+    newId,
+    random: () => randomInt(2 ** 32) / 2 ** 32,
+    log,
+    publicUrl,
+  });
+  undo.push(() => engine.stop(0));
+
+  const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
+  const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
+    log.error("routing.journal_failed", { error: error.message }),
+  );
+  const loop = createRoutingLoop({
+    store,
+    router,
+    reader,
+    journal,
+    describeUnreadable,
+    describeContained,
+    activeMutes: mutes.active,
+    repeatWindowMs: oneDayMs,
+    isFlooded: createFloodGauge(door, clock.now),
+    clock,
+    log,
+  });
+  const takeSecret = (secret: Secret) => {
+    webhookSecret = secret;
+    door.addSecret(secret);
+  };
+  const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
+
+  // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and the
+  // secret are looked at every second anyway, and each lane every five.
+  store.subscribe("accepted", loop.wake);
+  store.subscribe("due", engine.wake);
+  store.subscribe("mutes", mutes.wake);
+  store.subscribe("secrets", secretPoll.wake);
+  const background = [
+    loop.run(stopping.signal),
+    mutes.run(stopping.signal),
+    ...(config.webhookSecret === undefined ? [secretPoll.run(stopping.signal)] : []),
+  ];
+  undo.push(async () => {
+    stopping.abort();
+    await Promise.all(background);
+    journal.close();
+  });
+
+  const operations = createOperations({
+    store,
+    destinations: rules.destinations,
+    mutes,
+    reader,
+    engine,
+    counters: { door: door.counters, routing: loop.counters },
+    version: readVersion(),
+    account: {
+      publicUrl: config.server.publicUrl,
+      serviceConfigured: config.upstream.alerting !== undefined,
+    },
+    stopping: stopping.signal,
+    clock,
+    log,
+  });
+  const web = await createWeb({
+    store,
+    operations,
+    hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
+    adminToken: secrets.adminToken,
+    publicUrl,
+    trustedProxies: config.server.trustedProxies,
+    behindFly: config.server.isBehindFly,
+    clock,
+    newId,
+    log,
+  });
+  server.serve(web.fetch);
+  log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });
+
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    log.info("relay.stopping");
+    stopping.abort();
+    web.close();
+    try {
+      await Promise.all([server.windDown(), stopDeliveries()]);
+    } finally {
+      // Last, so that no alert is refused while there is somebody to store it.
+      await server.close();
+      await store.close();
     }
-    const operations: Operations = {
-      listMutes: mutes.listMutes,
-      addMute: mutes.addMute,
-      previewMute: createMutePreview({
-        store,
-        reader,
-        clock,
-      }),
-      endMute: mutes.endMute,
-      destinations,
-      resend: (alertId, names) => resendAlert(resending, alertId, names),
-      previewResend: (filter) => previewResend(resending, filter),
-      resendFailed: (filter) => resendFailed(resending, filter),
-      tryDestination: tryNamed,
-      releaseHeld: (filter) => releaseHeld(resending, filter),
-      readiness: () => readiness(store),
-      status,
-      metricsText: async () =>
-        formatMetrics({
-          door: { ...door.counters },
-          store: await store.health(),
-          destinations: await destinations(),
-          refusedMessages: engine.refusedMessages(),
-          routing: loop.counters,
-          now: clock.now(),
-        }),
-    };
-    const web = await createWeb({
-      store,
-      operations,
-      hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
-      adminToken: secrets.adminToken,
-      publicUrl,
-      trustedProxies: config.server.trustedProxies,
-      behindFly: config.server.isBehindFly,
-      clock,
-      newId,
-      log,
-    });
-    server.serve(web.fetch);
-    log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });
-
-    let stopped: Promise<void> | undefined;
-    async function stop(): Promise<void> {
-      log.info("relay.stopping");
-      stopping.abort();
-      web.close();
-      try {
-        await Promise.all([server.windDown(), stopDeliveries()]);
-      } finally {
-        // Last, so that no alert is refused while there is somebody to store it.
-        await server.close();
-        await store.close();
-      }
-      log.info("relay.stopped");
-    }
-    async function stopDeliveries(): Promise<void> {
-      await Promise.all(background);
-      await engine.stop(delivery.shutdownMs);
-      await Promise.all(outlets.map(({ channel }) => channel.close()));
-      await reader.close();
-      journal.close();
-    }
-    return {
-      localUrl,
-      publicUrl,
-      operations,
-      store,
-      stop: () => {
-        stopped ??= stop();
-        return stopped;
-      },
-    };
+    log.info("relay.stopped");
   }
+  async function stopDeliveries(): Promise<void> {
+    await Promise.all(background);
+    await engine.stop(delivery.shutdownMs);
+    await Promise.all(outlets.map(({ channel }) => channel.close()));
+    await reader.close();
+    journal.close();
+  }
+  return {
+    localUrl,
+    publicUrl,
+    operations,
+    store,
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
 }

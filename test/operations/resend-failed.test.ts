@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import type { FailedFilter } from "../../src/core/operations.ts";
 import type { Destination } from "../../src/core/rules.ts";
+import { tryDestination } from "../../src/operations/operations.ts";
 import { type ResendDeps, resendAlert } from "../../src/operations/resend.ts";
 import { previewResend, type ResendFailedDeps, resendFailed } from "../../src/operations/resend-failed.ts";
-import { tryDestination } from "../../src/operations/try-destination.ts";
-import { viewDestinations } from "../../src/operations/view-destinations.ts";
+import { viewDestinations } from "../../src/operations/views.ts";
 import {
   channelOf,
   type EngineFixture,

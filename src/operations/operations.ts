@@ -1,0 +1,131 @@
+import type { Clock } from "../core/clock.ts";
+import type { Outcome } from "../core/delivery.ts";
+import type { DestinationState } from "../core/destination-status.ts";
+import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
+import type { Administration } from "../core/ports/administration.ts";
+import type { BodyReader } from "../core/ports/body-reader.ts";
+import type { Store } from "../core/ports/store.ts";
+import type { Destination } from "../core/rules.ts";
+import { formatMetrics, type MetricsInput } from "./metrics.ts";
+import type { MuteBook } from "./mute-book.ts";
+import { createMutePreview } from "./preview-mute.ts";
+import { releaseHeld } from "./release-held.ts";
+import { resendAlert } from "./resend.ts";
+import { previewResend, resendFailed } from "./resend-failed.ts";
+import { readinessOf, viewDestinations, viewLog } from "./views.ts";
+
+export interface OperationsDeps {
+  store: Store;
+  destinations: Destination[];
+  mutes: MuteBook;
+  reader: BodyReader & { problem(): string | undefined };
+  engine: Pick<TryDestinationDeps, "tryNow"> & {
+    statuses(): DestinationState[];
+    refusedMessages(): ReadonlyMap<string, number>;
+    lastTurnAt(): number;
+  };
+  /** Since the start. */
+  counters: Pick<MetricsInput, "door" | "routing">;
+  version: string;
+  account: StatusView["account"];
+  stopping: AbortSignal;
+  clock: Clock;
+  log: Log;
+}
+
+/** What people can do to a running relay, and what it says of itself, over the parts that run. */
+export function createOperations(deps: OperationsDeps): Operations {
+  const { store, mutes, engine, reader, counters, stopping, clock, log } = deps;
+  const startedAt = clock.now();
+  const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
+  const tryNamed = (name: string) => tryDestination({ tryNow: engine.tryNow, destinations }, name);
+  const resending = {
+    store,
+    destinations: deps.destinations,
+    healthOf: (name: string) =>
+      viewDestinations(engine.statuses(), []).find((view) => view.name === name)?.health ?? "ok",
+    tryDestination: tryNamed,
+    clock,
+    log,
+  };
+  const readiness = (health: Pick<Administration, "health">): Promise<Readiness> =>
+    readinessOf({ store: health, engine, reader, clock, stopping });
+
+  return {
+    listMutes: mutes.listMutes,
+    addMute: mutes.addMute,
+    endMute: mutes.endMute,
+    previewMute: createMutePreview({ store, reader, clock }),
+    resend: (alertId, names) => resendAlert(resending, alertId, names),
+    previewResend: (filter) => previewResend(resending, filter),
+    resendFailed: (filter) => resendFailed(resending, filter),
+    releaseHeld: (filter) => releaseHeld(resending, filter),
+    tryDestination: tryNamed,
+    destinations,
+    readiness: () => readiness(store),
+    async status() {
+      const health = await store.health();
+      const [alerts, views, { ready, reasons }] = await Promise.all([
+        store.countAlerts(),
+        destinations(),
+        // Each look at the store's health commits once, so this one serves both.
+        readiness({ health: async () => health }),
+      ]);
+      return {
+        relay: {
+          version: deps.version,
+          startedAt,
+          uptimeMs: Math.max(0, clock.now() - startedAt),
+          stopping: stopping.aborted,
+          ready,
+          reasons,
+          unreadableAlerts: counters.routing.givenUp,
+        },
+        ...viewLog(health, alerts, views),
+        account: deps.account,
+      };
+    },
+    metricsText: async () =>
+      formatMetrics({
+        ...counters,
+        store: await store.health(),
+        destinations: await destinations(),
+        refusedMessages: engine.refusedMessages(),
+        now: clock.now(),
+      }),
+  };
+}
+
+export interface TryDestinationDeps {
+  /** Undefined for an unknown name. */
+  tryNow(
+    name: string,
+  ): Promise<
+    { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string } | undefined
+  >;
+  destinations(): Promise<DestinationView[]>;
+}
+
+/** See `Operations.tryDestination`. */
+export async function tryDestination(deps: TryDestinationDeps, name: string): Promise<TryResult> {
+  const trial = await deps.tryNow(name);
+  const views = await deps.destinations();
+  const view = views.find((candidate) => candidate.name === name);
+  if (trial === undefined || view === undefined) {
+    throw new AppError("not_found", `There is no destination ${name}.`, {
+      hint: `Configured are: ${views.map((candidate) => candidate.name).join(", ") || "none"}.`,
+    });
+  }
+  const { counts, health } = view;
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  const known = { destination: name, health, waiting };
+  if (trial.kind === "parked")
+    return { ...known, result: "parked", detail: trial.why, nextTryAt: trial.until };
+  const { outcome } = trial;
+  if (outcome.kind !== "sent")
+    return { ...known, result: "fails", detail: outcome.detail, nextTryAt: view.nextTryAt };
+  if (health === "ok") return { ...known, result: "works", detail: outcome.note ?? "" };
+  return { ...known, result: "answers", detail: outcome.note ?? "", nextTryAt: view.nextTryAt };
+}

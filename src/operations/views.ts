@@ -1,0 +1,120 @@
+import type { Clock } from "../core/clock.ts";
+import type { DeliveryState } from "../core/delivery.ts";
+import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
+import type { DestinationView, LogView, Readiness } from "../core/operations.ts";
+import type { Administration, StoreHealth } from "../core/ports/administration.ts";
+import type { AlertCounts } from "../core/ports/alert-log.ts";
+import type { DestinationCounts } from "../core/ports/dispatch.ts";
+import { recipientsOf } from "../core/recipients.ts";
+import type { Destination } from "../core/rules.ts";
+
+const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
+
+/** Configuration, health and counts of every destination in one list, in the order of the configuration. */
+export function viewDestinations(states: DestinationState[], counts: DestinationCounts[]): DestinationView[] {
+  const byName = new Map(counts.map((entry) => [entry.destination, entry]));
+  return states.map(({ destination, own, account }) => {
+    const status = account && rank[account.health] > rank[own.health] ? account : own;
+    const counted = byName.get(destination.name);
+    return {
+      name: destination.name,
+      channel: destination.type,
+      recipients: shownRecipients(destination),
+      health: status.health,
+      reason: status.reason,
+      reasonCode: status.reasonCode,
+      since: status.health === "ok" ? undefined : status.since,
+      nextTryAt: status.openUntil ?? status.probeAt,
+      lastSentAt: own.lastSentAt,
+      movedTo: own.moved?.to,
+      definedAt: destination.definedAt,
+      counts: counted?.counts ?? {},
+      oldestWaitingAt: counted?.oldestWaitingAt,
+      heldByQuietHours: counted?.heldByQuietHours,
+    };
+  });
+}
+
+/**
+ * The addresses of webhooks may hold secrets in path and query, and who knows an ntfy topic can read it: only hosts
+ * are shown.
+ */
+function shownRecipients(destination: Destination): string[] {
+  switch (destination.type) {
+    case "telegram":
+    case "email":
+      return recipientsOf(destination);
+    case "webhook":
+      return [hostOf(destination.url)];
+    case "slack":
+    case "discord":
+      return [hostOf(destination.url.reveal())];
+    case "ntfy":
+    case "apprise":
+      return [hostOf(destination.server)];
+  }
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "(no address)";
+}
+
+/** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
+export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: DestinationView[]): LogView {
+  const count = (state: DeliveryState) =>
+    destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
+  const waitingSince = destinations.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []);
+  const { unrouted, oldestUnroutedAt, bytes, freeBytes, full, damage } = health;
+  return {
+    alerts: { total: alerts.total, lastReceivedAt: alerts.lastReceivedAt },
+    queue: {
+      unrouted,
+      oldestUnroutedAt,
+      queued: count("queued"),
+      waiting: count("waiting"),
+      sending: count("sending"),
+      held: count("held"),
+      failed: count("failed"),
+      expired: count("expired"),
+      oldestWaitingAt: waitingSince.length === 0 ? undefined : Math.min(...waitingSince),
+    },
+    destinations,
+    disk: { databaseBytes: bytes, freeBytes, full, damage },
+  };
+}
+
+export interface ReadinessDeps {
+  store: Pick<Administration, "health">;
+  engine: { lastTurnAt(): number };
+  reader: { problem(): string | undefined };
+  clock: Clock;
+  stopping: AbortSignal;
+}
+
+/** The engine goes round every second; this long without a turn means that it hangs. */
+const longestTurnMs = 30_000;
+
+/** Ready: the store commits and the dispatcher turns. A full disk is not ready, since alerts are refused meanwhile. */
+export async function readinessOf({
+  store,
+  engine,
+  reader,
+  clock,
+  stopping,
+}: ReadinessDeps): Promise<Readiness> {
+  const reasons: string[] = [];
+  if (stopping.aborted) reasons.push("it is being stopped");
+  try {
+    const health = await store.health();
+    if (health.full) reasons.push("the disk is full: new alerts are answered 503");
+    else if (!health.writable) reasons.push("the store does not commit");
+  } catch {
+    reasons.push("the store does not answer");
+  }
+  const problem = reader.problem();
+  if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
+  const idleMs = clock.now() - engine.lastTurnAt();
+  if (idleMs > longestTurnMs)
+    reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
+  return { ready: reasons.length === 0, reasons };
+}
