@@ -3,8 +3,8 @@ import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
 import { toPosition } from "../../src/store/sqlite/cursors.ts";
+import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { createHealthReading } from "../../src/store/sqlite/read-health.ts";
 import {
   toFailedCountStatement,
   toFailedStatement,

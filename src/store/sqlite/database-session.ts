@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../core/clock.ts";
@@ -8,12 +8,16 @@ import { type Ballast, createBallast } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
-import { emptyLog, maintainDatabase } from "./maintain-database.ts";
 import { openDatabase } from "./open-database.ts";
-import { createHealthReading } from "./read-health.ts";
 import { isDiskFull, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
+
+/** 8 MiB of free pages a time: short enough to stand between two commits. */
+const pagesPerTurn = 2048;
+
+/** For whoever reads just then: while it waits nothing else is committed. */
+const longestCheckpointWaitMs = 200;
 
 export interface SessionOptions {
   path: string;
@@ -108,6 +112,58 @@ function createReading(db: Database, transactions: Transactions): GroupCommit {
     }
   }
   return { commit: (calls) => ({ results: calls.map(read), version: 0 }) };
+}
+
+/** Looks at one connection's database: what waits for routing, and whether a change is committed. */
+export function createHealthReading(
+  db: Database,
+  path: string,
+): () => Omit<StoreHealth, "full" | "freeBytes" | "damage"> {
+  const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
+  const oldestUnrouted = db
+    .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")
+    .pluck();
+  const touch = db.prepare("UPDATE search_cursor SET alert_seq = alert_seq");
+
+  function canWrite(): boolean {
+    try {
+      return db.transaction(() => touch.run().changes === 1).immediate();
+    } catch {
+      return false;
+    }
+  }
+
+  return () => ({
+    writable: canWrite(),
+    unrouted: countUnrouted.get() ?? 0,
+    oldestUnroutedAt: oldestUnrouted.get(),
+    bytes: statSync(path).size,
+  });
+}
+
+/** Empties the write-ahead log into the database and gives free pages back to the disk. */
+function maintainDatabase(db: Database) {
+  const freeBefore = freePages(db);
+  db.pragma(`incremental_vacuum(${pagesPerTurn})`);
+  // False when somebody read just then, and part of the log had to stay.
+  const logEmptied = emptyLog(db, longestCheckpointWaitMs);
+  return { logEmptied, pagesFreed: Math.max(0, freeBefore - freePages(db)) };
+}
+
+/** False when a reader kept some of it in use; the next commits go on behind it. */
+function emptyLog(db: Database, waitMs: number): boolean {
+  const usual = db.pragma("busy_timeout", { simple: true }) as number;
+  db.pragma(`busy_timeout = ${waitMs}`);
+  try {
+    const [outcome] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+    return outcome?.busy === 0;
+  } finally {
+    db.pragma(`busy_timeout = ${usual}`);
+  }
+}
+
+function freePages(db: Database): number {
+  return db.pragma("freelist_count", { simple: true }) as number;
 }
 
 function freeBytes(path: string): number {

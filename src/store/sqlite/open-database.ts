@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { makePrivateFolder } from "../../ground/files/private-folder.ts";
 import { type Migration, migrate, readMigrations, requireVersion } from "./migrate.ts";
-import { toOpenError } from "./open-error.ts";
 import { Sqlite } from "./sqlite-library.ts";
+import { toOpenError } from "./store-error.ts";
 
 export interface DatabaseOptions {
   path: string;

@@ -2,14 +2,13 @@ import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
-import { createKeys } from "./keys.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
-import { createMutes } from "./mutes.ts";
 import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
 import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
+import { createKeys, createMutes } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, synchronous, against one connection that may write. */
