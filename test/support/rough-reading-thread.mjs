@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { serveReading } from "../../dist/intake/thread/serve-reading.js";
+import { serveReading } from "../../dist/intake/thread/protocol.js";
 import { translateRequest } from "../../dist/intake/translate.js";
 
 let hasStood = false;

@@ -11,11 +11,12 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
 
 /**
  * The key by which a sender marks its repeats, or undefined. It begins with where it was found (`webhook-id:…`,
- * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is only
- * unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
+ * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is
+ * only unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
  *
  * @param request is read only for `paths`
- * @param paths into a JSON or form payload, tried in order when no header has a key; the first scalar that is not empty is it
+ * @param paths into a JSON or form payload, tried in order when no header has a key; the first scalar that is not empty
+ * is it
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,

@@ -12,7 +12,10 @@ const eventIds = new Set(
   `eventid eventuuid messageid notificationid deliveryid webhookid requestid occurrenceid nonce`.split(" "),
 );
 
-/** Times of the event itself. When an alert began (`startsAt`) or a rule was made (`createdAt`) is the same in every reminder. */
+/**
+ * Times of the event itself. When an alert began (`startsAt`) or a rule was made (`createdAt`) is the same in every
+ * reminder.
+ */
 const eventTimes = new Set(
   `timestamp time ts datetime eventtime eventtimestamp occurredat triggeredat firedat detectedat sentat alerttime
   alerttimestamp statechangetime timenow`.split(/\s+/),
@@ -21,9 +24,9 @@ const eventTimes = new Set(
 const eventContainers = new Set("data event alert payload message notification body heartbeat".split(" "));
 
 /**
- * Whether a body carries its own event id or time, so that the very same bytes again are the same event sent again. In doubt
- * false: then the second is sent as something that truly happened again. A batch names itself when each of its alerts
- * does. Never throws.
+ * Whether a body carries its own event id or time, so that the very same bytes again are the same event sent again. In
+ * doubt false: then the second is sent as something that truly happened again. A batch names itself when each of its
+ * alerts does. Never throws.
  */
 export function namesItself(request: RequestReading): boolean {
   const content = request.content();

@@ -1,26 +1,33 @@
+import { parentPort, workerData } from "node:worker_threads";
 import type { AlertFacts, Translation } from "../../core/alert.ts";
 import { type Json, writeJson } from "../../core/json.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
 import { parseJson } from "../read/parse-json.ts";
 
 /** What the thread is started with. */
-export interface ReadingThreadData {
-  /** One 32-bit integer, shared: the place (from 1) of the body that is being read, 0 before the first, `finished` behind the last. */
+interface ReadingThreadData {
+  /**
+   * One 32-bit integer, shared: the place (from 1) of the body that is being read, 0 before the first, `finished`
+   * behind the last.
+   */
   progress: SharedArrayBuffer;
 }
 
+/** Behind the last body of an order. */
 export const finished = -1;
 
-/** Bodies to read, behind each other in one buffer that changes hands: cloning a window would copy the block below it. */
-export interface ReadingOrder {
+/**
+ * Bodies to read, behind each other in one buffer that changes hands: cloning a window would copy the block below it.
+ */
+interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
 }
 
 /**
- * One body as read, as text: cloning the facts costs twice as much as writing and parsing them, and a clone of a payload
- * would lose its digits (`JsonNumber`) and give its objects a prototype.
+ * One body as read, as text: cloning the facts costs twice as much as writing and parsing them, and a clone of a
+ * payload would lose its digits (`JsonNumber`) and give its objects a prototype.
  */
 export type WireReading =
   | { facts: string; payloads: (string | undefined)[]; namesItself: boolean }
@@ -39,7 +46,7 @@ export function packOrder(bodies: StoredBody[]): ReadingOrder {
   return { bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType) };
 }
 
-export function toWire(translations: Translation[]): WireReading {
+function toWire(translations: Translation[]): WireReading {
   return {
     facts: JSON.stringify(translations.map(({ facts }) => facts)),
     payloads: translations.map(({ payload }) => (payload === undefined ? undefined : writeJson(payload))),
@@ -77,4 +84,37 @@ function withPayload(facts: AlertFacts, namesItself: boolean, text: string): Tra
       return payload;
     },
   };
+}
+
+/**
+ * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
+ */
+export function serveReading(
+  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
+): void {
+  const port = parentPort;
+  if (port === null) throw new Error("this file is the entry of a thread");
+  const progress = new Int32Array((workerData as ReadingThreadData).progress);
+  const say = (message: FromReadingThread) => port.postMessage(message);
+
+  function read(body: Uint8Array, contentType: string | undefined): WireReading {
+    try {
+      return toWire(translate(body, contentType));
+    } catch (error) {
+      return { problem: String(error).slice(0, 200) };
+    }
+  }
+
+  port.on("message", ({ bytes, lengths, contentTypes }: ReadingOrder) => {
+    let end = 0;
+    const readings = lengths.map((length, index) => {
+      Atomics.store(progress, 0, index + 1);
+      const start = end;
+      end += length;
+      return read(bytes.subarray(start, end), contentTypes[index]);
+    });
+    Atomics.store(progress, 0, finished);
+    say({ kind: "answer", readings });
+  });
+  say({ kind: "ready" });
 }

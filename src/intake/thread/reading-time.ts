@@ -1,6 +1,6 @@
 /** What is seen of a reading thread at one moment. */
 export interface Look {
-  /** The body that is being read, from 1; see `ReadingThreadData`. */
+  /** The body that is being read, from 1; see `protocol.ts`. */
   place: number;
   /** Milliseconds of a clock that nobody sets. */
   now: number;
