@@ -123,7 +123,7 @@ function memberAt(value: Json, key: string): Json[] {
  * left out (`event.id`), and a number reaches a list and a map alike: `items.0.id`, `items[0].id`. Matchers keep the
  * two apart.
  */
-export function lookUp(payload: Json, path: string): Json | undefined {
+export function valueAtPath(payload: Json, path: string): Json | undefined {
   const start = /^payload[.[]/.exec(path) === null ? 0 : "payload".length;
   const text = start > 0 || path.startsWith("[") ? path : `.${path}`;
   const { steps, end } = readSteps(text, start);

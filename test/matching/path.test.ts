@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lookUp, parseFieldPath } from "../../src/matching/path.ts";
+import { parseFieldPath, valueAtPath } from "../../src/matching/path.ts";
 
 test("reads the facts of an alert", () => {
   expect(parseFieldPath("severity")).toEqual({ ok: true, path: { kind: "fact", fact: "severity" } });
@@ -63,6 +63,6 @@ test("the path of a sender's key may leave payload out, and a number reaches a l
     ["constructor", undefined],
     ["", undefined],
   ] as const) {
-    expect(lookUp(payload, path), path).toEqual(value);
+    expect(valueAtPath(payload, path), path).toEqual(value);
   }
 });

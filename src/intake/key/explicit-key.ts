@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { type Json, JsonNumber } from "../../core/json.ts";
-import { lookUp } from "../../matching/path.ts";
+import { valueAtPath } from "../../matching/path.ts";
 import type { RequestReading } from "../read/read-request.ts";
 
 const maxKeyLength = 200;
@@ -35,7 +35,7 @@ export function explicitKey(
 function keyOfPayload(payload: Json | undefined, paths: readonly string[]): string | undefined {
   if (payload === undefined) return undefined;
   for (const path of paths) {
-    const value = lookUp(payload, path);
+    const value = valueAtPath(payload, path);
     const text = typeof value === "string" || value instanceof JsonNumber ? String(value).trim() : "";
     if (text !== "") return bounded(`payload.${path.replace(/^payload\./, "")}`, text);
   }
