@@ -14,10 +14,10 @@ import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
 import { recoverAbandoned } from "./duties/recovery.ts";
 import type { Composer } from "./lane/compose.ts";
+import { createDeliverer } from "./lane/deliver.ts";
 import { createLane, type Lane } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
 import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
-import { createTeller } from "./lane/teller.ts";
 import { createLaneStore } from "./lane-store.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
 import { createPaceMemory } from "./memory/pace.ts";
@@ -106,7 +106,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
   for (const { destination, channel } of outlets) {
     const { name } = destination;
-    const teller = createTeller({
+    const deliverer = createDeliverer({
       ...shared,
       destination,
       channel,
@@ -116,7 +116,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     const queue = createLaneQueue({ ...shared, destination });
     const prober = createProber({ ...shared, destination, channel });
     probers.set(name, prober);
-    lanes.set(name, createLane({ ...shared, destination, channel, queue, prober, teller }));
+    lanes.set(name, createLane({ ...shared, destination, channel, queue, prober, deliverer }));
   }
 
   const claiming = new AbortController();

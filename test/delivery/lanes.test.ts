@@ -94,4 +94,17 @@ describe("the lane groups of a relay", () => {
       ["ok", undefined],
     ]);
   });
+
+  it("give a call its time, however long that is, before they count it as abandoned", async () => {
+    const fixture = await startFixture([ntfyTo("hook")], (settings) => {
+      settings.sendTimeoutMs = 5 * minute;
+    });
+    channelOf(fixture, "hook").always = () => new Promise(() => {});
+    const id = await fixture.accept();
+    await fixture.clock.advance(5 * minute);
+    expect(await outcomesOf(fixture, id)).toEqual([]);
+    await fixture.clock.advance(10 * second);
+    expect(await outcomesOf(fixture, id)).toEqual(["ambiguous"]);
+    expect((await fixture.detail(id)).deliveries[0]?.attempts[0]?.reason).toBe("no_answer");
+  });
 });

@@ -1,9 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import type { NextStep } from "../../src/core/delivery-job.ts";
+import type { ClaimedDelivery, NextStep } from "../../src/core/delivery-job.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
-import { type DeliveryHistory, decideNext } from "../../src/delivery/plan/policy.ts";
-import { now } from "./due-delivery.ts";
+import { type DeliveryHistory, decideNext, historyOf, waitAfter } from "../../src/delivery/plan/policy.ts";
+import { claimedDelivery, now } from "./due-delivery.ts";
+import { telegramTo } from "./engine-fixture.ts";
 
 const settings = { ...defaultDeliverySettings(), jitter: 0 };
 const second = 1_000;
@@ -129,5 +131,73 @@ describe("the policy of repeats", () => {
       expect(next).toMatchObject({ state: "waiting" });
       if (next.state === "waiting") expect(next.dueAt).toBeGreaterThanOrEqual(now + 60_000);
     }
+  });
+});
+
+const { schedule, webhookSchedule } = settings;
+const middle = () => 0.5;
+
+describe("the schedule", () => {
+  it("is the one of the documentation", () => {
+    const waits = Array.from({ length: 11 }, (_, index) => waitAfter(index + 1, schedule, 0.2, middle));
+    expect(waits.map((ms) => (ms ?? 0) / 1000)).toEqual([1, 5, 15, 30, 60, 120, 300, 600, 900, 900, 900]);
+  });
+
+  it("ends for outgoing webhooks", () => {
+    expect(waitAfter(9, webhookSchedule, 0, middle)).toBe(24 * 3_600_000);
+    expect(waitAfter(10, webhookSchedule, 0, middle)).toBeUndefined();
+  });
+
+  it("stays within the jitter, and never gets shorter with more failures when that is taken out", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.double({ min: 0, max: 0.5, noNaN: true }),
+        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+        (failures, jitter, random) => {
+          const base = waitAfter(failures, schedule, 0, middle) ?? 0;
+          const wait = waitAfter(failures, schedule, jitter, () => random) ?? 0;
+          expect(wait).toBeGreaterThanOrEqual(Math.floor(base * (1 - jitter)));
+          expect(wait).toBeLessThanOrEqual(Math.ceil(base * (1 + jitter)));
+          expect(waitAfter(failures + 1, schedule, 0, middle)).toBeGreaterThanOrEqual(base);
+        },
+      ),
+    );
+  });
+});
+
+const chat = telegramTo("chat");
+const old = claimedDelivery(1, {
+  createdAt: now - 23.9 * hour,
+  attempts: 40,
+  form: "plain",
+  state: "waiting",
+});
+const young = claimedDelivery(2);
+
+const historyOfAll = (...deliveries: [ClaimedDelivery, ...ClaimedDelivery[]]) =>
+  historyOf({ deliveries, digest: "d" }, chat, { refs: [] });
+
+describe("alerts that are sent together", () => {
+  it("do not give up with the oldest of them, nor with the one that was tried most", () => {
+    const history = historyOfAll(young, old);
+    const next = decideNext(
+      { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
+      history,
+      settings,
+      now,
+      () => 0.5,
+    );
+    expect(next).toMatchObject({ state: "waiting", dueAt: now + 1_000 });
+  });
+
+  it("are refused as they were sent: rich, unless all of them had been refused before", () => {
+    expect(historyOfAll(young, old).form).toBe("rich");
+    expect(historyOfAll(old).form).toBe("plain");
+  });
+
+  it("are repeated no more often than the one that was repeated most", () => {
+    const repeated = claimedDelivery(3, { ambiguous: 2 });
+    expect(historyOfAll(young, repeated).ambiguous).toBe(2);
   });
 });

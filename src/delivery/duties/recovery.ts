@@ -7,8 +7,8 @@ import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
-import { isByHand } from "../plan/plan-claim.ts";
-import { decideNext } from "../plan/policy.ts";
+import { decideNext, historyOf } from "../plan/policy.ts";
+import { advance } from "../plan/progress.ts";
 import type { Fallbacks } from "./fallbacks.ts";
 import type { Notifier } from "./notices.ts";
 
@@ -40,25 +40,10 @@ export async function recoverAbandoned(deps: RecoveryDeps, detail: string): Prom
     return destination ? [{ delivery, destination }] : [];
   });
   const settling = abandoned.map(async ({ delivery, destination }) => {
-    const progress = { ...delivery.progress, refs: [], madeAt: undefined, late: undefined };
     const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
-    const next = decideNext(
-      outcome,
-      {
-        channel: destination.type,
-        onAmbiguous: destination.onAmbiguous,
-        createdAt: delivery.createdAt,
-        attempts: delivery.attempts,
-        ambiguous: delivery.ambiguous,
-        form: delivery.form,
-        moves: delivery.progress.moves ?? 0,
-        inDigest: delivery.digestId !== undefined,
-        byHand: isByHand(delivery),
-      },
-      settings,
-      now,
-      random,
-    );
+    const { progress, digestId } = delivery;
+    const history = historyOf({ deliveries: [delivery], digest: digestId }, destination, progress);
+    const next = decideNext(outcome, history, settings, now, random);
     const result = await store.recordAttempt(
       {
         token: delivery.token,
@@ -72,7 +57,7 @@ export async function recoverAbandoned(deps: RecoveryDeps, detail: string): Prom
         reason: "process_stopped",
         detail,
         countsAsAttempt: true,
-        progress,
+        progress: advance(progress, { kind: "abandoned" }),
         next,
       },
       [],

@@ -1,13 +1,15 @@
 import type { Alert } from "../../core/alert.ts";
 import type { ChannelType } from "../../core/delivery.ts";
-import type { ClaimedDelivery } from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/delivery-job.ts";
 import type { Document } from "../../core/document.ts";
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
 import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
-import { isGoodNews } from "../plan/plan-claim.ts";
+import { createZonedClock } from "../../ground/time/zoned-time.ts";
+import { type Claim, formOf, isGoodNews } from "../plan/plan-claim.ts";
+import type { ThreadContext } from "../plan/plan-update.ts";
 
 /** What of a delivery its message is made from. */
 export interface MessageSource
@@ -29,12 +31,12 @@ export interface MessageSource
   payload?: Json;
 }
 
-/** Makes the messages of a claim. A fault in rendering costs the looks of a message, as far as there is any way left. */
+/** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
-  alert(delivery: MessageSource, alert: Alert, telling: MessageContext, destination: Destination): Message[];
+  alert(delivery: MessageSource, alert: Alert, context: MessageContext, destination: Destination): Message[];
   digest(
     deliveries: MessageSource[],
-    telling: DigestContext,
+    context: DigestContext,
     form: MessageForm,
     destination: Destination,
   ): Message[];
@@ -78,19 +80,19 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   }
 
   return {
-    alert(delivery, alert, telling, destination) {
+    alert(delivery, alert, context, destination) {
       const type = alert.origin === "notice" ? "notice" : "alert";
-      const data = destination.type === "webhook" ? dataOf(type, [delivery], telling.now) : undefined;
+      const data = destination.type === "webhook" ? dataOf(type, [delivery], context.now) : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data };
-      return render(destination.type, () => rendering.composeAlert(alert, telling), options, alert);
+      return render(destination.type, () => rendering.composeAlert(alert, context), options, alert);
     },
-    digest(deliveries, telling, form, destination) {
+    digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);
-      const data = destination.type === "webhook" ? dataOf("digest", deliveries, telling.now) : undefined;
+      const data = destination.type === "webhook" ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
       return render(
         destination.type,
-        () => rendering.composeDigest(alerts, telling),
+        () => rendering.composeDigest(alerts, context),
         options,
         alerts[0] as Alert,
       );
@@ -98,7 +100,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   };
 }
 
-export function alertOf(delivery: MessageSource): Alert {
+function alertOf(delivery: MessageSource): Alert {
   return {
     id: delivery.alertId,
     seq: delivery.alertSeq,
@@ -123,4 +125,83 @@ function bareDocument(alert: Alert): Document {
 
 function errorName(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : typeof error;
+}
+
+/** The messages of a claim about one alert: what they say besides it comes from how its deliveries have fared. */
+export function composeClaimed(
+  composer: Composer,
+  destination: Destination,
+  claim: Claim,
+  progress: DeliveryProgress,
+  said: ThreadContext,
+): Message[] {
+  const [newest] = claim.deliveries;
+  const context: MessageContext = {
+    ...timeOf(progress),
+    purpose: newest.purpose,
+    possibleRepeat: mayBeRepeat(claim),
+    insteadOf: newest.insteadOf,
+    insteadBecause: newest.insteadBecause,
+    ...said,
+  };
+  return composer.alert(newest, alertOf(newest), context, destination);
+}
+
+export function composeDigest(
+  composer: Composer,
+  destination: Destination,
+  claim: Claim,
+  progress: DeliveryProgress,
+): Message[] {
+  const context = {
+    ...timeOf(progress),
+    reason: claim.digest?.reason ?? "burst",
+    quietHours: hoursOf(destination, claim),
+    possibleRepeat: mayBeRepeat(claim),
+  };
+  return composer.digest(claim.deliveries, context, formOf(claim), destination);
+}
+
+/** The first message of a thread, which goes on showing its own alert, and that it is over. */
+export function composeResolved(
+  composer: Composer,
+  destination: Destination,
+  { deliveries: [newest] }: Claim,
+  root: Alert,
+  { count, firstAt, lastAt }: Thread,
+  now: number,
+): Message[] {
+  const context: MessageContext = {
+    now,
+    purpose: newest.purpose,
+    possibleRepeat: false,
+    resolvedBy: alertOf(newest),
+    history: { count, firstAt, lastAt },
+  };
+  return composer.alert(newest, root, context, destination);
+}
+
+function timeOf({ madeAt = 0, late }: DeliveryProgress): Pick<MessageContext, "now" | "late"> {
+  return { now: madeAt, late };
+}
+
+/** The quiet hours in which all of them came; absent when they were held by others, which the configuration had before. */
+function hoursOf(
+  { quietHours, timeZone }: Destination,
+  { deliveries, digest }: Claim,
+): DigestContext["quietHours"] {
+  if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
+  const { from, to } = quietHours;
+  const zonedClock = createZonedClock(timeZone);
+  const areIn = deliveries.every(({ receivedAt }) => {
+    const { hour, minute } = zonedClock.wallTimeAt(receivedAt);
+    const at = `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
+    return from < to ? from <= at && at < to : from <= at || at < to;
+  });
+  return areIn ? { from, to } : undefined;
+}
+
+/** A former attempt of any of them ended without anybody knowing whether it arrived. */
+function mayBeRepeat({ deliveries }: Claim): boolean {
+  return deliveries.some((delivery) => delivery.ambiguous > 0);
 }

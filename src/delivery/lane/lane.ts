@@ -1,23 +1,18 @@
 import type { Clock } from "../../core/clock.ts";
-import type { ClaimedDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
-import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { Prober } from "../duties/prober.ts";
-import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
-import { leaseOf } from "../plan/claim-terms.ts";
 import { explainReason } from "../plan/explain-reason.ts";
 import { isProbed } from "../plan/health.ts";
 import { type ClaimPlan, isByHand, planClaim } from "../plan/plan-claim.ts";
-import type { Claim } from "./claim-session.ts";
+import type { Deliverer } from "./deliver.ts";
 import type { LaneQueue } from "./lane-queue.ts";
-import type { Teller } from "./teller.ts";
 
 /**
  * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
@@ -25,7 +20,7 @@ import type { Teller } from "./teller.ts";
  *
  *     probe due ──▶ ask, then look again
  *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
- *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim ──▶ tell ──▶ look again
+ *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim and deliver (deliver.ts) ──▶ look again
  */
 export interface Lane {
   /** Something may have become due: look at once. */
@@ -40,17 +35,15 @@ export interface LaneStop {
 }
 
 export interface LaneDeps {
-  store: Pick<LaneStore, "claimDeliveries">;
   queue: LaneQueue;
   prober: Prober;
   destination: Destination;
   channel: Channel;
-  teller: Teller;
+  deliverer: Deliverer;
   pace: PaceMemory;
   health: HealthMemory;
   settings: DeliverySettings;
   clock: Clock;
-  newId: NewId;
   log: Log;
 }
 
@@ -60,8 +53,7 @@ const pollMs = 5_000;
 const shutLookMs = 1_000;
 
 export function createLane(deps: LaneDeps): Lane {
-  const { store, queue, prober, destination, channel, teller, pace, health, settings, clock, newId, log } =
-    deps;
+  const { queue, prober, destination, channel, deliverer, pace, health, settings, clock, log } = deps;
   const inFlight = new Set<Promise<void>>();
   let waiting = new AbortController();
   let wasDown = false;
@@ -111,7 +103,7 @@ export function createLane(deps: LaneDeps): Lane {
     const { digestOver } = destination;
     const canEdit = channel.edit !== undefined;
     const plan = planClaim(ready, { digestOver, canEdit, afterOutage, cutAt }, now);
-    if (plan) return await claimAndTell(plan, stop, now);
+    if (plan) return await claimAndDeliver(plan, stop, now);
     if (due.length > 0) return Math.min(...waits.values());
     wasDown = false;
     const nextAt = await queue.nextDueAt();
@@ -126,7 +118,7 @@ export function createLane(deps: LaneDeps): Lane {
     if (openUntil !== undefined) wasDown = true;
     const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
     const byHand = due.find(isByHand);
-    if (byHand) return await claimAndTell({ kind: "single", deliveries: [byHand] }, stop, now);
+    if (byHand) return await claimAndDeliver({ kind: "single", deliveries: [byHand] }, stop, now);
     if (own === "dead" && due.length > 0) {
       const why = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
       const because = `${destination.name} gets no alerts${why}`;
@@ -136,40 +128,14 @@ export function createLane(deps: LaneDeps): Lane {
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
   }
 
-  async function claimAndTell(plan: ClaimPlan, stop: AbortSignal, now: number): Promise<number> {
+  async function claimAndDeliver(plan: ClaimPlan, stop: AbortSignal, now: number): Promise<number> {
     const recipient = plan.deliveries[0]?.recipient ?? "";
     const slotMs = slotWait(recipient, now);
     if (slotMs > 0) return slotMs;
-    const claim = await makeClaim(plan, recipient, now);
+    const claim = await deliverer.claim(plan, now);
     if (!claim) return 0;
-    const telling = tell(claim, stop);
-    if (concurrencyOf(destination) === 1) await telling;
-    return 0;
-  }
-
-  async function makeClaim(plan: ClaimPlan, recipient: string, now: number): Promise<Claim | undefined> {
-    const digestId = plan.kind === "digest" ? (plan.digestId ?? newId()) : undefined;
-    const token = newId();
-    const leaseMs = leaseOf(destination, settings);
-    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
-    const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
-    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
-    // They are `sending` now; what they were before says why they are late.
-    const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
-    const asBefore = (delivery: ClaimedDelivery) => ({
-      ...delivery,
-      state: states.get(delivery.seq) ?? delivery.state,
-    });
-    const [newest, ...rest] = claimed.map(asBefore);
-    if (!newest) return undefined;
-    const digest =
-      plan.kind === "digest" && digestId !== undefined ? { id: digestId, reason: plan.reason } : undefined;
-    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
-  }
-
-  function tell(claim: Claim, stop: AbortSignal): Promise<void> {
-    const telling = teller
-      .tell(claim, stop)
+    const delivering = deliverer
+      .deliver(claim, stop)
       .catch((error: unknown) => {
         log.error("delivery.unrecorded", {
           destination: destination.name,
@@ -177,11 +143,12 @@ export function createLane(deps: LaneDeps): Lane {
         });
       })
       .finally(() => {
-        inFlight.delete(telling);
+        inFlight.delete(delivering);
         wake();
       });
-    inFlight.add(telling);
-    return telling;
+    inFlight.add(delivering);
+    if (concurrencyOf(destination) === 1) await delivering;
+    return 0;
   }
 
   function slotWait(recipient: string, now: number): number {

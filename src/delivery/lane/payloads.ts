@@ -2,12 +2,12 @@ import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Store } from "../../core/ports/store.ts";
-import type { ToldDelivery } from "./claim-session.ts";
+import type { LoadedDelivery } from "../plan/plan-claim.ts";
 
 /** Fetches what an outgoing webhook passes on besides the facts: the sender's payload, digit for digit. */
 export interface PayloadReader {
   /** Sets `payload` where there is one and room for it. Rejects as the store does. */
-  fill(deliveries: ToldDelivery[]): Promise<void>;
+  fill(deliveries: LoadedDelivery[]): Promise<void>;
 }
 
 export interface PayloadDeps {

@@ -1,4 +1,6 @@
 import type { ChannelType, Outcome, ReasonCode } from "../../core/delivery.ts";
+import type { DueDelivery } from "../../core/delivery-job.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 
 /** Who answers, or does not, at the other side. */
@@ -113,4 +115,37 @@ function quote(outcome: Exclude<Outcome, { kind: "sent" }>): string {
   // What stands before the server's own words says again that it refused.
   const said = outcome.detail.replace(/^The mail server [^:]{1,60}: /, "").replace(/[.\s]{1,9}$/, "");
   return said.length > longestQuote ? `${said.slice(0, longestQuote - 1)}…` : said;
+}
+
+const worthSayingMs = 60_000;
+
+export interface LatenessContext {
+  status: DestinationStatus;
+  channel: ChannelType;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
+  now: number;
+}
+
+/** How late a message is, and why in one clause of plain words; `undefined` within the first minute. Pure. */
+export function explainLateness(
+  delivery: DueDelivery,
+  context: LatenessContext,
+): { byMs: number; why: string } | undefined {
+  const byMs = context.now - delivery.receivedAt;
+  if (byMs < worthSayingMs || delivery.purpose === "resend") return undefined;
+  return { byMs, why: whyLate(delivery, context) };
+}
+
+function whyLate(delivery: DueDelivery, { status, channel, startedAt }: LatenessContext): string {
+  // The digest and the small print say that it was resent.
+  if (delivery.purpose === "bulk_resend") return "";
+  if (delivery.purpose === "fallback")
+    return `${delivery.insteadOf ?? "the first destination"} could not take it`;
+  if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
+  if (delivery.lastDetail !== undefined) return "the first try failed";
+  if (delivery.state === "held") return "quiet hours";
+  if (status.reasonCode !== undefined) return explainReason(status.reasonCode, channel);
+  // An alert is accepted only while Tocsin runs, so it has been stopped since.
+  return startedAt > delivery.receivedAt ? "Tocsin was restarted" : "queue";
 }

@@ -1,8 +1,10 @@
-import type { DueDelivery } from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
+import type { Json } from "../../core/json.ts";
+import type { MessageForm } from "../../core/message.ts";
 import type { DigestReason } from "../../core/message-context.ts";
 
 export interface ClaimLimits {
-  /** More than this many waiting for one recipient are told together. */
+  /** More than this many waiting for one recipient are sent together. */
   digestOver: number;
   /** A message of this channel can be changed afterwards, so repeats of one key need no message each. */
   canEdit: boolean;
@@ -13,20 +15,34 @@ export interface ClaimLimits {
 }
 
 /**
- * What to tell next, the newest first. `single` may hold several deliveries of one alert key: the newest is told, with a
+ * What to send next, the newest first. `single` may hold several deliveries of one alert key: the newest is sent, with a
  * count of the rest.
  */
 export type ClaimPlan =
   | { kind: "single"; deliveries: DueDelivery[] }
   | { kind: "digest"; deliveries: DueDelivery[]; reason: DigestReason; digestId?: string };
 
+/** A set of deliveries that were claimed under one token and are sent by the same messages. */
+export interface Claim {
+  token: string;
+  leaseUntil: number;
+  /** The first is the newest; the rest are sent by its message. */
+  deliveries: [LoadedDelivery, ...LoadedDelivery[]];
+  digest?: { id: string; reason: DigestReason };
+}
+
+/** A claimed delivery in the state that it had before, with the sender's payload where the message carries it. */
+export interface LoadedDelivery extends ClaimedDelivery {
+  payload?: Json;
+}
+
 const oneMinuteMs = 60_000;
-/** A network that goes down takes many destinations with it; more notices than this are told together. */
+/** A network that goes down takes many destinations with it; more notices than this are sent together. */
 const fewNotices = 3;
 
 /**
  * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In this
- * order: what a person asked for by hand; what the relay has to say itself; what was begun or perhaps told already (the
+ * order: what a person asked for by hand; the relay's own notices; what was begun or perhaps sent already (the
  * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
  * when all are late; what was resent together.
  */
@@ -66,7 +82,7 @@ function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
 }
 
-/** What was begun is told again as the same message about the same alerts. Those of one message became due at one moment. */
+/** What was begun is sent again as the same message about the same alerts. Those of one message became due at one moment. */
 function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const first = waiting.find(isBegun);
   if (!first) return undefined;
@@ -109,7 +125,7 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   );
 }
 
-/** A burst of our own making, told as one: the newest first, as after an outage. */
+/** A burst of our own making, sent as one: the newest first, as after an outage. */
 function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const deliveries = newestFirst(resent);
   if (deliveries.length > limits.digestOver) return { kind: "digest", deliveries, reason: "resend" };
@@ -143,4 +159,9 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
 
 function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
   return [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
+}
+
+/** A refusal of the rich form is written to all that were sent together, so one alone says nothing about this message. */
+export function formOf({ deliveries }: { deliveries: readonly DueDelivery[] }): MessageForm {
+  return deliveries.every((delivery) => delivery.form === "plain") ? "plain" : "rich";
 }

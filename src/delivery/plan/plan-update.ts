@@ -1,5 +1,6 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
-import type { Thread } from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
+import type { MessageContext } from "../../core/message-context.ts";
 import type { UpdatePolicy } from "../../core/rules.ts";
 
 /** One call about an alert. */
@@ -22,6 +23,9 @@ export type UpdateStep =
       /** `self`: the message then shows this alert. `resolution`: it goes on showing its own, and that it is over. */
       shows: "self" | "resolution";
     };
+
+/** What a message has to say of those before it. */
+export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt">;
 
 export interface UpdateInput {
   policy: UpdatePolicy;
@@ -93,4 +97,72 @@ function editOf({ lastRef }: Thread): UpdateStep | undefined {
 
 function isWorse(input: UpdateInput, thread: Thread): boolean {
   return rank[input.severity] > rank[thread.severity];
+}
+
+/** Resends, tests and notices stand for themselves: they neither edit nor are edited. */
+export function isUpdatable(delivery: ClaimedDelivery): boolean {
+  return delivery.purpose === "alert" || delivery.purpose === "fallback";
+}
+
+/** What the message of these deliveries, the newest first, has to say of those before it. Pure. */
+export function contextOf(
+  step: UpdateStep,
+  thread: Thread | undefined,
+  deliveries: readonly [ClaimedDelivery, ...ClaimedDelivery[]],
+): ThreadContext {
+  const count = deliveries.length;
+  const lastAt = deliveries[0].receivedAt;
+  const isNew = step.action === "send" && step.place === undefined;
+  if (thread && step.action === "send" && step.place === "apart")
+    return isOpen(thread) ? { firesAgainAt: thread.firstAt } : {};
+  if (isNew || !thread) {
+    const firstAt = Math.min(...deliveries.map((delivery) => delivery.receivedAt));
+    return count > 1 ? { history: { count, firstAt, lastAt } } : {};
+  }
+  return {
+    history: { count: thread.count + count, firstAt: thread.firstAt, lastAt },
+    isAnswer: step.action !== "send",
+  };
+}
+
+function isOpen({ status, overAt }: Thread): boolean {
+  return status !== "resolved" && overAt === undefined;
+}
+
+/**
+ * What the chat shows of an alert key after a message of these deliveries went out. Pure. `undefined`: as before.
+ * @param ref the vendor's id of the new message, if it gives one
+ */
+export function threadAfter(
+  step: UpdateStep,
+  ref: string | null | undefined,
+  sent: ClaimedDelivery[],
+  thread: Thread | undefined,
+  now: number,
+): ThreadUpdate | undefined {
+  if (step.action === "send" && step.place === "apart") return undefined;
+  const newest = sent[0] as ClaimedDelivery;
+  const { severity, status } = newest;
+  const shown = { lastAt: now, severity, status };
+  if (thread === undefined || (step.action === "send" && step.place === undefined)) {
+    return {
+      ...shown,
+      rootRef: ref ?? undefined,
+      rootAlertSeq: newest.alertSeq,
+      lastRef: ref ?? undefined,
+      lastAlertSeq: newest.alertSeq,
+      firstAt: newest.receivedAt,
+      lastNewAt: now,
+      count: sent.length,
+    };
+  }
+  const goesOn = {
+    ...thread,
+    ...shown,
+    lastAlertSeq: Math.max(thread.lastAlertSeq, newest.alertSeq),
+    count: thread.count + sent.length,
+  };
+  if (step.action !== "edit") return { ...goesOn, lastRef: ref ?? undefined, lastNewAt: now };
+  const showsRoot = step.ref === thread.rootRef && step.shows === "self";
+  return { ...goesOn, rootAlertSeq: showsRoot ? newest.alertSeq : thread.rootAlertSeq };
 }

@@ -1,9 +1,10 @@
 import type { Random } from "../../core/clock.ts";
 import type { ChannelType, Outcome } from "../../core/delivery.ts";
-import type { NextStep } from "../../core/delivery-job.ts";
+import type { DeliveryProgress, DueDelivery, NextStep } from "../../core/delivery-job.ts";
 import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
 import type { MessageForm } from "../../core/message.ts";
-import { waitAfter } from "./back-off.ts";
+import type { Destination } from "../../core/rules.ts";
+import { formOf, isByHand } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
 export interface DeliveryHistory {
@@ -16,7 +17,7 @@ export interface DeliveryHistory {
   form: MessageForm;
   /** Moves followed during this delivery. */
   moves: number;
-  /** It is told together with others. */
+  /** It is sent together with others. */
   inDigest: boolean;
   /** A person asked for it and looks on: a resend or a test. */
   byHand: boolean;
@@ -166,4 +167,43 @@ export function scheduleOf(channel: ChannelType, settings: DeliverySettings): Re
 
 function ambiguousSettingsOf(channel: ChannelType, settings: DeliverySettings): AmbiguousSettings {
   return channel === "email" ? settings.ambiguousEmail : settings.ambiguous;
+}
+
+/**
+ * The wait after `failures` failed attempts (1 or more), with jitter; `undefined` when the schedule is used up.
+ * `jitter` 0.2 multiplies the wait by a random factor between 0.8 and 1.2.
+ */
+export function waitAfter(
+  failures: number,
+  schedule: RetrySchedule,
+  jitter: number,
+  random: Random,
+): number | undefined {
+  const base = schedule.stepsMs[failures - 1] ?? schedule.thenEveryMs;
+  if (base === undefined) return undefined;
+  return Math.round(base * (1 - jitter + 2 * jitter * random()));
+}
+
+/**
+ * What the policy is to know of deliveries that are sent together. They fare alike, so those that have been tried least
+ * speak for all: what is sent with an alert a day old does not fail with it. Of repeats the most counts, since each may
+ * be a double.
+ */
+export function historyOf(
+  claim: { deliveries: readonly [DueDelivery, ...DueDelivery[]]; digest?: unknown },
+  destination: Destination,
+  progress: DeliveryProgress,
+): DeliveryHistory {
+  const { deliveries, digest } = claim;
+  return {
+    channel: destination.type,
+    onAmbiguous: destination.onAmbiguous,
+    createdAt: Math.max(...deliveries.map((delivery) => delivery.createdAt)),
+    attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
+    ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
+    form: formOf(claim),
+    moves: progress.moves ?? 0,
+    inDigest: digest !== undefined,
+    byHand: isByHand(deliveries[0]),
+  };
 }

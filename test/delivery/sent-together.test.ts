@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { channelOf, ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { flood, hour, lost, minute, second } from "./outcomes.ts";
 
-describe("alerts that are told together", () => {
-  it("are repeated as they were told, while newer ones of the key wait", async () => {
+describe("alerts that are sent together", () => {
+  it("are repeated as they were sent, while newer ones of the key wait", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
     chat.script.push(lost);

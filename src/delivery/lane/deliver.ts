@@ -1,0 +1,471 @@
+import type { Clock, Random } from "../../core/clock.ts";
+import type { Outcome } from "../../core/delivery.ts";
+import type {
+  ClaimedDelivery,
+  DeliveryProgress,
+  NextStep,
+  Thread,
+  ThreadUpdate,
+} from "../../core/delivery-job.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { PaceRecord } from "../../core/destination-status.ts";
+import { AppError } from "../../core/errors.ts";
+import type { NewId } from "../../core/id.ts";
+import type { Log } from "../../core/log.ts";
+import type { Message } from "../../core/message.ts";
+import type { Channel, SendContext } from "../../core/ports/channel.ts";
+import type { AttemptRecord } from "../../core/ports/dispatch.ts";
+import type { Destination } from "../../core/rules.ts";
+import type { Fallbacks } from "../duties/fallbacks.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { HealthMemory } from "../memory/health.ts";
+import type { PaceMemory } from "../memory/pace.ts";
+import { paceKeysOf } from "../plan/accounts.ts";
+import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
+import { type Claim, type ClaimPlan, isGoodNews, isStale } from "../plan/plan-claim.ts";
+import { contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
+import { decideNext, historyOf } from "../plan/policy.ts";
+import { advance } from "../plan/progress.ts";
+import { callChannel } from "./call-channel.ts";
+import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
+import type { PayloadReader } from "./payloads.ts";
+
+/**
+ * The story of one delivery, or of several that are sent together, from the plan to the record.
+ *
+ *     plan (lane.ts, plan-claim) ──▶ claim ──▶ steps (plan-update): edit, answer or send
+ *
+ *     for each step, for each part of its message:
+ *       compose ──▶ take a slot ──▶ call ──▶ judge (policy) ──▶ remember (pace, health) ──▶ write (store) ──▶ log
+ *                      │ the wait is long, or the relay stops: the claim is given back, with the parts that were sent
+ *
+ *     after a part that was sent the next follows; after any other outcome the claim is settled:
+ *
+ * | outcome | the delivery (`policy.ts`) | its progress (`progress.ts`) | pace (`memory/pace.ts`) | health (`plan/health.ts`) |
+ * |---|---|---|---|---|
+ * | sent | next part; after the last one sent or digested, and the thread moves on | one part more | – | well |
+ * | retry | waiting, on the schedule; failed at its end | parts sent stay sent | – | one failure more, down after five |
+ * | retry, 429 with a wait | waiting exactly so long; uses up no try | parts sent stay sent | the chat is silent; the bot too, when two chats or the account are asked | as before |
+ * | retry, moved | at once, at the new address; failed after three moves | begins anew, one move more | – | remembers the address |
+ * | rejected: message | once more as plain text, then failed | begins anew | – | well |
+ * | rejected: recipient | failed | begins anew | – | well |
+ * | rejected: destination | failed | begins anew | – | dead, probed daily |
+ * | rejected: account | waiting until the account is accepted again | begins anew | – | the account is paused |
+ * | ambiguous | waiting and then marked as a repeat, or held | begins anew | the chat is silent, if it asked (not mail) | one failure more |
+ *
+ * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
+ * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A call
+ * that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose lane is
+ * lost writes nothing more, and what it had claimed is for the next holder to recover.
+ */
+export interface Deliverer {
+  /** Takes what was planned; undefined when nothing of it can be taken any more. */
+  claim(plan: ClaimPlan, now: number): Promise<Claim | undefined>;
+  /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
+  deliver(claim: Claim, stop: AbortSignal): Promise<void>;
+}
+
+export interface DelivererDeps {
+  store: Pick<
+    LaneStore,
+    "claimDeliveries" | "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts"
+  >;
+  destination: Destination;
+  channel: Channel;
+  composer: Composer;
+  payloads: PayloadReader;
+  pace: PaceMemory;
+  health: HealthMemory;
+  fallbacks: Fallbacks;
+  /** A call was refused for what the message is. */
+  onRefusedMessage(): void;
+  settings: DeliverySettings;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  log: Log;
+  /** When this process began to deliver, epoch milliseconds. */
+  startedAt: number;
+}
+
+/** One claim while its calls are made. */
+interface Work {
+  readonly claim: Claim;
+  readonly stop: AbortSignal;
+  /** No sound for what is stale or over. */
+  readonly silent: boolean;
+  /** Replaced by what `advance` makes of it, never changed. */
+  progress: DeliveryProgress;
+  leaseUntil: number;
+  /** The slot of the next call is taken. */
+  hasSlot: boolean;
+  /** A call was made that is not on the record. */
+  isUnrecorded: boolean;
+  /** When the last call began. */
+  calledAt: number;
+  /** To be saved with the next record. */
+  paces: PaceRecord[];
+}
+
+/** How a step went: the claim is settled (or given back), the next step follows, or this one cannot be done. */
+type Course = "settled" | "next" | "impossible";
+
+/** Which call of the claim it is, as the attempt log shows it. */
+type CallLabel = Pick<AttemptRecord, "action" | "part" | "parts">;
+
+/** A channel is given this long beyond its time-out before its claim counts as abandoned. */
+const leaseMarginMs = 60_000;
+/** Between the parts of a message. Longer, and the claim is better given back: its lease would run out meanwhile. */
+const longestSlotWaitMs = 15_000;
+/** Between two tries to record what a call came to. */
+const recordAgainMs = 1_000;
+/** Before what could not be sent for a reason of our own is tried again. */
+const giveBackForMs = 5_000;
+
+export function createDeliverer(deps: DelivererDeps): Deliverer {
+  const { store, destination, channel, composer, pace, health, fallbacks, settings, clock, log } = deps;
+  const timeoutMs = destination.type === "email" ? settings.emailSendTimeoutMs : settings.sendTimeoutMs;
+  // So that a slow send is not doubled.
+  const leaseMs = Math.max(settings.leaseMs, timeoutMs + leaseMarginMs);
+
+  async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
+    const recipient = plan.deliveries[0]?.recipient ?? "";
+    const digestId = plan.kind === "digest" ? (plan.digestId ?? deps.newId()) : undefined;
+    const token = deps.newId();
+    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
+    const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
+    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
+    // They are `sending` now; what they were before says why they are late.
+    const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
+    const [newest, ...rest] = claimed.map((delivery) => ({
+      ...delivery,
+      state: states.get(delivery.seq) ?? delivery.state,
+    }));
+    if (!newest) return undefined;
+    const digest = plan.kind === "digest" && digestId ? { id: digestId, reason: plan.reason } : undefined;
+    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
+  }
+
+  async function deliver(claimed: Claim, stop: AbortSignal): Promise<void> {
+    const [newest] = claimed.deliveries;
+    const work: Work = {
+      claim: claimed,
+      stop,
+      silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery)),
+      progress: newest.progress,
+      leaseUntil: claimed.leaseUntil,
+      hasSlot: true,
+      isUnrecorded: false,
+      calledAt: clock.now(),
+      paces: [],
+    };
+    try {
+      await deps.payloads.fill(claimed.deliveries);
+      if (claimed.digest) {
+        work.progress = advance(work.progress, { kind: "digest", reason: claimed.digest.reason });
+        await send(work, { action: "send" }, undefined);
+      } else await deliverAlert(work);
+    } catch (error) {
+      // What cannot be given back either returns by its lease.
+      if (!work.isUnrecorded)
+        await store.releaseClaim(claimed.token, clock.now() + giveBackForMs).catch(() => {});
+      throw error;
+    }
+  }
+
+  async function deliverAlert(work: Work): Promise<void> {
+    const [newest] = work.claim.deliveries;
+    const { recipient, alertKey, alertSeq, status, severity, updates } = newest;
+    const isUpdate = isUpdatable(newest);
+    const thread = isUpdate ? await store.findThread(destination.name, recipient, alertKey) : undefined;
+    const policy = isUpdate ? updates : "new";
+    const canEdit = channel.edit !== undefined;
+    const steps = planUpdate({ policy, canEdit, alertSeq, status, severity, thread, now: clock.now() });
+    for (const [index, step] of steps.entries()) {
+      const isLast = index === steps.length - 1;
+      const course =
+        step.action === "edit" && thread
+          ? await edit(work, step, thread, isLast)
+          : await send(work, step, thread);
+      if (course === "settled") return;
+    }
+    // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
+    const ref = thread?.rootRef;
+    await send(work, ref === undefined ? { action: "send" } : { action: "reply", ref }, thread);
+  }
+
+  /** Changes an earlier message. An edit that nobody answered for is made again: that changes nothing more. */
+  async function edit(
+    work: Work,
+    step: Extract<UpdateStep, { action: "edit" }>,
+    thread: Thread,
+    isLast: boolean,
+  ): Promise<Course> {
+    const skipped = isLast ? "impossible" : "next";
+    // With parts sent, the message is under way already.
+    const messages = work.progress.refs.length > 0 ? [] : await composeEdit(work, step, thread);
+    const [message] = messages ?? [];
+    if (messages?.length !== 1 || !message || !channel.edit) return skipped;
+    if (!(await takeSlot(work))) return "settled";
+    const answer = await call(work, (context) => editOn(channel, step.ref, message, context));
+    const outcome: Outcome = answer.kind === "ambiguous" ? { ...answer, kind: "retry" } : answer;
+    const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
+    const goesOn = isRefused || (outcome.kind === "sent" && !isLast);
+    const { deliveries } = work.claim;
+    const update =
+      outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
+    const label: CallLabel = { action: "edit", part: 1, parts: 1 };
+    await record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
+    if (!goesOn) return "settled";
+    return isRefused ? skipped : "next";
+  }
+
+  /** Sends what of the parts is not sent yet. */
+  async function send(work: Work, step: UpdateStep, thread: Thread | undefined): Promise<Course> {
+    const { claim } = work;
+    const messages = composeParts(work, step, thread);
+    if (messages === undefined) {
+      await record(work, { action: "send", part: 1, parts: 1 }, uncomposable, "settles");
+      return "settled";
+    }
+    const replyTo = step.action === "reply" ? step.ref : undefined;
+    while (work.progress.refs.length < messages.length) {
+      const part = work.progress.refs.length + 1;
+      const message = messages[part - 1] as Message;
+      if (!(await takeSlot(work))) return "settled";
+      const outcome = await call(work, (context) => channel.send(message, { ...context, replyTo }));
+      const isLast = part === messages.length;
+      const isWhole = outcome.kind === "sent" && isLast && !claim.digest && isUpdatable(claim.deliveries[0]);
+      await record(
+        work,
+        { action: replyTo === undefined ? "send" : "reply", part, parts: messages.length },
+        outcome,
+        outcome.kind === "sent" && !isLast ? "more follows" : "settles",
+        isWhole
+          ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now())
+          : undefined,
+      );
+      if (outcome.kind !== "sent") return "settled";
+    }
+    return "settled";
+  }
+
+  /** What it says of time is kept with the progress, so that the rest of a long message is cut in the same places. */
+  function composeParts(work: Work, step: UpdateStep, thread: Thread | undefined): Message[] | undefined {
+    const { claim } = work;
+    work.progress = composedNow(work.progress, claim);
+    return unlessUnwritable(claim, () =>
+      claim.digest
+        ? composeDigest(composer, destination, claim, work.progress)
+        : composeClaimed(
+            composer,
+            destination,
+            claim,
+            work.progress,
+            contextOf(step, thread, claim.deliveries),
+          ),
+    );
+  }
+
+  async function composeEdit(
+    { claim }: Work,
+    step: Extract<UpdateStep, { action: "edit" }>,
+    thread: Thread,
+  ): Promise<Message[] | undefined> {
+    if (step.shows === "self") {
+      const context = contextOf(step, thread, claim.deliveries);
+      return unlessUnwritable(claim, () =>
+        composeClaimed(composer, destination, claim, composedNow({ refs: [] }, claim), context),
+      );
+    }
+    const root = await store.findAlertFacts(thread.rootAlertSeq);
+    if (!root) return undefined;
+    const rootAlert = { ...root, seq: thread.rootAlertSeq };
+    return unlessUnwritable(claim, () =>
+      composeResolved(composer, destination, claim, rootAlert, thread, clock.now()),
+    );
+  }
+
+  function composedNow(progress: DeliveryProgress, { deliveries, digest }: Claim): DeliveryProgress {
+    const [newest] = deliveries;
+    const said = digest ? deliveries.reduce((a, b) => (a.receivedAt <= b.receivedAt ? a : b)) : newest;
+    const now = clock.now();
+    const context = {
+      status: health.of(destination),
+      channel: destination.type,
+      startedAt: deps.startedAt,
+      now,
+    };
+    return advance(progress, { kind: "composed", at: now, late: explainLateness(said, context) });
+  }
+
+  /** `undefined` when it cannot be composed in any form; that is a defect of ours, and no reason to keep the rest waiting. */
+  function unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
+    try {
+      return compose();
+    } catch (error) {
+      const alert = deliveries[0].alertId;
+      log.error("delivery.unwritable", { alert, error: String(error).slice(0, 300) });
+      return undefined;
+    }
+  }
+
+  /**
+   * Waits until the pace allows the next call; the slot of the first was taken with the claim. False when the claim has
+   * been given back: the wait is too long to hold it, or the relay is being stopped.
+   */
+  async function takeSlot(work: Work): Promise<boolean> {
+    const { claim, stop } = work;
+    if (work.hasSlot) {
+      work.hasSlot = false;
+      return true;
+    }
+    const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
+    for (;;) {
+      const now = clock.now();
+      const { at } = pace.nextSlot(keys, now);
+      if (at <= now && !stop.aborted) {
+        work.paces = pace.take(keys, now);
+        return true;
+      }
+      if (stop.aborted || at - now > longestSlotWaitMs) {
+        await store.releaseClaim(claim.token, Math.max(at, now));
+        return false;
+      }
+      await clock.sleep(at - now, stop);
+    }
+  }
+
+  function call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
+    const [newest] = work.claim.deliveries;
+    const { moved } = health.of(destination);
+    work.calledAt = clock.now();
+    work.isUnrecorded = true;
+    work.paces.push(...pace.restamp(paceKeysOf(destination, newest.recipient, settings), work.calledAt));
+    const id = work.claim.digest?.id;
+    const context = {
+      recipient: moved?.from === newest.recipient ? moved.to : newest.recipient,
+      deliveryId: id ?? newest.id,
+      alertId: newest.alertId,
+      receivedAt: newest.receivedAt,
+      threadKey: id ?? newest.alertKey,
+      silent: work.silent,
+    };
+    return callChannel(
+      (signal) => act({ ...context, signal }),
+      { timeoutMs, stop: work.stop },
+      { clock, log },
+    );
+  }
+
+  /** Judges the outcome, remembers it, writes it, and logs it. */
+  async function record(
+    work: Work,
+    label: CallLabel,
+    outcome: Outcome,
+    course: "settles" | "more follows",
+    thread?: ThreadUpdate,
+  ): Promise<void> {
+    const { claim } = work;
+    const [newest] = claim.deliveries;
+    const now = clock.now();
+    const next = course === "settles" ? judge(work, outcome, now) : undefined;
+    const isPart = work.isUnrecorded && (label.action !== "edit" || outcome.kind !== "sent");
+    if (isPart) work.progress = advance(work.progress, { kind: "called", outcome });
+    remember(work, outcome, now);
+    const said = {
+      ...label,
+      outcome: outcome.kind,
+      reason: outcome.kind === "sent" ? undefined : outcome.reason,
+      detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
+      durationMs: now - work.calledAt,
+    };
+    const result = await write(work, {
+      ...said,
+      token: claim.token,
+      deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
+      at: work.calledAt,
+      countsAsAttempt: countsAsAttempt(outcome),
+      progress: work.progress,
+      next,
+      leaseMs: next === undefined ? leaseMs : undefined,
+      thread,
+      fallbacks: fallbacksAfter(claim, outcome, next),
+    });
+    work.isUnrecorded = false;
+    work.leaseUntil = now + leaseMs;
+    work.paces = [];
+    if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
+    if (result === "recorded")
+      health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
+    log.info("delivery.attempted", {
+      destination: destination.name,
+      delivery: claim.digest?.id ?? newest.id,
+      alert: newest.alertId,
+      deliveries: claim.deliveries.length,
+      ...said,
+      state: next?.state,
+      late: result === "late" || undefined,
+    });
+  }
+
+  function judge({ claim, progress }: Work, outcome: Outcome, now: number): NextStep {
+    return decideNext(outcome, historyOf(claim, destination, progress), settings, now, deps.random);
+  }
+
+  function fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined) {
+    if (next?.state !== "failed" && next?.state !== "expired") return [];
+    const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
+    return fallbacks.callsFor<ClaimedDelivery>(deliveries, because);
+  }
+
+  /** In memory at once: the next call must know it, whether or not this one can be recorded. */
+  function remember(work: Work, outcome: Outcome, now: number): void {
+    const { recipient } = work.claim.deliveries[0];
+    work.paces.push(...pace.parkAfter(outcome, destination, recipient, now));
+    if (outcome.kind === "retry" && outcome.movedTo !== undefined)
+      health.noteMove(destination, recipient, outcome.movedTo);
+    if (work.isUnrecorded) health.observe(destination, outcome);
+  }
+
+  /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
+  async function write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
+    for (;;) {
+      try {
+        return await store.recordAttempt(attempt, work.paces);
+      } catch (error) {
+        const mayPass = error instanceof AppError && error.code === "store_unavailable";
+        const isOver = work.stop.aborted || clock.now() + recordAgainMs >= work.leaseUntil;
+        if (!mayPass || isOver) throw error;
+        log.warn("delivery.record_refused", { destination: destination.name, error: error.message });
+        await clock.sleep(recordAgainMs, work.stop);
+      }
+    }
+  }
+
+  return { claim, deliver };
+}
+
+const uncomposable: Outcome = {
+  kind: "rejected",
+  scope: "message",
+  reason: "render_failed",
+  detail: "the message could not be written, which is a defect of Tocsin; its log says more",
+};
+
+/** In a function that throws where there is no `edit`, so that a slip is an outcome like any other. */
+function editOn(channel: Channel, ref: string, message: Message, context: SendContext): Promise<Outcome> {
+  if (!channel.edit) throw new Error(`a ${channel.type} channel cannot edit`);
+  return channel.edit(ref, message, context);
+}
+
+/** The vendor's id of the first part, when this outcome is of the last one. */
+function firstRef({ progress: { refs } }: Work, outcome: Outcome): string | null | undefined {
+  if (refs.length > 0) return refs[0];
+  return outcome.kind === "sent" ? outcome.ref : undefined;
+}
+
+/** Being asked to wait, and being sent to another address, are not failures. */
+function countsAsAttempt(outcome: Outcome): boolean {
+  return outcome.kind !== "retry" || (outcome.countsAsAttempt !== false && outcome.movedTo === undefined);
+}

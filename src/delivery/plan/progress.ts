@@ -1,0 +1,43 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { DeliveryProgress } from "../../core/delivery-job.ts";
+import type { DigestReason } from "../../core/message-context.ts";
+
+export type ProgressEvent =
+  /** Its alerts are sent together, for this reason. */
+  | { kind: "digest"; reason: DigestReason }
+  /** Its message was made at this time, and says that it is late. */
+  | { kind: "composed"; at: number; late: DeliveryProgress["late"] }
+  /** A call to send the next part ended so. */
+  | { kind: "called"; outcome: Outcome }
+  /** Nobody knows what became of the call that was under way. */
+  | { kind: "abandoned" };
+
+/**
+ * How far a delivery has come after an event. Pure, and the one place where it changes. Parts of a message that must be
+ * made anew count as not sent: its cuts move, or all of it is marked as a repeat.
+ */
+export function advance(progress: DeliveryProgress, event: ProgressEvent): DeliveryProgress {
+  switch (event.kind) {
+    case "digest":
+      return { ...progress, digestReason: event.reason };
+    case "composed":
+      return progress.madeAt === undefined ? { ...progress, madeAt: event.at, late: event.late } : progress;
+    case "called":
+      return afterCall(progress, event.outcome);
+    case "abandoned":
+      return begunAnew(progress);
+    default:
+      return event satisfies never;
+  }
+}
+
+function afterCall(progress: DeliveryProgress, outcome: Outcome): DeliveryProgress {
+  if (outcome.kind === "sent") return { ...progress, refs: [...progress.refs, outcome.ref ?? null] };
+  if (outcome.kind !== "retry") return begunAnew(progress);
+  if (outcome.movedTo !== undefined) return { ...begunAnew(progress), moves: (progress.moves ?? 0) + 1 };
+  return progress.refs.length > 0 ? progress : begunAnew(progress);
+}
+
+function begunAnew(progress: DeliveryProgress): DeliveryProgress {
+  return { ...progress, refs: [], madeAt: undefined, late: undefined };
+}
