@@ -1,4 +1,5 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
+import { oneLine } from "../ground/text/clean.ts";
 
 /** An answer that is no success, as an error by its cause. The body shapes of errors are not documented. */
 export interface RefusedAnswer {
@@ -89,9 +90,4 @@ function parseOrUndefined(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function oneLine(text: string, longest: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
 }

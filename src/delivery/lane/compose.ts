@@ -7,6 +7,7 @@ import type { Log } from "../../core/log.ts";
 import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
 import { type Claim, formOf, isGoodNews } from "../plan/plan-claim.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
@@ -113,7 +114,7 @@ function alertOf(delivery: MessageSource): Alert {
 function bareDocument(alert: Alert): Document {
   const { title, severity, status } = alert.facts;
   return {
-    subject: title.replace(/\s+/g, " ").slice(0, 200),
+    subject: cut(title.replace(/\s+/g, " "), 200),
     severity,
     status,
     blocks: [

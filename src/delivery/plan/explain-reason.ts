@@ -2,6 +2,7 @@ import type { ChannelType, Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 
 /** Who answers, or does not, at the other side. */
 const otherSides: Record<ChannelType, string> = {
@@ -114,7 +115,7 @@ function quote(outcome: Exclude<Outcome, { kind: "sent" }>): string {
   if (outcome.kind !== "rejected" || !refusals.has(outcome.reason)) return "";
   // What stands before the server's own words says again that it refused.
   const said = outcome.detail.replace(/^The mail server [^:]{1,60}: /, "").replace(/[.\s]{1,9}$/, "");
-  return said.length > longestQuote ? `${said.slice(0, longestQuote - 1)}…` : said;
+  return cut(said, longestQuote);
 }
 
 const worthSayingMs = 60_000;
