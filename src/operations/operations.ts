@@ -1,7 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DestinationState } from "../core/destination-status.ts";
-import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
@@ -12,8 +11,8 @@ import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
 import { releaseHeld } from "./release-held.ts";
-import { resendAlert } from "./resend.ts";
-import { previewResend, resendFailed } from "./resend-failed.ts";
+import { previewResend, resendAlert, resendFailed } from "./resend.ts";
+import { findNamed } from "./targets.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
@@ -112,12 +111,8 @@ export interface TryDestinationDeps {
 export async function tryDestination(deps: TryDestinationDeps, name: string): Promise<TryResult> {
   const trial = await deps.tryNow(name);
   const views = await deps.destinations();
-  const view = views.find((candidate) => candidate.name === name);
-  if (trial === undefined || view === undefined) {
-    throw new AppError("not_found", `There is no destination ${name}.`, {
-      hint: `Configured are: ${views.map((candidate) => candidate.name).join(", ") || "none"}.`,
-    });
-  }
+  const view = findNamed(views, name);
+  if (trial === undefined) throw new Error(`the engine does not know ${name}`);
   const { counts, health } = view;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   const known = { destination: name, health, waiting };

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
-import { AppError } from "../core/errors.ts";
 import type { HeldFilter, Release } from "../core/operations.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";
+import { findAlert, findNamed } from "./targets.ts";
 
 export interface ReleaseDeps {
   store: Pick<AlertLog, "getAlert"> & Pick<Dispatch, "listHeld" | "rescheduleHeld">;
@@ -27,11 +27,7 @@ export async function releaseHeld(
 
 function targetsOf({ destinations }: ReleaseDeps, name: string | undefined): string[] {
   const names = destinations.map((destination) => destination.name);
-  if (name === undefined) return names;
-  if (names.includes(name)) return [name];
-  throw new AppError("not_found", `There is no destination ${name}.`, {
-    hint: `Configured are: ${names.join(", ") || "none"}.`,
-  });
+  return name === undefined ? names : [findNamed(destinations, name).name];
 }
 
 async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Promise<Release[]> {
@@ -61,12 +57,7 @@ async function releaseAlerts(
   targets: string[],
 ): Promise<Release[]> {
   const alerts: AlertDetail[] = [];
-  for (const id of new Set(alertIds)) {
-    const alert = await store.getAlert(id);
-    if (!alert)
-      throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
-    alerts.push(alert);
-  }
+  for (const id of new Set(alertIds)) alerts.push(await findAlert(store, id));
   const now = clock.now();
   const held = alerts
     .flatMap(({ deliveries }) => deliveries)

@@ -3,8 +3,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { FailedFilter } from "../../src/core/operations.ts";
 import type { Destination } from "../../src/core/rules.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
-import { type ResendDeps, resendAlert } from "../../src/operations/resend.ts";
-import { previewResend, type ResendFailedDeps, resendFailed } from "../../src/operations/resend-failed.ts";
+import { previewResend, type ResendDeps, resendAlert, resendFailed } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/views.ts";
 import {
   channelOf,
@@ -23,7 +22,7 @@ const noticed = ntfyTo("noticed");
 function open(fixture: EngineFixture, destinations: Destination[]) {
   const { store, engine, clock } = fixture;
   const view = async () => viewDestinations(engine.statuses(), await store.countByDestination());
-  const deps: ResendFailedDeps & ResendDeps = {
+  const deps: ResendDeps = {
     store,
     destinations,
     healthOf: (name) =>
