@@ -4,9 +4,11 @@ import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
+import type { Administration } from "../core/ports/administration.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
-import type { LaneFence, LaneGrant } from "../core/ports/lanes.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
+import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { createFallbacks } from "./duties/fallbacks.ts";
 import type { FindHold } from "./duties/follow-quiet-hours.ts";
@@ -21,7 +23,7 @@ import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
 
 export interface EngineDeps {
-  store: Store;
+  store: Lanes & Dispatch & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "maintain">;
   outlets: Outlet[];
   composer: Composer;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */

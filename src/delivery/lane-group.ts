@@ -4,8 +4,9 @@ import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Channel } from "../core/ports/channel.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import { recipientsOf } from "../core/recipients.ts";
 import type { Destination } from "../core/rules.ts";
 import type { Fallbacks } from "./duties/fallbacks.ts";
@@ -51,7 +52,7 @@ export interface LaneGroup {
 }
 
 export interface LaneGroupDeps {
-  store: Store;
+  store: Dispatch & Pick<RoutingDesk, "recordNotice">;
   composer: Composer;
   payloads: PayloadReader;
   fallbacks: Fallbacks;

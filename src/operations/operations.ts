@@ -4,8 +4,9 @@ import type { DestinationState } from "../core/destination-status.ts";
 import type { Log } from "../core/log.ts";
 import type { DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
-import type { Store } from "../core/ports/store.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
@@ -16,7 +17,7 @@ import { findNamed } from "./targets.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
-  store: Store;
+  store: AlertLog & Dispatch & Pick<Administration, "health">;
   destinations: Destination[];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };

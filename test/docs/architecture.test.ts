@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { readText, root } from "./documents.ts";
 
 interface Import {
-  /** `store/sqlite/lock.ts` */
+  /** `store/sqlite/store.ts` */
   file: string;
   /** `store`, or `app.ts` for a file of `src/` itself. */
   room: string;
@@ -83,6 +83,11 @@ describe("the direction of imports", () => {
     ];
     expect(importersOf((target) => target === "app.ts")).toEqual(["cli"]);
     expect(importersOf((target) => roomOf(target) === "cli").sort()).toEqual(["cli", "main.ts"]);
+  });
+
+  test("rooms take the ports they use: only the store and the composition root know all of them together", () => {
+    const whole = imports.filter(({ target }) => target === "core/ports/store.ts").map(({ room }) => room);
+    expect([...new Set(whole)].sort()).toEqual(["app.ts", "store"]);
   });
 
   test("modules of Node are named with node:", () => {

@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
-import type { HeldDelivery } from "../../core/ports/dispatch.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { Dispatch, HeldDelivery } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 
 /** Until when a destination's quiet hours, as they are now, hold such an alert, with the reason in words. */
@@ -12,7 +11,7 @@ export type FindHold = (
 ) => { until: number; words: string } | undefined;
 
 export interface QuietHoursDeps {
-  store: Pick<Store, "listHeld" | "rescheduleHeld">;
+  store: Pick<Dispatch, "listHeld" | "rescheduleHeld">;
   destinations: Iterable<Destination>;
   findHold: FindHold;
   clock: Clock;

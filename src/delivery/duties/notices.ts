@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
 import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../../core/rules.ts";
 import type { HealthMemory } from "../memory/health.ts";
@@ -20,7 +20,7 @@ export interface Notifier {
 }
 
 export interface NotifierDeps {
-  store: Pick<Store, "recordNotice">;
+  store: Pick<RoutingDesk, "recordNotice">;
   destinations: Destination[];
   /** As far as this relay knows. */
   isWell(destination: Destination): boolean;

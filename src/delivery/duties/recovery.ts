@@ -2,8 +2,8 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { orphanReason } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { Store } from "../../core/ports/store.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
@@ -74,7 +74,7 @@ export async function recoverAbandoned(deps: RecoveryDeps, detail: string): Prom
 }
 
 export interface OrphanDeps {
-  store: Pick<Store, "listOrphans" | "finishDeliveries" | "failOrphans">;
+  store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
   lane: LaneFence;
   destinations: Map<string, Destination>;
   fallbacks: Fallbacks;

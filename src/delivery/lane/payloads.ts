@@ -1,7 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
-import type { Store } from "../../core/ports/store.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LoadedDelivery } from "../plan/plan-claim.ts";
 
 /** Fetches what an outgoing webhook passes on besides the facts: the sender's payload, digit for digit. */
@@ -11,7 +11,7 @@ export interface PayloadReader {
 }
 
 export interface PayloadDeps {
-  store: Pick<Store, "findRequests">;
+  store: Pick<Dispatch, "findRequests">;
   reader: BodyReader;
   log: Log;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
-import { thread } from "../scene-samples.ts";
+import { findUnrouted, thread } from "../scene-samples.ts";
 
 /** What delivery has to remember between messages and over restarts. */
 export function describeMemory(open: OpenStore): void {
@@ -59,24 +59,29 @@ export function describeMemory(open: OpenStore): void {
         origin: "hook",
         facts: factsOf({ title: "first" }),
       });
-      expect(await store.findAlertFacts(seq + 1)).toBeUndefined();
+      expect(await store.findAlertFacts(seq + 1_000_000)).toBeUndefined();
     });
 
     it("finds the requests of alerts in their order, up to a size, and none of a notice", async () => {
-      const { store, newId } = await openScene(open);
+      const { store, newId, due } = await openScene(open);
       const small = request({ ids: [newId(), newId()], body: Buffer.from("[1,2]"), contentType: undefined });
+      const large = request({ body: Buffer.alloc(100, "x") });
       await store.acceptRequest(small);
-      await store.acceptRequest(request({ body: Buffer.alloc(100, "x") }));
-      await store.recordNotice({ id: newId(), at: noon, facts: factsOf(), decisions: [], deliveries: [] });
-      const [first, second] = await store.findRequests([4, 2, 3, 1], 1000);
+      await store.acceptRequest(large);
+      const seqs = [...small.ids, ...large.ids].map(async (id) => (await findUnrouted(store, id)).seq);
+      const [one = 0, two = 0, three = 0] = await Promise.all(seqs);
+      const ours = { id: newId(), at: noon, facts: factsOf(), decisions: [] };
+      await store.recordNotice({ ...ours, deliveries: [planned("chat")] });
+      const [notice] = await due("chat");
+      const [first, second] = await store.findRequests([notice?.alertSeq ?? 0, two, three, one], 1000);
       expect(first?.alerts).toEqual([
-        { seq: 2, item: 1 },
-        { seq: 1, item: 0 },
+        { seq: two, item: 1 },
+        { seq: one, item: 0 },
       ]);
       expect(Buffer.from(first?.body ?? []).toString()).toBe("[1,2]");
-      expect(second).toMatchObject({ contentType: "application/json", alerts: [{ seq: 3, item: 0 }] });
-      expect(await store.findRequests([1, 3], 50)).toHaveLength(1);
-      expect(await store.findRequests([3, 1], 50)).toHaveLength(1);
+      expect(second).toMatchObject({ contentType: "application/json", alerts: [{ seq: three, item: 0 }] });
+      expect(await store.findRequests([one, three], 50)).toHaveLength(1);
+      expect(await store.findRequests([three, one], 50)).toHaveLength(1);
     });
 
     it("lists what waits for destinations that are configured no more", async () => {
