@@ -5,7 +5,7 @@ import { createBodyReader, type ReadingThread } from "./intake/thread/body-reade
 import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter, type Router } from "./routing/router.ts";
-import { createDocumentRenderer } from "./vendors/render-document.ts";
+import { createDocumentRenderer } from "./vendors/index.ts";
 
 export interface ProcessingOptions {
   /** See `BodyReaderOptions`. */

@@ -1,6 +1,7 @@
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
+import { vendorOf } from "../vendors/index.ts";
 import type { Config } from "./config.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 
@@ -66,30 +67,10 @@ function describeDestination(destination: Destination): DestinationDescription {
   return {
     name,
     type,
-    reaches: describeReach(destination),
+    reaches: vendorOf(type).describe(destination),
     ...(quietHours === undefined ? {} : { quietHours: describeQuietHours(quietHours, timeZone) }),
     definedAt,
   };
-}
-
-function describeReach(destination: Destination): string {
-  switch (destination.type) {
-    case "telegram": {
-      const topic = destination.topicId === undefined ? "" : `, topic ${destination.topicId}`;
-      return `chat ${destination.chatId}${topic}, by bot ${destination.bot.id}`;
-    }
-    case "email":
-      return `${destination.to.join(", ")}, by ${destination.account.id}`;
-    case "webhook":
-      return `${new URL(destination.url).host}, ${destination.secret === undefined ? "unsigned" : "signed"}`;
-    case "slack":
-    case "discord":
-      return new URL(destination.url.reveal()).host;
-    case "ntfy":
-      return `topic ${destination.topic} of ${new URL(destination.server).host}`;
-    case "apprise":
-      return `Apprise at ${new URL(destination.server).host}`;
-  }
 }
 
 const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];

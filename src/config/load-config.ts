@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Destination, Route, Rules } from "../core/rules.ts";
+import { vendorOf } from "../vendors/index.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildRoutes, warnOfGaps } from "./build-routes.ts";
 import { buildDelivery, buildIntake, buildMutes } from "./build-sections.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
 import type { Config } from "./config.ts";
-import { addressesOf } from "./destination-address.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
 import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
 import { defaultsSchema, fileSchema } from "./schema.ts";
@@ -147,10 +147,10 @@ interface RuleSections {
 
 function buildRules(sections: RuleSections, file: YamlFile, env: EnvSettings, problems: ProblemList): Rules {
   const defaults = readShape(defaultsSchema, sections.defaults ?? {}, ["defaults"], problems) ?? {};
-  const fromEnv = buildEnvDestinations(env, defaults);
+  const fromEnv = buildEnvDestinations(env.vendors, defaults);
   const written = readWritten(sections.destinations, problems);
   refuseSameNames(written, fromEnv, problems);
-  const context = { defaults, env, problems, isReference: file.isReference };
+  const context = { defaults, env: env.vendors, problems, isReference: file.isReference };
   const fromFile = written.flatMap(([name, value]) => buildDestination(name, value, context) ?? []);
   const destinations = [...fromEnv, ...fromFile];
 
@@ -192,6 +192,11 @@ function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], p
       "key",
     );
   }
+}
+
+/** Where messages end up; two destinations that share one deliver an alert twice to the same readers. */
+function addressesOf(destination: Destination): string[] {
+  return vendorOf(destination.type).addresses(destination);
 }
 
 /** Without routes every alert goes everywhere; a chat or mailbox that the file names as well gets it once. */

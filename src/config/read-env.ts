@@ -1,21 +1,17 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
-import type { EmailAccount, TelegramBot } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
 import { readHttpUrl, readNumber, readOneOf } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
-import { isMailAddress } from "../ground/text/mail-address.ts";
-import { readChatId } from "./chat-id.ts";
+import type { EnvReader } from "../vendors/vendor.ts";
+import { readVendorsEnv, type VendorsEnv } from "./build-destinations.ts";
 import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
 import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
-import { readSender } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
-import { readSmtpUrl } from "./smtp-url.ts";
-import { readTelegramBot } from "./telegram-bot.ts";
 import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -28,11 +24,8 @@ export interface EnvSettings {
   adminToken?: Secret;
   upstream: UpstreamSettings;
   logLevel: LogLevel;
-  telegram: { bot?: TelegramBot; apiRoot: string; chatIds: string[] };
-  email: { account?: EmailAccount; from?: string; to: string[] };
+  vendors: VendorsEnv;
 }
-
-const defaultTelegramApiRoot = "https://api.telegram.org";
 
 /** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
 export function envText(env: Env, name: string): string | undefined {
@@ -48,8 +41,7 @@ export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettin
     ...readTokens(env, server, problems),
     upstream: readUpstream(env, problems),
     logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
-    telegram: readTelegram(env, problems),
-    email: readEmail(env, problems),
+    vendors: readVendorsEnv(createEnvReader(env, problems)),
   };
 }
 
@@ -225,51 +217,13 @@ function readUpstream(env: Env, problems: ProblemList): UpstreamSettings {
   return readUpstreamEnv(good);
 }
 
-function readTelegram(env: Env, problems: ProblemList): EnvSettings["telegram"] {
-  const apiRoot = readVariable(env, "TELEGRAM_API_ROOT", readHttpUrl, problems) ?? defaultTelegramApiRoot;
-  const bot = readVariable(
-    env,
-    "TELEGRAM_BOT_TOKEN",
-    (token) => readTelegramBot(String(token), apiRoot),
-    problems,
-  );
-  const chatIds = readList(env, "TELEGRAM_CHAT_IDS", readChatId, problems);
-  if (chatIds.length > 0 && envText(env, "TELEGRAM_BOT_TOKEN") === undefined) {
-    const instead = "set TELEGRAM_BOT_TOKEN to the token that @BotFather gave you";
-    problems.addEnv("TELEGRAM_CHAT_IDS", "there is no bot to write to these chats", instead);
-  }
-  return { apiRoot, chatIds, ...(bot === undefined ? {} : { bot }) };
-}
-
-function readEmail(env: Env, problems: ProblemList): EnvSettings["email"] {
-  const account = readVariable(env, "SMTP_URL", (text) => readSmtpUrl(String(text)), problems);
-  const given = readVariable(env, "EMAIL_FROM", readSender, problems);
-  const to = readList(env, "EMAIL_TO", readRecipient, problems);
-  const user = account?.user;
-  const from = given ?? (user !== undefined && isMailAddress(user) ? user : undefined);
-  if (to.length > 0 && envText(env, "SMTP_URL") === undefined) {
-    const instead = "set SMTP_URL, e.g. smtps://user:password@smtp.example.com";
-    problems.addEnv("EMAIL_TO", "there is no mail server to send by", instead);
-  }
-  if (
-    to.length > 0 &&
-    account !== undefined &&
-    from === undefined &&
-    envText(env, "EMAIL_FROM") === undefined
-  ) {
-    const instead = "set it, e.g. EMAIL_FROM=tocsin@example.com";
-    problems.addEnv("EMAIL_FROM", "is missing, and the user of SMTP_URL is not an address", instead);
-  }
-  return { to, ...(account === undefined ? {} : { account }), ...(from === undefined ? {} : { from }) };
-}
-
-function readRecipient(value: unknown): string | Refusal {
-  const text = String(value);
-  if (isMailAddress(text)) return text;
-  return new Refusal(
-    `${showValue(text)} is not a mail address`,
-    "write e.g. EMAIL_TO=ops@example.com,desk@example.com",
-  );
+function createEnvReader(env: Env, problems: ProblemList): EnvReader {
+  return {
+    has: (name) => envText(env, name) !== undefined,
+    one: (name, read) => readVariable(env, name, read, problems),
+    list: (name, read) => readList(env, name, read, problems),
+    refuse: (name, message, instead) => problems.addEnv(name, message, instead),
+  };
 }
 
 /** Comma-separated; one that is named twice is reported and counts once. */

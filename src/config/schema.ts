@@ -1,13 +1,11 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Matcher, UpdatePolicy } from "../core/rules.ts";
-import { isIpRange } from "../ground/net/ip-ranges.ts";
 import {
   field,
   listOf,
   readDuration,
   readFlag,
-  readHttpUrl,
   readInstant,
   readNumber,
   readOneOf,
@@ -15,12 +13,10 @@ import {
   readTimeOfDay,
   readTimeZone,
 } from "../ground/shape/field.ts";
-import { Refusal, referTo } from "../ground/shape/refusal.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
-import { isMailAddress, parseMailAddress } from "../ground/text/mail-address.ts";
 import { suggest } from "../ground/text/suggest.ts";
 import { readMatch } from "../matching/read-match.ts";
-import { readChatId } from "./chat-id.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused; what refers to other parts is checked where it is built. */
 
@@ -58,80 +54,14 @@ export const quietHoursSchema = z.strictObject({
   except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
 });
 
-function readAddress(value: unknown): string | Refusal {
-  if (typeof value === "string" && isMailAddress(value.trim())) return value.trim();
-  return new Refusal(`${showValue(value)} is not a mail address`, "write e.g. ops@example.com");
-}
-
-/** `a@b` or `Name <a@b>`. */
-export function readSender(value: unknown): string | Refusal {
-  if (typeof value === "string" && parseMailAddress(value) !== undefined) return value.trim();
-  return new Refusal(
-    `${showValue(value)} is not a mail address`,
-    'write e.g. tocsin@example.com or "Tocsin <tocsin@example.com>"',
-  );
-}
-
-/** A host name or a range of addresses that may be internal. */
-function readInternalHost(value: unknown): string | Refusal {
-  const name = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
-  if (typeof value === "string" && (isIpRange(value) || name.test(value))) return value;
-  return new Refusal(
-    `${showValue(value)} is neither a host name nor a range`,
-    "write e.g. hooks.lan or 10.0.0.0/8",
-  );
-}
-
 const common = {
   timeZone: field(readTimeZone).optional(),
   onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
   digestOver: whole(1, 10_000).optional(),
   pace: paceSchema.optional(),
 };
-const ofDestination = { type: z.unknown(), ...common, quietHours: quietHoursSchema.optional() };
-const allowInternal = listOf(readInternalHost, "[10.0.0.0/8]").optional();
-
-/** One shape for each `type:` of a destination. */
-export const destinationSchemas = {
-  telegram: z.strictObject({
-    ...ofDestination,
-    chatId: field(readChatId),
-    topicId: whole(1, 2 ** 31 - 1).optional(),
-    silent: flag.optional(),
-    botToken: text(referTo("TELEGRAM_BOT_TOKEN")).optional(),
-    apiRoot: field(readHttpUrl).optional(),
-  }),
-  email: z.strictObject({
-    ...ofDestination,
-    to: listOf(readAddress, "[ops@example.com]"),
-    from: field(readSender).optional(),
-    smtpUrl: text(referTo("SMTP_URL")).optional(),
-  }),
-  webhook: z.strictObject({
-    ...ofDestination,
-    url: field(readHttpUrl),
-    secret: text(referTo("WEBHOOK_SIGNING_SECRET")).optional(),
-    headers: z.record(z.string(), text("a header's value")).optional(),
-    allowInternal,
-  }),
-  slack: z.strictObject({ ...ofDestination, url: field(readHttpUrl), allowInternal }),
-  discord: z.strictObject({ ...ofDestination, url: field(readHttpUrl), allowInternal }),
-  ntfy: z.strictObject({
-    ...ofDestination,
-    server: field(readHttpUrl).optional(),
-    topic: field(readTopic),
-    token: text(referTo("NTFY_TOKEN")).optional(),
-    allowInternal,
-  }),
-  apprise: z.strictObject({
-    ...ofDestination,
-    server: field(readHttpUrl),
-    key: field(readAppriseKey).optional(),
-    urls: listOf(readText(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
-    tag: text("ops").optional(),
-    allowInternal,
-  }),
-} as const;
+/** The options of every destination, whatever its vendor. */
+export const destinationOptions = { type: z.unknown(), ...common, quietHours: quietHoursSchema.optional() };
 
 /** From Sunday, as `Date.getDay` counts. */
 const dayNames = [
@@ -192,20 +122,9 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
   );
 }
 
-/** ntfy's own rule for topics. */
-function readTopic(value: unknown): string | Refusal {
-  const text = typeof value === "number" ? String(value) : value;
-  if (typeof text === "string" && /^[-_A-Za-z0-9]{1,64}$/.test(text)) return text;
-  return new Refusal(`${showValue(value)} is not a topic`, "write up to 64 letters, digits, - and _");
-}
-
-/** Apprise's own rule for keys. */
-function readAppriseKey(value: unknown): string | Refusal {
-  if (typeof value === "string" && /^[-_A-Za-z0-9]{1,128}$/.test(value)) return value;
-  return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
-}
-
+/** The section `defaults:`. */
 export const defaultsSchema = z.strictObject(common);
+export type Defaults = z.infer<typeof defaultsSchema>;
 
 export const routeSchema = z.strictObject({
   name: text("critical").optional(),

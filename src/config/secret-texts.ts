@@ -1,5 +1,5 @@
-import type { Destination } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
+import { vendorOf } from "../vendors/index.ts";
 import type { Config } from "./config.ts";
 import type { ServerSecrets } from "./generated-secrets.ts";
 
@@ -15,26 +15,8 @@ export function secretTextsOf(
     ...(secrets.previousWebhookSecrets ?? []),
     alerting?.apiKey,
     pricing?.apiKey,
-    ...config.rules.destinations.flatMap(secretsOf),
+    ...config.rules.destinations.flatMap((one) => vendorOf(one.type).secrets(one)),
   ];
   const texts = all.flatMap((secret) => (secret === undefined ? [] : [secret.reveal()]));
   return [...new Set(texts)].filter((text) => text !== "");
-}
-
-function secretsOf(destination: Destination): (Secret | undefined)[] {
-  switch (destination.type) {
-    case "telegram":
-      return [destination.bot.token];
-    case "email":
-      return [destination.account.password];
-    case "webhook":
-      return [destination.secret, ...Object.values(destination.headers)];
-    case "slack":
-    case "discord":
-      return [destination.url];
-    case "ntfy":
-      return [destination.token];
-    case "apprise":
-      return destination.urls;
-  }
 }

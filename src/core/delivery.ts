@@ -44,8 +44,8 @@ export function isSettled({ state }: { state: DeliveryState }): boolean {
 export const failedStates = ["failed", "expired"] as const satisfies DeliveryState[];
 export type FailedState = (typeof failedStates)[number];
 
-export const channelTypes = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"] as const;
-export type ChannelType = (typeof channelTypes)[number];
+/** The type of a vendor (`vendors/index.ts` has them all); of an old delivery perhaps of one that is no more. */
+export type ChannelType = string;
 
 /** What is asked of a delivery to say where its alert stands. */
 interface Standing {
@@ -59,13 +59,18 @@ interface Standing {
 /**
  * The deliveries that say where an alert stands: of each destination (of each address, for mail) the newest, without those
  * that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
+ * @param hasSeveralRecipients of a channel type: recipients of one destination are independent, as mailboxes are
  */
-export function standingDeliveries<T extends Standing>(deliveries: readonly T[]): T[] {
+export function standingDeliveries<T extends Standing>(
+  deliveries: readonly T[],
+  hasSeveralRecipients: (channel: ChannelType) => boolean,
+): T[] {
   const newest = new Map<string, T>();
   for (const delivery of deliveries) {
     if (delivery.resentBy !== undefined) continue;
     const { destination, channel, recipient } = delivery;
-    newest.set(JSON.stringify(channel === "email" ? [destination, recipient] : [destination]), delivery);
+    const key = hasSeveralRecipients(channel) ? [destination, recipient] : [destination];
+    newest.set(JSON.stringify(key), delivery);
   }
   return [...newest.values()];
 }

@@ -1,5 +1,4 @@
 import type { ChannelType } from "./delivery.ts";
-import type { Secret } from "./secret.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
 export interface Pace {
@@ -7,7 +6,7 @@ export interface Pace {
   perMinute?: number;
 }
 
-/** Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they are told as a digest afterwards. */
+/** Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they go out as a digest afterwards. */
 export interface QuietHours {
   /** `HH:MM`, 24-hour. */
   from: string;
@@ -19,112 +18,22 @@ export interface QuietHours {
   except: string[];
 }
 
-interface DestinationBase {
+/** What every destination has; its vendor adds its own part, which the vendor alone looks into. */
+export interface Destination {
+  /** The vendor's type. */
+  type: ChannelType;
   /** Unique; the name in routes, on the page and in the API. */
   name: string;
   timeZone: string;
   /** What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default retry. */
   onAmbiguous: "retry" | "hold";
-  /** More than this many waiting deliveries are told in one digest. Default 10. */
+  /** More than this many waiting deliveries go out as one digest. Default 10. */
   digestOver: number;
   pace: Pace;
   quietHours?: QuietHours;
   /** Where it is defined, for messages to its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
   definedAt: string;
 }
-
-export interface TelegramBot {
-  /** Tells bots apart without showing the token: the digits before its colon. */
-  id: string;
-  token: Secret;
-  /** Default `https://api.telegram.org`. */
-  apiRoot: string;
-}
-
-export interface TelegramDestination extends DestinationBase {
-  type: "telegram";
-  /** Starts with `-`: a group, supergroup or channel. */
-  chatId: string;
-  /** `message_thread_id` of a forum topic. */
-  topicId?: number;
-  /** Without a sound. Default false. */
-  silent: boolean;
-  bot: TelegramBot;
-}
-
-export interface EmailAccount {
-  /** Tells accounts apart: `user@host:port` without the password. */
-  id: string;
-  host: string;
-  port: number;
-  /** TLS from the first byte (`smtps://`). */
-  secure: boolean;
-  user?: string;
-  password?: Secret;
-  /** A password is sent only over TLS unless this is true (`?allowInsecureAuth=true`). Default false. */
-  allowInsecureAuth: boolean;
-  /** Certificates are verified unless this is false (`?rejectUnauthorized=false`). Default true. */
-  rejectUnauthorized: boolean;
-}
-
-export interface EmailDestination extends DestinationBase {
-  type: "email";
-  to: string[];
-  from: string;
-  account: EmailAccount;
-}
-
-export interface WebhookDestination extends DestinationBase {
-  type: "webhook";
-  url: string;
-  /** `whsec_…` of Standard Webhooks; absent: unsigned. */
-  secret?: Secret;
-  /** Sent with each request; values may be secret. */
-  headers: Record<string, Secret>;
-  /** Host names or CIDR ranges that may be internal addresses. Default none. */
-  allowInternal: string[];
-}
-
-/** Slack and Discord incoming webhooks: the whole address is the secret. */
-export interface SlackDestination extends DestinationBase {
-  type: "slack";
-  url: Secret;
-  allowInternal: string[];
-}
-export interface DiscordDestination extends DestinationBase {
-  type: "discord";
-  url: Secret;
-  allowInternal: string[];
-}
-export interface NtfyDestination extends DestinationBase {
-  type: "ntfy";
-  /** Default `https://ntfy.sh`. */
-  server: string;
-  topic: string;
-  token?: Secret;
-  allowInternal: string[];
-}
-export interface AppriseDestination extends DestinationBase {
-  type: "apprise";
-  /** The Apprise API server. */
-  server: string;
-  /** A stored configuration key of that server (`/notify/KEY`) or … */
-  key?: string;
-  /** … the Apprise addresses themselves; they hold secrets. */
-  urls: Secret[];
-  /** Apprise tag that selects among the stored addresses. */
-  tag?: string;
-  allowInternal: string[];
-}
-
-export type Destination =
-  | TelegramDestination
-  | EmailDestination
-  | WebhookDestination
-  | SlackDestination
-  | DiscordDestination
-  | NtfyDestination
-  | AppriseDestination;
 
 /** What a field must be. Every given condition must hold. A list of values means any of them. */
 export interface Condition {

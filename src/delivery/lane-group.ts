@@ -7,8 +7,8 @@ import type { Channel } from "../core/ports/channel.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
-import { recipientsOf } from "../core/recipients.ts";
 import type { Destination } from "../core/rules.ts";
+import { recipientsOf } from "../vendors/index.ts";
 import type { Fallbacks } from "./duties/fallbacks.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
@@ -111,7 +111,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       ...shared,
       destination,
       channel,
-      payloads: destination.type === "webhook" ? deps.payloads : noPayloads,
+      payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
       onRefusedMessage: () => deps.onRefusedMessage(name),
     });
     const queue = createLaneQueue({ ...shared, destination });

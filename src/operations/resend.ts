@@ -18,8 +18,8 @@ import type {
   Position,
 } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
-import { recipientsOf } from "../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
 import { findAlert, findNamed, listNames } from "./targets.ts";
 
 export interface ResendDeps {
@@ -151,6 +151,7 @@ async function resendTo(
           "resent with all that failed",
           dueAt,
         ),
+        onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
       }));
       const count = await store.resendFailed(calls, clock.now());
       total.made += count.made;

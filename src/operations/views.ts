@@ -5,8 +5,7 @@ import type { DestinationView, LogView, Readiness } from "../core/operations.ts"
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
-import { recipientsOf } from "../core/recipients.ts";
-import type { Destination } from "../core/rules.ts";
+import { vendorOf } from "../vendors/index.ts";
 
 const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
 
@@ -19,7 +18,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
     return {
       name: destination.name,
       channel: destination.type,
-      recipients: shownRecipients(destination),
+      recipients: vendorOf(destination.type).shownRecipients(destination),
       health: status.health,
       reason: status.reason,
       reasonCode: status.reasonCode,
@@ -33,30 +32,6 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       heldByQuietHours: counted?.heldByQuietHours,
     };
   });
-}
-
-/**
- * The addresses of webhooks may hold secrets in path and query, and who knows an ntfy topic can read it: only hosts
- * are shown.
- */
-function shownRecipients(destination: Destination): string[] {
-  switch (destination.type) {
-    case "telegram":
-    case "email":
-      return recipientsOf(destination);
-    case "webhook":
-      return [hostOf(destination.url)];
-    case "slack":
-    case "discord":
-      return [hostOf(destination.url.reveal())];
-    case "ntfy":
-    case "apprise":
-      return [hostOf(destination.server)];
-  }
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "(no address)";
 }
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */

@@ -1,9 +1,9 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import { recipientsOf } from "../core/recipients.ts";
 import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
+import { recipientsOf } from "../vendors/index.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
 
 export interface RoutingResult {

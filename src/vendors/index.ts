@@ -1,35 +1,101 @@
+import type { ChannelType } from "../core/delivery.ts";
+import type { DeliverySettings } from "../core/delivery-settings.ts";
+import type { Document } from "../core/document.ts";
+import type { Message, RenderOptions } from "../core/message.ts";
 import type { Channel } from "../core/ports/channel.ts";
 import type { Destination } from "../core/rules.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { createTimeFormat, type TimeFormat } from "../ground/time/time-format.ts";
+import { apprise } from "./apprise/vendor.ts";
+import { discord } from "./discord/vendor.ts";
+import { email } from "./email/vendor.ts";
 import type { HttpChannelOptions } from "./http/http-client.ts";
+import { layOut } from "./layout/layout.ts";
+import { ntfy } from "./ntfy/vendor.ts";
+import { slack } from "./slack/vendor.ts";
+import { telegram } from "./telegram/vendor.ts";
+import type { Vendor, VendorSettings } from "./vendor.ts";
+import { webhook } from "./webhook/vendor.ts";
 
-export type { HttpChannelOptions } from "./http/http-client.ts";
+/** One line a vendor; the order is the one in which people read them. */
+export const vendors: readonly Vendor[] = [telegram, email, webhook, slack, discord, ntfy, apprise];
+
+const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));
+
+/** @throws TypeError for a type that is none: the configuration lets none through. */
+export function vendorOf(type: ChannelType): Vendor {
+  const vendor = byType.get(type);
+  if (vendor === undefined) throw new TypeError(`unknown type of destination: ${type}`);
+  return vendor;
+}
+
+/** One delivery goes to each. */
+export function recipientsOf(destination: Destination): string[] {
+  return vendorOf(destination.type).recipients(destination);
+}
+
+/** Of a stored delivery as well, whose vendor may be gone. */
+export function hasSeveralRecipients(type: ChannelType): boolean {
+  return byType.get(type)?.hasSeveralRecipients ?? false;
+}
+
+/** What a person reads of a message. */
+export function readableText(message: Message): string {
+  return vendorOf(message.kind).readableText(message);
+}
+
+/** The settings of delivery that hold for this type. */
+export function settingsOf(type: ChannelType, settings: DeliverySettings): VendorSettings {
+  const { schedule, ambiguous, sendTimeoutMs } = settings;
+  return { schedule, ambiguous, sendTimeoutMs, accountPace: {}, ...vendorOf(type).settings?.(settings) };
+}
 
 /**
- * Makes the way out of one destination. Each kind is loaded when it is first used: the libraries of chats and mail
+ * Makes the way out of one destination. What sends is loaded when it is first used: the libraries of chats and mail
  * would double the time of a start.
  * @throws AppError `config_invalid` for a destination that cannot be used.
  */
 export async function createChannel(destination: Destination, options: HttpChannelOptions): Promise<Channel> {
-  switch (destination.type) {
-    case "telegram":
-      return (await import("./telegram/send.ts")).createTelegramChannel(destination);
-    case "email":
-      return (await import("./email/send.ts")).createEmailChannel(destination);
-    case "webhook":
-      return (await import("./webhook/send.ts")).createWebhookChannel(destination, options);
-    case "slack":
-      return (await import("./slack/send.ts")).createSlackChannel(destination, options);
-    case "discord":
-      return (await import("./discord/send.ts")).createDiscordChannel(destination, options);
-    case "ntfy":
-      return (await import("./ntfy/send.ts")).createNtfyChannel(destination, options);
-    case "apprise":
-      return (await import("./apprise/send.ts")).createAppriseChannel(destination, options);
-    default:
-      return unknownType(destination);
-  }
+  const { type, can, open } = vendorOf(destination.type);
+  const { send, edit, ...calls } = await open(destination, options);
+  const checked = (message: Message): Message => {
+    if (message.kind === type) return message;
+    throw new TypeError(`a ${type} channel was given a ${message.kind} message`);
+  };
+  return {
+    type,
+    can,
+    ...calls,
+    send: async (message, context) => send(checked(message), context),
+    ...(edit && { edit: async (ref, message, context) => edit(ref, checked(message), context) }),
+  };
 }
 
-function unknownType(destination: never): never {
-  throw new TypeError(`unknown kind of destination: ${JSON.stringify(destination)}`);
+/** Pure: the same input gives the same messages. Keeps nothing but the formats of the time zones it has met. */
+export function createDocumentRenderer(): (
+  channel: ChannelType,
+  document: Document,
+  options: RenderOptions,
+) => Message[] {
+  const formats = new Map<string, TimeFormat>();
+
+  function timesIn(timeZone: string): TimeFormat {
+    const known = formats.get(timeZone);
+    if (known !== undefined) return known;
+    const made = createTimeFormat(timeZone);
+    formats.set(timeZone, made);
+    return made;
+  }
+
+  return (channel, document, options) =>
+    vendorOf(channel).render(withText(document), timesIn(options.timeZone || "UTC"), options);
+}
+
+/** No message is empty: a document without any text says at least its subject. */
+function withText(document: Document): Document {
+  const subject = cleanLine(document.subject) || "(message without text)";
+  const isBlank = layOut(document, { full: String, clock: String }).length === 0;
+  return isBlank
+    ? { ...document, subject, blocks: [{ kind: "heading", inlines: [{ kind: "bold", text: subject }] }] }
+    : { ...document, subject };
 }

@@ -1,6 +1,8 @@
 import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { ConfigError, type ConfigProblem } from "../../src/config/shape/problem-list.ts";
+import type { Rules } from "../../src/core/rules.ts";
+import type { KnownDestination } from "../support/known-vendors.ts";
 
 export const botToken = "123456789:AAcanaryBotTokenThatNobodyMaySee_0001";
 export const botEnv = { TELEGRAM_BOT_TOKEN: botToken };
@@ -9,13 +11,15 @@ export const mailEnv = {
   EMAIL_FROM: "Tocsin <tocsin@example.com>",
 };
 
+type LoadedConfig = Omit<Config, "rules"> & { rules: Rules & { destinations: KnownDestination[] } };
+
 /** Loads a file that exists only here, as `tocsin.yaml`. Without `yaml` there is no file. */
-export function load(yaml: string | undefined, env: Record<string, string> = {}): Config {
+export function load(yaml: string | undefined, env: Record<string, string> = {}): LoadedConfig {
   return loadConfig({
     env,
     cwd: "/srv/tocsin",
     readFile: (path) => (path === "/srv/tocsin/tocsin.yaml" ? yaml : undefined),
-  });
+  }) as LoadedConfig;
 }
 
 /** The mistakes of a configuration that must have some. */

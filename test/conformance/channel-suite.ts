@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { type Outcome, reasonCodes } from "../../src/core/delivery.ts";
-import type { Message } from "../../src/core/message.ts";
-import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
+import type { SendContext } from "../../src/core/ports/channel.ts";
+import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 
 /**
  * What every channel owes to the engine, over a real server on loopback that refuses as the vendor refuses:

@@ -1,7 +1,7 @@
-import type { Destination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
 import { json, text } from "../support/vendors/http-vendor.ts";

@@ -7,18 +7,20 @@ import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/d
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, type NewId } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { type Message, readableText } from "../../src/core/message.ts";
+import type { Message } from "../../src/core/message.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
 import type { Store } from "../../src/core/ports/store.ts";
-import { recipientsOf } from "../../src/core/recipients.ts";
-import type { Destination, PlannedDelivery } from "../../src/core/rules.ts";
+import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { FindHold } from "../../src/delivery/duties/follow-quiet-hours.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { readableText, recipientsOf, vendorOf } from "../../src/vendors/index.ts";
+import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -61,12 +63,13 @@ export function createScriptedChannel(
     at: clock.now(),
     action,
     text: readableText(message),
-    link: message.kind === "ntfy" ? message.click : undefined,
+    link: (message as Partial<NtfyMessage>).click,
     ref,
     context,
   });
   const channel: ScriptedChannel = {
     type,
+    can: { ...vendorOf(type).can, edits: canEdit },
     calls: [],
     script: [],
     probes: [],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelTypes, reasonCodes } from "../../src/core/delivery.ts";
+import { reasonCodes } from "../../src/core/delivery.ts";
 import type { DueDelivery } from "../../src/core/delivery-job.ts";
 import {
   explainFallback,
@@ -9,6 +9,7 @@ import {
   type LatenessContext,
 } from "../../src/delivery/plan/explain-reason.ts";
 import { newStatus } from "../../src/delivery/plan/health.ts";
+import { vendors } from "../../src/vendors/index.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 import { mailTo, telegramTo } from "./engine-fixture.ts";
 import { lost, minute, refused } from "./outcomes.ts";
@@ -23,7 +24,7 @@ const spam = {
 describe("reasons in messages to people", () => {
   it("are plain words for every code and channel, without a code of the network", () => {
     for (const reason of reasonCodes) {
-      for (const channel of channelTypes) {
+      for (const { type: channel } of vendors) {
         expect(explainReason(reason, channel)).toMatch(/^[A-Za-z][A-Za-z ,']+$/);
         expect(explainReason(reason, channel)).not.toMatch(/\bE[A-Z]{4,}|_/);
       }

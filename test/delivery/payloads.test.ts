@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Destination } from "../../src/core/rules.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { ntfyTo, startFixture } from "./engine-fixture.ts";
 
 const receiver: Destination = {

@@ -4,8 +4,8 @@ import type { DueDelivery } from "../../src/core/delivery-job.ts";
 import { type ClaimLimits, planClaim } from "../../src/delivery/plan/plan-claim.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 
-const chat: ClaimLimits = { digestOver: 10, canEdit: true, afterOutage: false };
-const hook: ClaimLimits = { ...chat, canEdit: false };
+const chat: ClaimLimits = { digestOver: 10, can: { edits: true, joinsByKey: false }, afterOutage: false };
+const hook: ClaimLimits = { ...chat, can: { edits: false, joinsByKey: false } };
 
 function several(count: number, changes: Partial<DueDelivery> = {}, from = 1): DueDelivery[] {
   return Array.from({ length: count }, (_, index) => dueDelivery(from + index, changes));
@@ -175,7 +175,7 @@ describe("in any queue", () => {
     .map((all) => all.map((changes, index) => dueDelivery(index + 1, changes)));
   const anyLimits = fc.record({
     digestOver: fc.integer({ min: 1, max: 12 }),
-    canEdit: fc.boolean(),
+    can: fc.record({ edits: fc.boolean(), joinsByKey: fc.constant(false) }),
     afterOutage: fc.boolean(),
     cutAt: fc.constantFrom(undefined, now, now + 1),
   });

@@ -18,7 +18,7 @@ function steps(
 ): unknown[] {
   return planUpdate({
     policy,
-    canEdit: true,
+    can: { edits: true, joinsByKey: false },
     alertSeq: 9,
     status: "firing",
     severity: "warning",
@@ -31,7 +31,7 @@ function steps(
 const justNow = { lastNewAt: now - 10 * second, lastAt: now - 10 * second };
 const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
 const resolved = { status: "resolved" as const };
-const cannotEdit = { canEdit: false };
+const cannotEdit = { can: { edits: false, joinsByKey: false } };
 /** Where the vendor gives no ids. */
 const noRefs = { rootRef: undefined, lastRef: undefined };
 const goOn = { action: "send", place: "continues" };

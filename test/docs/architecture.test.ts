@@ -42,7 +42,9 @@ function packageOf(specifier: string): string {
 
 const imports = files.flatMap((file) => importsOf(file, readText(`src/${file}`)));
 const rooms = [...new Set(files.map(roomOf))].filter((room) => !room.endsWith(".ts"));
-const innerRooms = rooms.filter((room) => !["cli", "matching", "core", "ground"].includes(room));
+const innerRooms = rooms.filter((room) => !["cli", "matching", "vendors", "core", "ground"].includes(room));
+/** What rooms may know of the vendors: what is common to them, in no vendor's folder. */
+const isVendorsFace = (path: string) => /^vendors\/[^/]+$/.test(path);
 
 test("the search finds imports of each form", () => {
   const source =
@@ -60,7 +62,25 @@ describe("the direction of imports", () => {
   test.each(innerRooms)("%s imports itself and the storeys below the rooms", (room) => {
     const strangers = imports.filter(
       ({ room: from, target, isOwn }) =>
-        from === room && isOwn && ![room, "matching", "core", "ground"].includes(roomOf(target)),
+        from === room &&
+        isOwn &&
+        ![room, "matching", "core", "ground"].includes(roomOf(target)) &&
+        !isVendorsFace(target),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("a vendor imports no other vendor", () => {
+    const shared = ["http", "layout"];
+    const folderOf = (path: string) => path.split("/")[1] ?? "";
+    const strangers = imports.filter(
+      ({ file, room, target, isOwn }) =>
+        room === "vendors" &&
+        file !== "vendors/index.ts" &&
+        isOwn &&
+        target.split("/").length > 2 &&
+        roomOf(target) === "vendors" &&
+        ![folderOf(file), ...shared].includes(folderOf(target)),
     );
     expect(strangers).toEqual([]);
   });
@@ -73,6 +93,14 @@ describe("the direction of imports", () => {
     const strangers = imports.filter(
       ({ room, target }) =>
         room === storey && !allowed.includes(roomOf(target)) && !target.startsWith("node:"),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test("vendors import nothing of ours but themselves, core and the ground floor", () => {
+    const strangers = imports.filter(
+      ({ room, target, isOwn }) =>
+        room === "vendors" && isOwn && !["vendors", "core", "ground"].includes(roomOf(target)),
     );
     expect(strangers).toEqual([]);
   });

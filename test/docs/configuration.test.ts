@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { loadConfig } from "../../src/config/load-config.ts";
 import * as schema from "../../src/config/schema.ts";
-import { channelTypes } from "../../src/core/delivery.ts";
 import { factFields } from "../../src/matching/path.ts";
+import { vendors } from "../../src/vendors/index.ts";
 import { codeBlocks, codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
 const page = readText("docs/configuration.md");
@@ -19,7 +19,8 @@ const shapes = [
   schema.fileSchema,
   schema.defaultsSchema,
   schema.quietHoursSchema,
-  ...Object.values(schema.destinationSchemas),
+  z.object(schema.destinationOptions),
+  ...vendors.map(({ options }) => z.object(options)),
   schema.routeSchema,
   schema.muteSchema,
   schema.intakeSchema,
@@ -53,7 +54,7 @@ describe("docs/configuration.md", () => {
 
   test("and the page of channels have every type of destination", () => {
     const channels = readText("docs/channels.md");
-    for (const type of channelTypes) {
+    for (const { type } of vendors) {
       expect(page).toContain(`\`${type}\``);
       expect(channels.toLowerCase()).toMatch(new RegExp(`^## .*${type === "email" ? "e-mail" : type}`, "m"));
     }

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import type { Document } from "../../src/core/document.ts";
 import { JsonNumber } from "../../src/core/json.ts";
-import { type Message, readableText, type WebhookData } from "../../src/core/message.ts";
+import type { MessageData } from "../../src/core/message.ts";
+import { readableText } from "../../src/vendors/index.ts";
+import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument } from "./arbitrary-document.ts";
 import { fullFacts, makeAlert, makeContext, publicUrl, receivedAt } from "./sample.ts";
@@ -244,7 +246,7 @@ describe("e-mail", () => {
 });
 
 describe("an outgoing webhook", () => {
-  const data: WebhookData = {
+  const data: MessageData = {
     type: "alert",
     deliveryId: "d-1",
     at: receivedAt + 1000,
@@ -263,7 +265,7 @@ describe("an outgoing webhook", () => {
       },
     ],
   };
-  const bodyOf = (form: "rich" | "plain", given?: WebhookData): string => {
+  const bodyOf = (form: "rich" | "plain", given?: MessageData): string => {
     const options = { form, timeZone: "UTC", data: given };
     const [message] = rendering.renderDocument("webhook", full, options);
     return message?.kind === "webhook" ? message.body : "";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Alert } from "../../src/core/alert.ts";
-import { readableText } from "../../src/core/message.ts";
 import type { MessageContext } from "../../src/core/message-context.ts";
+import { readableText } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Alert, severities } from "../../src/core/alert.ts";
-import { readableText } from "../../src/core/message.ts";
 import type { DigestContext } from "../../src/core/message-context.ts";
+import { readableText } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeAlert, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Document, Inline } from "../../src/core/document.ts";
-import type { Message, TelegramEntity } from "../../src/core/message.ts";
 import { cutText, splitTelegramText } from "../../src/vendors/telegram/split.ts";
-import type { FormattedText } from "../../src/vendors/telegram/text.ts";
+import type { FormattedText, TelegramEntity } from "../../src/vendors/telegram/text.ts";
+import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument, anyText } from "./arbitrary-document.ts";
 import { makeAlert, makeContext } from "./sample.ts";

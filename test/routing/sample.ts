@@ -1,15 +1,10 @@
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { type Json, JsonNumber, type JsonObject } from "../../src/core/json.ts";
-import type {
-  EmailDestination,
-  Matcher,
-  Mute,
-  Route,
-  Rules,
-  TelegramDestination,
-} from "../../src/core/rules.ts";
+import type { Matcher, Mute, Route, Rules } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { MatchInput } from "../../src/matching/judge.ts";
+import type { EmailDestination } from "../../src/vendors/email/vendor.ts";
+import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 
 /** Saturday, 21 November 2026, noon UTC. */
 export const noon = Date.UTC(2026, 10, 21, 12);

@@ -1,8 +1,6 @@
 import net from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/core/message.ts";
-import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
-import type { EmailAccount } from "../../src/core/rules.ts";
+import type { SendContext } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
 import {
   createMailboxStandIn,
@@ -10,6 +8,8 @@ import {
   type MailboxStandInOptions,
 } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { createEmailChannel, type EmailChannelOptions } from "../../src/vendors/email/send.ts";
+import type { EmailAccount } from "../../src/vendors/email/vendor.ts";
+import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 
 const now = () => Date.UTC(2026, 10, 20, 12, 0, 30);
 const message: Message = {

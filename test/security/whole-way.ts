@@ -1,6 +1,5 @@
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
-import { readableText } from "../../src/core/message.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
 import { namesItself } from "../../src/intake/key/names-itself.ts";
@@ -8,6 +7,7 @@ import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
+import { readableText } from "../../src/vendors/index.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { FactList } from "../../src/web/pages/alert-facts.tsx";
 import { makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/core/message.ts";
-import type { Channel } from "../../src/core/ports/channel.ts";
-import type { AppriseDestination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createAppriseChannel } from "../../src/vendors/apprise/send.ts";
+import type { AppriseDestination } from "../../src/vendors/apprise/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
 import { type AppriseVendor, createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { echo, json, text } from "../support/vendors/http-vendor.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Channel } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createDiscordChannel } from "../../src/vendors/discord/send.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createDiscordVendor, type DiscordVendor } from "../support/vendors/discord-vendor.ts";
 

@@ -1,7 +1,8 @@
 import PostalMime, { type Email } from "postal-mime";
 import { describe, expect, it } from "vitest";
 import type { MailAddress } from "../../src/ground/text/mail-address.ts";
-import { composeMail, type EmailMessage } from "../../src/vendors/email/compose.ts";
+import { composeMail } from "../../src/vendors/email/compose.ts";
+import type { EmailMessage } from "../../src/vendors/email/render.tsx";
 
 const message: EmailMessage = {
   kind: "email",

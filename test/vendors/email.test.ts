@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/core/message.ts";
-import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
-import type { EmailAccount } from "../../src/core/rules.ts";
+import type { SendContext } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createEmailChannel, type EmailChannelOptions } from "../../src/vendors/email/send.ts";
+import type { EmailAccount } from "../../src/vendors/email/vendor.ts";
+import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import {
   createScriptedSmtpServer,
   type ScriptedSmtpOptions,
@@ -235,7 +235,7 @@ describe("a refusal", () => {
     {
       name: "nonsense after the mail",
       script: { dot: "maybe" },
-      outcome: { kind: "ambiguous", reason: "bad_answer", waitMs: 300_000 },
+      outcome: { kind: "ambiguous", reason: "bad_answer" },
     },
   ];
 
@@ -306,7 +306,6 @@ describe("silence and broken lines", () => {
       expect(await connectChannel(server.port).send(message, about())).toMatchObject({
         kind: "ambiguous",
         reason: "connection_lost",
-        waitMs: 300_000,
       });
     });
 

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Message } from "../../src/core/message.ts";
-import type { Channel } from "../../src/core/ports/channel.ts";
-import type { NtfyDestination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createNtfyChannel } from "../../src/vendors/ntfy/send.ts";
+import type { NtfyDestination } from "../../src/vendors/ntfy/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
 import { text } from "../support/vendors/http-vendor.ts";
 import { createNtfyVendor, type NtfyVendor } from "../support/vendors/ntfy-vendor.ts";

@@ -2,13 +2,12 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { createServer } from "node:tls";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Channel } from "../../src/core/ports/channel.ts";
-import type { WebhookDestination } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createSelfSignedCertificate } from "../../src/sandbox/mailbox/self-signed-certificate.ts";
-import { createWebhookChannel } from "../../src/vendors/webhook/send.ts";
-import { createSigner } from "../../src/vendors/webhook/standard-webhooks.ts";
+import { createSigner, createWebhookChannel } from "../../src/vendors/webhook/send.ts";
+import { type WebhookDestination, webhook } from "../../src/vendors/webhook/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
+import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
 import {
   createHttpVendor,
@@ -56,7 +55,7 @@ const send = (channel: Channel, deliveryId = "d1") =>
 
 describe("the signature", () => {
   it("is that of the standard's own example", () => {
-    const sign = createSigner(new Secret(secret), "here");
+    const sign = createSigner(new Secret(secret));
     expect(sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, '{"test": 2432232314}')).toBe(
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     );
@@ -93,15 +92,26 @@ describe("the signature", () => {
     expect(vendor.requests[0]?.headers).not.toHaveProperty("webhook-signature");
   });
 
-  it.each(["whsec_", "whsec_not base64!", "whsec_c2hvcnQ="])(
-    "refuses the secret %s without showing it",
-    (bad) => {
-      expect(() => open({ secret: new Secret(bad) })).toThrow(
-        /^tocsin.yaml:12: the webhook's signing secret/,
-      );
+  it.each(["whsec_", "whsec_not base64!", "whsec_c2hvcnQ="])("is made with no such secret as %s", (bad) => {
+    expect(refusalsOf({ secret: bad })).toEqual([
+      "secret: is not a signing secret of Standard Webhooks (it is not shown)",
+    ]);
+  });
+});
+
+/** What the vendor has against these options, as the configuration will report it. */
+function refusalsOf(options: { secret?: string; headers?: Record<string, string> }): string[] {
+  const refusals: string[] = [];
+  webhook.build(
+    { url: "https://hooks.example/in", ...options },
+    {
+      shared: {},
+      wasRefused: () => false,
+      refuse: (at, { message }) => refusals.push(`${at.join(".")}: ${message}`),
     },
   );
-});
+  return refusals;
+}
 
 describe("headers of the configuration", () => {
   it("go along", async () => {
@@ -124,10 +134,11 @@ describe("headers of the configuration", () => {
     ["Webhook-Signature", "v1,forged"],
     ["Content-Length", "12345"],
     ["Host", "other.example"],
+    ["TE", "trailers"],
   ])("are refused when they would forge a request: %j: %j", (name, value) => {
-    expect(() => open({ headers: { [name]: new Secret(value) } })).toThrow(
-      expect.objectContaining({ code: "config_invalid", message: expect.not.stringContaining(value) }),
-    );
+    const [refusal, ...others] = refusalsOf({ headers: { [name]: value } });
+    expect(refusal).not.toContain(value);
+    expect(others).toEqual([]);
   });
 
   it("take user and password out of the address", async () => {
@@ -196,11 +207,6 @@ describe("an outgoing webhook", () => {
     expect(() => open({ url })).toThrow(
       /tocsin.yaml:12: destination "desk" has no readable http or https address/,
     );
-  });
-
-  it("rejects a message of another kind, which only a bug can bring", async () => {
-    const sending = open().send({ kind: "slack", text: "", body: "" }, sendContext());
-    await expect(sending).rejects.toThrow(TypeError);
   });
 
   it("reads no more of an answer than it needs", async () => {

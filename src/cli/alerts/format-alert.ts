@@ -1,4 +1,5 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 import type { AlertDetailOnWire, AlertOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
@@ -184,7 +185,7 @@ export function summarizeDeliveries(
   if (alert.dropped && alert.deliveries.length === 0) return "dropped on purpose";
   if (alert.deliveries.length === 0) return "in another message";
   const counts = new Map<DeliveryState, number>();
-  for (const { state } of standingDeliveries(alert.deliveries))
+  for (const { state } of standingDeliveries(alert.deliveries, hasSeveralRecipients))
     counts.set(state, (counts.get(state) ?? 0) + 1);
   return deliveryStates
     .flatMap((state) => (counts.has(state) ? [`${counts.get(state)} ${state}`] : []))

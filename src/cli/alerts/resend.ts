@@ -1,4 +1,5 @@
 import { standingDeliveries } from "../../core/delivery.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
@@ -43,7 +44,9 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
 /** One destination more or less is what was typed; several are asked about, phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
   const alert = await client.findAlert(id);
-  const names = new Set(standingDeliveries(alert?.deliveries ?? []).map(({ destination }) => destination));
+  const names = new Set(
+    standingDeliveries(alert?.deliveries ?? [], hasSeveralRecipients).map(({ destination }) => destination),
+  );
   if (names.size > 1)
     await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }

@@ -1,6 +1,7 @@
 import type { Severity } from "../../core/alert.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
@@ -99,7 +100,7 @@ function createNews(): { isNew(alert: AlertOnWire): boolean } {
 
 /** What is worth a line of its own: while some are under way, only what does not go well. */
 function storyOf(alert: AlertOnWire): string {
-  const standing = standingDeliveries(alert.deliveries);
+  const standing = standingDeliveries(alert.deliveries, hasSeveralRecipients);
   if (!standing.some(isUnderWay)) return summaryOf(alert);
   const troubled = standing.filter((delivery) => !isUnderWay(delivery) && delivery.state !== "sent");
   return `under way, ${troubled.length === 0 ? "well" : summarizeDeliveries({ ...alert, deliveries: troubled })}`;
@@ -110,7 +111,7 @@ function isUnderWay({ state }: { state: string }): boolean {
 }
 
 function summaryOf(alert: AlertOnWire): string {
-  const standing = standingDeliveries(alert.deliveries);
+  const standing = standingDeliveries(alert.deliveries, hasSeveralRecipients);
   const settled = standing.filter((delivery) => !isUnderWay(delivery));
   const open = standing.length - settled.length;
   if (open === 0) return summarizeDeliveries(alert);

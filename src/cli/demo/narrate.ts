@@ -1,6 +1,7 @@
 import { isSettled } from "../../core/delivery.ts";
 import type { AlertLog, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
@@ -48,7 +49,7 @@ function lineOf(alert: AlertSummary, output: Output): string {
   const severity = alert.facts?.severity ?? "unknown";
   const status = alert.facts?.status === "resolved" ? "resolved" : severity;
   const went = alert.deliveries.map(({ destination, recipient, channel, state }) => {
-    const name = channel === "email" ? recipient : destination;
+    const name = hasSeveralRecipients(channel) ? recipient : destination;
     return state === "sent" ? name : `${name} (${state})`;
   });
   const title = terminalText(alert.facts?.title ?? "")

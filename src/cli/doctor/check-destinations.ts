@@ -1,10 +1,10 @@
 import type { Config } from "../../config/config.ts";
-import { repairOf } from "../../core/advice.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { Channel } from "../../core/ports/channel.ts";
-import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
+import { repairOf } from "../../vendors/advice.ts";
+import { createChannel, recipientsOf, vendorOf } from "../../vendors/index.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
@@ -20,7 +20,6 @@ export async function checkDestinations(run: RelayRun, { rules }: Config): Promi
 
 async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
   const check = `destination ${destination.name}`;
-  const { createChannel } = await import("../../vendors/index.ts");
   let channel: Channel | undefined;
   try {
     channel = await createChannel(destination, { now: context.now });
@@ -61,8 +60,11 @@ function summarizeOutcomes(
 function judge(check: string, destination: Destination, recipient: string, outcome: Outcome): Finding {
   const { type, definedAt } = destination;
   switch (outcome.kind) {
-    case "sent":
-      return { check, verdict: "ok", detail: `${type} ${reachWords(destination, outcome.note)}` };
+    case "sent": {
+      const note = outcome.note ?? "its host takes connections";
+      const words = vendorOf(type).describeProbe?.(destination, outcome.note) ?? note;
+      return { check, verdict: "ok", detail: `${type} ${words}` };
+    }
     case "retry":
       if (outcome.movedTo !== undefined) {
         const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
@@ -84,23 +86,5 @@ function judge(check: string, destination: Destination, recipient: string, outco
       };
     default:
       return outcome satisfies never;
-  }
-}
-
-/** What a good probe has shown; only chats can be asked whether a message may be written. */
-function reachWords(destination: Destination, note: string | undefined): string {
-  switch (destination.type) {
-    case "telegram":
-      return `${destination.chatId}: ${note ?? "the bot can write there"}`;
-    case "email":
-      return `${destination.account.host}:${destination.account.port}: the mail server takes the login`;
-    case "webhook":
-    case "slack":
-    case "discord":
-    case "ntfy":
-    case "apprise":
-      return note ?? "its host takes connections";
-    default:
-      return destination satisfies never;
   }
 }

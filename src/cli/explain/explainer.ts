@@ -1,8 +1,9 @@
 import type { Alert, AlertOrigin, Translation } from "../../core/alert.ts";
-import { type Message, readableText } from "../../core/message.ts";
+import type { Message } from "../../core/message.ts";
 import type { Decision, Destination, Mute, PlannedDelivery } from "../../core/rules.ts";
 import type { Composer, MessageSource } from "../../delivery/lane/compose.ts";
 import type { Router } from "../../routing/router.ts";
+import { readableText } from "../../vendors/index.ts";
 
 export interface ExplainerOptions {
   router: Router;

@@ -1,4 +1,3 @@
-import { readChatId } from "../../config/chat-id.ts";
 import type { Config } from "../../config/config.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
@@ -6,6 +5,7 @@ import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
+import { readChatId } from "../../vendors/telegram/vendor.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";

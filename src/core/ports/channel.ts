@@ -6,7 +6,7 @@ export interface SendContext {
   recipient: string;
   /** UUIDv7 of the delivery (of the digest, for a digest); the same for every repeat of it. */
   deliveryId: string;
-  /** Id of the alert that is told, or of the newest of a digest. */
+  /** Id of the alert that the message is about, or of the newest of a digest. */
   alertId: string;
   /** When the alert was accepted, epoch milliseconds. */
   receivedAt: number;
@@ -16,20 +16,37 @@ export interface SendContext {
   replyTo?: string;
   /** Deliver without a sound, beyond what the destination asks for. */
   silent: boolean;
-  /** Ends the call. Whether anything had left is told by the outcome. */
+  /** Ends the call. Whether anything had left is said by the outcome. */
   signal: AbortSignal;
+}
+
+/** What a vendor can do with messages. Whoever plans a delivery asks this, and not which vendor it is. */
+export interface Capabilities {
+  /** A message can be changed afterwards, so its channel has `edit`. */
+  edits: boolean;
+  /**
+   * The vendor itself joins all calls of one alert key (an incident that is triggered and resolved): each alert is a call
+   * of its own and goes out alone, never in a digest.
+   */
+  joinsByKey: boolean;
+  /** What messages carry besides the text: nothing, the facts of each alert, or the sender's payload as well. */
+  carries?: "facts" | "payload";
 }
 
 /**
  * One destination's way out. Calls are independent; pacing, waiting and repeating belong to the engine.
  * No method throws for what the other side or the network does: that is an `Outcome`. No outcome holds a secret.
  */
-export interface Channel {
-  readonly type: ChannelType;
-  send(message: Message, context: SendContext): Promise<Outcome>;
+export interface ChannelCalls<M extends Message = Message> {
+  send(message: M, context: SendContext): Promise<Outcome>;
   /** Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent. */
-  edit?(ref: string, message: Message, context: SendContext): Promise<Outcome>;
+  edit?(ref: string, message: M, context: SendContext): Promise<Outcome>;
   /** Asks, without sending anything to people, whether delivery could work now. */
   probe(recipient: string, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;
+}
+
+export interface Channel extends ChannelCalls {
+  readonly type: ChannelType;
+  readonly can: Capabilities;
 }

@@ -1,8 +1,8 @@
 import type { Clock } from "../../core/clock.ts";
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { FallbackCall } from "../../core/ports/dispatch.ts";
-import { recipientsOf } from "../../core/recipients.ts";
 import type { Destination, PlannedDelivery } from "../../core/rules.ts";
+import { recipientsOf } from "../../vendors/index.ts";
 
 /** Makes what the destination that stands by is to deliver. A fallback has no fallback of its own. */
 export interface Fallbacks {

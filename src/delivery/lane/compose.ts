@@ -4,11 +4,12 @@ import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/deliv
 import type { Document } from "../../core/document.ts";
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
-import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
+import type { Message, MessageData, MessageForm } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
+import { vendorOf } from "../../vendors/index.ts";
 import { type Claim, formOf, isGoodNews } from "../plan/plan-claim.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
@@ -49,7 +50,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   function render(
     channel: ChannelType,
     compose: () => Document,
-    options: { form: MessageForm; timeZone: string; data?: WebhookData },
+    options: { form: MessageForm; timeZone: string; data?: MessageData },
     alert: Alert,
   ): Message[] {
     try {
@@ -60,7 +61,7 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
     }
   }
 
-  function dataOf(type: WebhookData["type"], deliveries: MessageSource[], now: number): WebhookData {
+  function dataOf(type: MessageData["type"], deliveries: MessageSource[], now: number): MessageData {
     return {
       type,
       deliveryId: deliveries[0]?.digestId ?? deliveries[0]?.id ?? "",
@@ -83,13 +84,15 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   return {
     alert(delivery, alert, context, destination) {
       const type = alert.origin === "notice" ? "notice" : "alert";
-      const data = destination.type === "webhook" ? dataOf(type, [delivery], context.now) : undefined;
+      const data = vendorOf(destination.type).can.carries ? dataOf(type, [delivery], context.now) : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data };
       return render(destination.type, () => rendering.composeAlert(alert, context), options, alert);
     },
     digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);
-      const data = destination.type === "webhook" ? dataOf("digest", deliveries, context.now) : undefined;
+      const data = vendorOf(destination.type).can.carries
+        ? dataOf("digest", deliveries, context.now)
+        : undefined;
       const options = { form, timeZone: destination.timeZone, data };
       return render(
         destination.type,

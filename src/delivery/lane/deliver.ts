@@ -16,6 +16,7 @@ import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
+import { settingsOf } from "../../vendors/index.ts";
 import type { Fallbacks } from "../duties/fallbacks.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
@@ -124,7 +125,7 @@ const giveBackForMs = 5_000;
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { store, destination, channel, composer, pace, health, fallbacks, settings, clock, log } = deps;
-  const timeoutMs = destination.type === "email" ? settings.emailSendTimeoutMs : settings.sendTimeoutMs;
+  const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
   // So that a slow send is not doubled.
   const leaseMs = Math.max(settings.leaseMs, timeoutMs + leaseMarginMs);
 
@@ -179,8 +180,15 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const isUpdate = isUpdatable(newest);
     const thread = isUpdate ? await store.findThread(destination.name, recipient, alertKey) : undefined;
     const policy = isUpdate ? updates : "new";
-    const canEdit = channel.edit !== undefined;
-    const steps = planUpdate({ policy, canEdit, alertSeq, status, severity, thread, now: clock.now() });
+    const steps = planUpdate({
+      policy,
+      can: channel.can,
+      alertSeq,
+      status,
+      severity,
+      thread,
+      now: clock.now(),
+    });
     for (const [index, step] of steps.entries()) {
       const isLast = index === steps.length - 1;
       const course =

@@ -2,9 +2,9 @@ import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
+import { settingsOf } from "../../vendors/index.ts";
 import type { Fallbacks } from "../duties/fallbacks.ts";
 import type { LaneStore } from "../lane-store.ts";
-import { scheduleOf } from "../plan/policy.ts";
 
 /** What waits for one destination, as its lane takes from it. */
 export interface LaneQueue {
@@ -70,13 +70,13 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
 
   /** What was never tried, as after a long stop of the relay, is tried before it is given up. */
   function isOverdue(delivery: DueDelivery, { isOpen }: QueueLook, now: number): boolean {
-    const { giveUpAfterMs } = scheduleOf(destination.type, settings);
+    const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
     const wasTried = delivery.attempts > 0 || !isOpen;
     return delivery.state !== "held" && wasTried && now - delivery.createdAt > giveUpAfterMs;
   }
 
   async function endOverdue(overdue: DueDelivery[], now: number): Promise<void> {
-    const hours = Math.round(scheduleOf(destination.type, settings).giveUpAfterMs / 3_600_000);
+    const hours = Math.round(settingsOf(destination.type, settings).schedule.giveUpAfterMs / 3_600_000);
     const byDetail = new Map<string, DueDelivery[]>();
     for (const delivery of overdue) {
       const why = delivery.lastDetail === undefined ? "" : `: ${delivery.lastDetail}`;

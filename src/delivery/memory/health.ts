@@ -11,6 +11,7 @@ import type {
 } from "../../core/destination-status.ts";
 import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
+import { vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
 import {
@@ -175,12 +176,10 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
   };
 }
 
-/**
- * Telegram is asked for the very right to write; a mail server is logged in to, which proves the account and not that it
- * takes the mails; all others are only connected to.
- */
-function isProof(destination: Destination, status: DestinationStatus): boolean {
-  return destination.type === "telegram" || (destination.type === "email" && status.health === "paused");
+/** A yes to a probe is as good as a delivered message, or good enough for an account that was refused. */
+function isProof({ type }: Destination, status: DestinationStatus): boolean {
+  const { probeProves } = vendorOf(type);
+  return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
 }
 
 /** The time of the last success changes with every message and is not worth a commit of its own. */

@@ -102,7 +102,7 @@ export function createPaceMemory(records: PaceRecord[]): PaceMemory {
     },
 
     parkAfter(outcome, destination, recipient, now) {
-      const waitMs = askedWait(outcome, destination);
+      const waitMs = askedWait(outcome);
       if (!waitMs || outcome.kind === "sent") return [];
       const account = accountOf(destination);
       const chat = chatKeyOf(destination, recipient);
@@ -115,10 +115,9 @@ export function createPaceMemory(records: PaceRecord[]): PaceMemory {
   };
 }
 
-/** A mail server that says nothing asks for nothing: the wait after its silence is ours, and about that one mail. */
-function askedWait(outcome: Outcome, destination: Destination): number | undefined {
+function askedWait(outcome: Outcome): number | undefined {
   if (outcome.kind === "retry") return outcome.movedTo === undefined ? outcome.waitMs : undefined;
-  return outcome.kind === "ambiguous" && destination.type !== "email" ? outcome.waitMs : undefined;
+  return outcome.kind === "ambiguous" ? outcome.waitMs : undefined;
 }
 
 /** The earliest time, `now` or later, at which one more call keeps every window within its bound. Pure. */

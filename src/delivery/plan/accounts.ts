@@ -1,5 +1,6 @@
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Destination, Pace } from "../../core/rules.ts";
+import { settingsOf, vendorOf } from "../../vendors/index.ts";
 
 /** One limit that a call falls under: its chat's, and its bot's. */
 export interface PaceKey {
@@ -12,18 +13,8 @@ export interface PaceKey {
  * Channels without one (each webhook stands alone) have none. The name holds no secret.
  */
 export function accountOf(destination: Destination): string | undefined {
-  switch (destination.type) {
-    case "telegram":
-      return `account:telegram:${destination.bot.id}`;
-    case "email":
-      return `account:email:${destination.account.id}`;
-    case "webhook":
-    case "slack":
-    case "discord":
-    case "ntfy":
-    case "apprise":
-      return undefined;
-  }
+  const account = vendorOf(destination.type).account?.(destination);
+  return account === undefined ? undefined : `account:${account}`;
 }
 
 /** What shares memory at the vendor, and is run by one relay at a time. */
@@ -39,29 +30,16 @@ export function paceKeysOf(
 ): PaceKey[] {
   const keys: PaceKey[] = [{ key: chatKeyOf(destination, recipient), pace: destination.pace }];
   const account = accountOf(destination);
-  if (account !== undefined) {
-    keys.push({ key: account, pace: destination.type === "telegram" ? settings.telegramBotPace : {} });
-  }
+  if (account !== undefined)
+    keys.push({ key: account, pace: settingsOf(destination.type, settings).accountPace });
   return keys;
 }
 
 export function chatKeyOf(destination: Destination, recipient: string): string {
-  return destination.type === "telegram"
-    ? `telegram:${destination.bot.id}:${recipient}`
-    : `${destination.name}:${recipient}`;
+  return vendorOf(destination.type).paceKey?.(destination, recipient) ?? `${destination.name}:${recipient}`;
 }
 
-/** Sends that may be in flight to one destination at a time. A chat keeps its order; mail servers and webhooks need none. */
+/** Calls that may be in flight to one destination at a time. */
 export function concurrencyOf(destination: Destination): number {
-  switch (destination.type) {
-    case "telegram":
-    case "slack":
-    case "discord":
-    case "ntfy":
-      return 1;
-    case "email":
-    case "webhook":
-    case "apprise":
-      return 4;
-  }
+  return vendorOf(destination.type).concurrency;
 }

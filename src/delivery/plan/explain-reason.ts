@@ -3,17 +3,7 @@ import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-
-/** Who answers, or does not, at the other side. */
-const otherSides: Record<ChannelType, string> = {
-  telegram: "Telegram",
-  email: "the mail server",
-  webhook: "the receiver",
-  slack: "Slack",
-  discord: "Discord",
-  ntfy: "the ntfy server",
-  apprise: "the Apprise server",
-};
+import { hasSeveralRecipients, vendorOf } from "../../vendors/index.ts";
 
 const longestQuote = 120;
 
@@ -22,7 +12,9 @@ const longestQuote = 120;
  * whoever looks into the cause.
  */
 export function explainReason(reason: ReasonCode, channel: ChannelType): string {
-  const it = otherSides[channel];
+  const { otherSide: it, reasons } = vendorOf(channel).words;
+  const own = reasons?.[reason];
+  if (own !== undefined) return own;
   switch (reason) {
     case "connect_failed":
     case "dns_failed":
@@ -52,7 +44,7 @@ export function explainReason(reason: ReasonCode, channel: ChannelType): string 
     case "kicked":
       return "the bot was removed from the group";
     case "no_rights":
-      return channel === "telegram" ? "the bot may not post there" : `${it} does not take messages from us`;
+      return `${it} does not take messages from us`;
     case "auth_failed":
       return `${it} refused the token or password`;
     case "no_starttls":
@@ -100,7 +92,7 @@ export function explainFallback(outcome: Outcome, destination: Destination, reci
   const quoted = quote(outcome);
   if (quoted === "")
     return `${destination.name} did not get it: ${explainReason(outcome.reason, destination.type)}`;
-  return `${destination.type === "email" ? recipient : destination.name} refused it (${quoted})`;
+  return `${hasSeveralRecipients(destination.type) ? recipient : destination.name} refused it (${quoted})`;
 }
 
 const refusals: ReadonlySet<ReasonCode> = new Set([

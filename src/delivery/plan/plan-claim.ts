@@ -2,12 +2,13 @@ import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
 import type { Json } from "../../core/json.ts";
 import type { MessageForm } from "../../core/message.ts";
 import type { DigestReason } from "../../core/message-context.ts";
+import type { Capabilities } from "../../core/ports/channel.ts";
 
 export interface ClaimLimits {
   /** More than this many waiting for one recipient are sent together. */
   digestOver: number;
-  /** A message of this channel can be changed afterwards, so repeats of one key need no message each. */
-  canEdit: boolean;
+  /** Where a message can be changed afterwards, repeats of one key need no message each. */
+  can: Capabilities;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
   /** Set when more are due than were listed: from this time on some are missing. */
@@ -47,6 +48,7 @@ const fewNotices = 3;
  * when all are late; what was resent together.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  if (limits.can.joinsByKey) return planEach(due);
   const byHand = due.find(isByHand);
   if (byHand) return { kind: "single", deliveries: [byHand] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
@@ -61,6 +63,12 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   // under an id of its own, since a receiver that knows the id would take the rest for the same message.
   const others = waiting.filter((delivery) => !isBegun(delivery));
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
+}
+
+/** Each alone and in the order of the log: an incident that was resolved before it was triggered would stay open. */
+function planEach(due: DueDelivery[]): ClaimPlan | undefined {
+  const [oldest] = [...due].sort((a, b) => a.alertSeq - b.alertSeq);
+  return oldest && { kind: "single", deliveries: [due.find(isByHand) ?? oldest] };
 }
 
 export function isByHand(delivery: Pick<DueDelivery, "purpose">): boolean {
@@ -89,7 +97,7 @@ function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | und
   const { digestId } = first;
   if (digestId === undefined) {
     const isTogether = (other: DueDelivery) =>
-      other === first || (limits.canEdit && isBegun(other) && isSameMessage(other, first));
+      other === first || (limits.can.edits && isBegun(other) && isSameMessage(other, first));
     return { kind: "single", deliveries: newestFirst(waiting.filter(isTogether)) };
   }
   const deliveries = newestFirst(waiting.filter((delivery) => delivery.digestId === digestId));
@@ -149,7 +157,7 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
   const first = late ? (newestFirst(waiting)[0] ?? oldest) : oldest;
-  if (!limits.canEdit || first.updates === "new") return { kind: "single", deliveries: [first] };
+  if (!limits.can.edits || first.updates === "new") return { kind: "single", deliveries: [first] };
   const sameKey = waiting.filter(
     (delivery) =>
       delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",

@@ -1,4 +1,3 @@
-import { adviseOn } from "../../core/advice.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type {
   DestinationHealth,
@@ -6,6 +5,7 @@ import type {
   UndeliveredSummary,
 } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
+import { adviseOn } from "../../vendors/advice.ts";
 import { explainReason } from "./explain-reason.ts";
 
 /** A notice about a destination or an account, and what to remember of it. */

@@ -1,6 +1,7 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { ClaimedDelivery, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { MessageContext } from "../../core/message-context.ts";
+import type { Capabilities } from "../../core/ports/channel.ts";
 import type { UpdatePolicy } from "../../core/rules.ts";
 
 /** One call about an alert. */
@@ -29,7 +30,7 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: UpdatePolicy;
-  canEdit: boolean;
+  can: Capabilities;
   alertSeq: number;
   status: AlertStatus;
   severity: Severity;
@@ -52,8 +53,8 @@ const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unkno
  * a sound. Where there is no message to return to, the history goes on in messages of their own.
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
-  const { thread, policy, canEdit } = input;
-  if (!thread) return [{ action: "send" }];
+  const { thread, policy, can } = input;
+  if (!thread || can.joinsByKey) return [{ action: "send" }];
   if (input.status === "resolved") return planResolution(input, thread);
   const wasOver = thread.status === "resolved" || thread.overAt !== undefined;
   if (policy === "new" || wasOver || isOutOfSight(input, thread)) return [{ action: "send" }];
@@ -61,7 +62,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (policy === "reply") return [answer];
   const quick = quickRepeat(input, thread);
   if (quick) return quick;
-  const canOnlyEdit = policy === "edit" && canEdit && !isWorse(input, thread);
+  const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input, thread);
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
 }
 
@@ -71,7 +72,7 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
   const answer = answerTo(thread);
   if (thread.status === "resolved") return quickRepeat(input, thread) ?? [answer];
-  if (thread.rootRef === undefined || !input.canEdit || input.policy === "reply") return [answer];
+  if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
 }
 
@@ -87,7 +88,7 @@ function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefin
   const sinceMs = input.now - thread.lastNewAt;
   // Negative after the clock was set back: who knows how long ago it was, so people are notified.
   const quick = sinceMs >= 0 && sinceMs < quickRepeatMs;
-  const edit = quick && input.canEdit && !isWorse(input, thread) ? editOf(thread) : undefined;
+  const edit = quick && input.can.edits && !isWorse(input, thread) ? editOf(thread) : undefined;
   return edit && [edit];
 }
 

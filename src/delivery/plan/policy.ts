@@ -1,9 +1,10 @@
 import type { Random } from "../../core/clock.ts";
 import type { ChannelType, Outcome } from "../../core/delivery.ts";
 import type { DeliveryProgress, DueDelivery, NextStep } from "../../core/delivery-job.ts";
-import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
+import type { DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
 import type { MessageForm } from "../../core/message.ts";
 import type { Destination } from "../../core/rules.ts";
+import { settingsOf } from "../../vendors/index.ts";
 import { formOf, isByHand } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
@@ -76,7 +77,7 @@ function decideRetry(
       return { state: "failed", reason: "the chat's new address leads in a circle" };
     return { state: "waiting", reason: outcome.detail, dueAt: now };
   }
-  const schedule = scheduleOf(history.channel, settings);
+  const { schedule } = settingsOf(history.channel, settings);
   if (outcome.countsAsAttempt === false) {
     return withinLifetime(now + (outcome.waitMs ?? defaultPatienceMs), outcome.detail, history, schedule);
   }
@@ -147,7 +148,7 @@ function decideAmbiguous(
       reason: `may or may not have arrived: ${outcome.detail}; look there, then resend if it is missing`,
     };
   }
-  const { waitMs, maxRepeats } = ambiguousSettingsOf(history.channel, settings);
+  const { waitMs, maxRepeats } = settingsOf(history.channel, settings).ambiguous;
   if (history.ambiguous >= maxRepeats) {
     return {
       state: "held",
@@ -157,16 +158,8 @@ function decideAmbiguous(
   return {
     state: "waiting",
     reason: `may or may not have arrived: ${outcome.detail}`,
-    dueAt: now + Math.max(waitMs, history.channel === "email" ? 0 : (outcome.waitMs ?? 0)),
+    dueAt: now + Math.max(waitMs, outcome.waitMs ?? 0),
   };
-}
-
-export function scheduleOf(channel: ChannelType, settings: DeliverySettings): RetrySchedule {
-  return channel === "webhook" ? settings.webhookSchedule : settings.schedule;
-}
-
-function ambiguousSettingsOf(channel: ChannelType, settings: DeliverySettings): AmbiguousSettings {
-  return channel === "email" ? settings.ambiguousEmail : settings.ambiguous;
 }
 
 /**

@@ -10,8 +10,15 @@ const maxTitleUnits = 250;
 /** Apprise cuts or splits for each of its services by itself; this bounds what it has to do. */
 const maxTextUnits = 16_000;
 
+export interface AppriseMessage extends Message {
+  kind: "apprise";
+  title: string;
+  text: string;
+  type: "info" | "success" | "warning" | "failure";
+}
+
 /** A message for whatever stands behind Apprise: plain text, and the kind by which its services colour it. */
-export function renderApprise(document: Document, times: TimeFormat): Message {
+export function renderApprise(document: Document, times: TimeFormat): AppriseMessage {
   const write = (candidate: Document): string => writePlainText(withoutHeading(layOut(candidate, times)));
   const text = write(fitDocument(document, (candidate) => write(candidate).length <= maxTextUnits));
   return {

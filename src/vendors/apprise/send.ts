@@ -1,8 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { Message } from "../../core/message.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { AppriseDestination } from "../../core/rules.ts";
-import { expectKind } from "../expect-kind.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
 import {
   type AnswerContext,
   classifyRefusal,
@@ -19,12 +16,17 @@ import {
   urlBelow,
 } from "../http/http-client.ts";
 import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
+import type { AppriseMessage } from "./render.ts";
+import type { AppriseDestination } from "./vendor.ts";
 
 /**
  * An Apprise API server: `/notify/KEY` for a configuration that it keeps, `/notify` with the addresses in the request.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
-export function createAppriseChannel(destination: AppriseDestination, options: HttpChannelOptions): Channel {
+export function createAppriseChannel(
+  destination: AppriseDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<AppriseMessage> {
   const server = parseDestinationUrl(destination.server, destination);
   const auth = basicAuthOf(server);
   const path = destination.key === undefined ? "notify/" : `notify/${encodeURIComponent(destination.key)}`;
@@ -40,9 +42,8 @@ export function createAppriseChannel(destination: AppriseDestination, options: H
   });
 
   return {
-    type: "apprise",
     send: async (message, context) => {
-      const body = notifyBody(expectKind(message, "apprise"), destination);
+      const body = notifyBody(message, destination);
       const headers = { ...auth, "content-type": "application/json", accept: "application/json" };
       const request = { url: urlBelow(server, path), method: "POST" as const, headers, body };
       return http.call(request, classifyApprise, context.signal);
@@ -93,7 +94,7 @@ function classifyAppriseStatus(answer: Answer, context: AnswerContext): Outcome 
   return { kind: "retry", reason: "bad_answer", detail: describeAnswer(answer, context) };
 }
 
-function notifyBody(message: Extract<Message, { kind: "apprise" }>, destination: AppriseDestination): string {
+function notifyBody(message: AppriseMessage, destination: AppriseDestination): string {
   return JSON.stringify({
     title: message.title,
     body: message.text,

@@ -10,11 +10,17 @@ import { withoutHeading, writePlainText } from "../layout/plain-text.ts";
 const maxContentUnits = 2000;
 const maxDescriptionUnits = 4096;
 
+export interface DiscordMessage extends Message {
+  kind: "discord";
+  text: string;
+  body: string;
+}
+
 /**
  * The body of a Discord webhook: the heading as the message, which is what a notification shows, and the rest as an
  * embed in the colour of the severity. Nobody is pinged, whatever the text says.
  */
-export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm): Message {
+export function renderDiscord(document: Document, times: TimeFormat, form: MessageForm): DiscordMessage {
   if (form === "plain") return renderPlain(document, times);
   const fitting = fitDocument(
     document,
@@ -32,7 +38,7 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
   return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
 }
 
-function renderPlain(document: Document, times: TimeFormat): Message {
+function renderPlain(document: Document, times: TimeFormat): DiscordMessage {
   const write = (candidate: Document): string => writePlainText(layOut(candidate, times));
   const text = write(
     fitDocument(document, (candidate) => escapeMarkdown(write(candidate)).length <= maxContentUnits),

@@ -1,8 +1,6 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { DiscordDestination } from "../../core/rules.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
-import { expectKind } from "../expect-kind.ts";
 import {
   type AnswerContext,
   classifyRefusal,
@@ -14,6 +12,8 @@ import {
 import type { Answer } from "../http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { secretsOfUrl } from "../http/redact.ts";
+import type { DiscordMessage } from "./render.ts";
+import type { DiscordDestination } from "./vendor.ts";
 
 /** `SUPPRESS_NOTIFICATIONS`: no push and no sound. */
 const silentFlag = 1 << 12;
@@ -23,7 +23,10 @@ const silentFlag = 1 << 12;
  * message, with the id by which it can be edited.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
-export function createDiscordChannel(destination: DiscordDestination, options: HttpChannelOptions): Channel {
+export function createDiscordChannel(
+  destination: DiscordDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<DiscordMessage> {
   const given = parseDestinationUrl(destination.url.reveal(), destination);
   const webhook = pinVersion(given);
   const http = createHttpClient({
@@ -34,9 +37,7 @@ export function createDiscordChannel(destination: DiscordDestination, options: H
   const headers = { "content-type": "application/json" };
 
   return {
-    type: "discord",
-    send: async (message, context) => {
-      const { body } = expectKind(message, "discord");
+    send: async ({ body }, context) => {
       const request = {
         url: executeUrl(webhook),
         method: "POST" as const,
@@ -45,8 +46,7 @@ export function createDiscordChannel(destination: DiscordDestination, options: H
       };
       return http.call(request, classifyDiscord, context.signal);
     },
-    edit: async (ref, message, context) => {
-      const { body } = expectKind(message, "discord");
+    edit: async (ref, { body }, context) => {
       const request = {
         url: messageUrl(webhook, ref),
         method: "PATCH" as const,

@@ -4,9 +4,6 @@ import type { Breakdown, Cause, Reply, Stage } from "./breakdown.ts";
 /** Before a server that asks for time is tried again (421, 4.7.x: overload, grey-listing, rate limits). */
 const busyWaitMs = 60_000;
 
-/** Before a mail that may have arrived is sent once more, under the same Message-ID. */
-const ambiguousWaitMs = 5 * 60_000;
-
 /**
  * What a conversation that ended without the server's acceptance means for the delivery.
  *
@@ -109,7 +106,6 @@ function classifyUnanswered(cause: Silence): Outcome {
     kind: "ambiguous",
     reason,
     detail: `The mail was handed over, and then ${what}. It may have been taken.`,
-    waitMs: ambiguousWaitMs,
   });
   switch (cause.kind) {
     case "timeout":

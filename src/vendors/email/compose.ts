@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import MailComposer from "nodemailer/lib/mail-composer";
 import { encodeWord } from "nodemailer/lib/mime-funcs";
-import type { Message } from "../../core/message.ts";
 import type { SendContext } from "../../core/ports/channel.ts";
 import { type MailAddress, mailDomainOf } from "../../ground/text/mail-address.ts";
-
-export type EmailMessage = Extract<Message, { kind: "email" }>;
+import type { EmailMessage } from "./render.tsx";
 
 export interface ComposedMail {
   /** With its angle brackets. The same for every repeat of a delivery, so that a mailbox that compares ids keeps one. */

@@ -13,8 +13,15 @@ const maxHtmlUnits = 90_000;
 /** After a refusal of the whole, a mail that no filter has reason to refuse for its size. */
 const maxPlainUnits = 4000;
 
+export interface EmailMessage extends Message {
+  kind: "email";
+  subject: string;
+  text: string;
+  html: string;
+}
+
 /** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
-export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): Message {
+export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): EmailMessage {
   const subject = cut(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
   const fitting = fitDocument(document, (candidate) => {
     const blocks = layOut(candidate, times);

@@ -1,8 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { EmailDestination } from "../../core/rules.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
 import {
   isMailAddress,
   type MailAddress,
@@ -11,8 +10,10 @@ import {
 } from "../../ground/text/mail-address.ts";
 import { classify } from "./classify.ts";
 import { composeMail } from "./compose.ts";
+import type { EmailMessage } from "./render.tsx";
 import { createSmtpSession, requiresTls, type SmtpTimeouts } from "./session.ts";
 import { createSessionPool } from "./session-pool.ts";
+import type { EmailDestination } from "./vendor.ts";
 
 export interface EmailChannelOptions {
   /** Connections to the account at once. Default 2. */
@@ -45,7 +46,7 @@ const defaultTimeouts: SmtpTimeouts = {
 export function createEmailChannel(
   destination: EmailDestination,
   options: EmailChannelOptions = {},
-): Channel {
+): ChannelCalls<EmailMessage> {
   const { account } = destination;
   const from = readSender(destination);
   const settings = {
@@ -62,10 +63,7 @@ export function createEmailChannel(
   const tlsRequired = requiresTls(account);
 
   return {
-    type: "email",
     async send(message, context): Promise<Outcome> {
-      if (message.kind !== "email")
-        throw new AppError("internal", `An e-mail channel was handed a ${message.kind} message.`);
       const to = parseMailAddress(context.recipient)?.address;
       if (to === undefined || !isMailAddress(context.recipient)) return notAnAddress;
       const { messageId, source } = await composeMail(message, from, to, context);

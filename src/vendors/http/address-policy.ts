@@ -1,6 +1,8 @@
 import { isIP } from "node:net";
 import { AppError } from "../../core/errors.ts";
 import { createIpRanges, isIpRange, readIpAddress } from "../../ground/net/ip-ranges.ts";
+import { Refusal } from "../../ground/shape/refusal.ts";
+import { showValue } from "../../ground/shape/show-value.ts";
 
 /**
  * Which addresses an outgoing request may reach. A destination is a line of configuration, but its host name is
@@ -20,10 +22,11 @@ export function createAddressPolicy(allowInternal: readonly string[]): AddressPo
   const ranges: string[] = [];
   const hosts = new Set<string>();
   for (const entry of allowInternal) {
-    const bare = bareHost(entry);
-    if (isIpRange(bare)) ranges.push(...allForms(bare));
-    else if (/^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?$/i.test(entry)) hosts.add(bare);
-    else throw invalidEntry(entry);
+    const read = readInternalHost(entry);
+    if (read instanceof Refusal)
+      throw new AppError("config_invalid", `allowInternal: ${read.message}`, { hint: read.instead });
+    if (isIpRange(read)) ranges.push(...allForms(read));
+    else hosts.add(read);
   }
   // `::/0` is no word about IPv4, though `net.BlockList` counts the mapped addresses to it.
   const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
@@ -37,6 +40,16 @@ export function createAddressPolicy(allowInternal: readonly string[]): AddressPo
       return (isIP(plain) === 4 ? allowed4 : allowed6).includes(plain) ? undefined : reason;
     },
   };
+}
+
+/** A host name or a range of addresses that may be internal. */
+export function readInternalHost(value: unknown): string | Refusal {
+  const bare = typeof value === "string" && value.length <= 253 ? bareHost(value) : "";
+  if (isIpRange(bare) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(bare)) return bare;
+  return new Refusal(
+    `${showValue(value)} is neither a host name nor a range`,
+    "write e.g. hooks.lan or 10.0.0.0/8",
+  );
 }
 
 /** A host as it is compared: lower case, without the brackets of IPv6 and without the root's dot. */
@@ -75,12 +88,6 @@ function allForms(range: string): string[] {
 
 function familyOf(range: string): number {
   return isIP(range.split("/", 1)[0] ?? "");
-}
-
-function invalidEntry(entry: string): AppError {
-  return new AppError("config_invalid", `allowInternal: "${entry}" is neither a host name nor a CIDR range`, {
-    hint: "Write for example hooks.internal, 10.1.2.3 or 10.0.0.0/8.",
-  });
 }
 
 /** The /96 networks whose last four bytes are the IPv4 address that is reached: RFC 2765 and NAT64 (RFC 6052). */

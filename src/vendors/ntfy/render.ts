@@ -11,8 +11,17 @@ const maxTitleUnits = 250;
 /** ntfy turns a longer message into an attachment, which a locked phone does not show. */
 const maxTextBytes = 4096;
 
+export interface NtfyMessage extends Message {
+  kind: "ntfy";
+  title: string;
+  text: string;
+  priority: 1 | 2 | 3 | 4 | 5;
+  tags: string[];
+  click?: string;
+}
+
 /** A push notification for ntfy; a tap opens the message's last link. */
-export function renderNtfy(document: Document, times: TimeFormat): Message {
+export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
   const write = (candidate: Document): string => writePlainText(withoutHeading(layOut(candidate, times)));
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
   const fitted = write(fitDocument(document, (candidate) => fits(write(candidate))));

@@ -1,9 +1,6 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { Message } from "../../core/message.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { NtfyDestination } from "../../core/rules.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
-import { expectKind } from "../expect-kind.ts";
 import {
   type AnswerContext,
   classifyRefusal,
@@ -21,6 +18,8 @@ import {
   urlBelow,
 } from "../http/http-client.ts";
 import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
+import type { NtfyMessage } from "./render.ts";
+import type { NtfyDestination } from "./vendor.ts";
 
 /** From this priority down phones make no sound. */
 const silentPriority = 2;
@@ -31,7 +30,10 @@ const silentPriority = 2;
  * message can be edited; an older server ignores it, and then there is no `ref` and nothing to edit.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
-export function createNtfyChannel(destination: NtfyDestination, options: HttpChannelOptions): Channel {
+export function createNtfyChannel(
+  destination: NtfyDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<NtfyMessage> {
   const server = parseDestinationUrl(destination.server, destination);
   const auth = destination.token
     ? { authorization: `Bearer ${destination.token.reveal()}` }
@@ -41,14 +43,13 @@ export function createNtfyChannel(destination: NtfyDestination, options: HttpCha
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
   });
-  const publish = async (message: Message, sequenceId: string, silent: boolean, signal: AbortSignal) => {
-    const body = publishBody(expectKind(message, "ntfy"), destination.topic, sequenceId, silent);
+  const publish = async (message: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) => {
+    const body = publishBody(message, destination.topic, sequenceId, silent);
     const headers = { ...auth, "content-type": "application/json" };
     return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, signal);
   };
 
   return {
-    type: "ntfy",
     send: (message, context) => publish(message, context.deliveryId, context.silent, context.signal),
     edit: (ref, message, context) => publish(message, ref, context.silent, context.signal),
     probe: (_recipient, signal) => {
@@ -95,12 +96,7 @@ function classifyNtfyHealth(answer: Answer, context: AnswerContext): Outcome {
   };
 }
 
-function publishBody(
-  message: Extract<Message, { kind: "ntfy" }>,
-  topic: string,
-  sequenceId: string,
-  silent: boolean,
-): string {
+function publishBody(message: NtfyMessage, topic: string, sequenceId: string, silent: boolean): string {
   return JSON.stringify({
     topic,
     title: message.title,

@@ -14,6 +14,12 @@ const maxBlocks = 50;
 /** A list of more elements is unreadable anyhow, and this bounds the body. */
 const maxRuns = 1000;
 
+export interface SlackMessage extends Message {
+  kind: "slack";
+  text: string;
+  body: string;
+}
+
 type Element = Record<string, unknown>;
 interface Section {
   element: Element;
@@ -24,7 +30,7 @@ interface Section {
  * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style beside them, so that no
  * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack asks.
  */
-export function renderSlack(document: Document, times: TimeFormat, form: MessageForm): Message {
+export function renderSlack(document: Document, times: TimeFormat, form: MessageForm): SlackMessage {
   const fitting = fitDocument(document, (candidate) => fits(layOut(candidate, times)));
   const blocks = layOut(fitting, times);
   const text = writePlainText(blocks);

@@ -1,7 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { SlackDestination } from "../../core/rules.ts";
-import { expectKind } from "../expect-kind.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
 import {
   type AnswerContext,
   classifyRefusal,
@@ -12,13 +10,18 @@ import {
 import type { Answer } from "../http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { secretsOfUrl } from "../http/redact.ts";
+import type { SlackMessage } from "./render.ts";
+import type { SlackDestination } from "./vendor.ts";
 
 /**
  * Slack's incoming webhooks, and servers that imitate them (Mattermost, Rocket.Chat, Zulip). The whole address is the
  * secret. There is no message id, so no edit.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
-export function createSlackChannel(destination: SlackDestination, options: HttpChannelOptions): Channel {
+export function createSlackChannel(
+  destination: SlackDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<SlackMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
   const http = createHttpClient({
     ...options,
@@ -26,9 +29,7 @@ export function createSlackChannel(destination: SlackDestination, options: HttpC
     secrets: secretsOfUrl(url),
   });
   return {
-    type: "slack",
-    send: async (message, context) => {
-      const { body } = expectKind(message, "slack");
+    send: async ({ body }, context) => {
       const headers = { "content-type": "application/json; charset=utf-8" };
       return http.call({ url, method: "POST", headers, body }, classifySlack, context.signal);
     },

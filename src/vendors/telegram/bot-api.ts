@@ -1,9 +1,9 @@
 import { Api, GrammyError, HttpError } from "grammy";
 import { Agent, DecoratorHandler, type Dispatcher, type RequestInit, fetch as undiciFetch } from "undici";
-import type { TelegramBot } from "../../core/rules.ts";
 import { networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { Answer } from "./answer.ts";
+import type { TelegramBot } from "./vendor.ts";
 
 export type BotApiMethod = "sendMessage" | "editMessageText" | "getMe" | "getChat" | "getChatMember";
 

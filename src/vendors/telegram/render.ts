@@ -10,8 +10,12 @@ import { type FormattedText, writeTelegramText } from "./text.ts";
 /** Longer alerts are cut, and their page shows the rest: at 20 messages a minute eight parts already hold others up. */
 const maxParts = 8;
 
+export interface TelegramMessage extends Message, FormattedText {
+  kind: "telegram";
+}
+
 /** One message, or the parts of a long one in reading order. The plain form has no entities. */
-export function renderTelegram(document: Document, times: TimeFormat, form: MessageForm): Message[] {
+export function renderTelegram(document: Document, times: TimeFormat, form: MessageForm): TelegramMessage[] {
   const write = (candidate: Document): FormattedText[] => {
     const blocks = layOut(candidate, times);
     return splitTelegramText(

@@ -1,7 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { Message } from "../../core/message.ts";
-import type { Channel, SendContext } from "../../core/ports/channel.ts";
-import type { TelegramDestination } from "../../core/rules.ts";
+import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { Answer } from "./answer.ts";
 import type { BotApi, BotApiMethod } from "./bot-api.ts";
@@ -10,8 +8,9 @@ import { judgeMembership } from "./membership.ts";
 import { formatMessageRef, messageIdIn } from "./message-ref.ts";
 import { createDetailRedactor } from "./redact.ts";
 import type { Optional } from "./refusal-table.ts";
+import type { TelegramMessage } from "./render.ts";
+import type { TelegramDestination } from "./vendor.ts";
 
-type TelegramMessage = Extract<Message, { kind: "telegram" }>;
 type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<Answer>;
 
 /**
@@ -24,7 +23,7 @@ type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<
 export function createTelegramChannel(
   destination: TelegramDestination,
   options: { timeoutSeconds?: number } = {},
-): Channel {
+): ChannelCalls<TelegramMessage> {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
   let loading: Promise<BotApi> | undefined;
@@ -45,11 +44,10 @@ export function createTelegramChannel(
   }
 
   return {
-    type: "telegram",
     send: (message, context) =>
-      within(context.signal, (call) => sendMessage(call, destination, telegramMessage(message), context)),
+      within(context.signal, (call) => sendMessage(call, destination, message, context)),
     edit: (ref, message, context) =>
-      within(context.signal, (call) => editMessage(call, ref, telegramMessage(message), context)),
+      within(context.signal, (call) => editMessage(call, ref, message, context)),
     probe: (recipient, signal) => within(signal, (call) => probeChat(call, destination, recipient)),
     async close() {
       closed = true;
@@ -202,11 +200,6 @@ function sentOutcome(
     ...(notes.length === 0 ? {} : { note: notes.join("; ") }),
     ...(degraded === undefined ? {} : { degraded }),
   };
-}
-
-function telegramMessage(message: Message): TelegramMessage {
-  if (message.kind !== "telegram") throw new Error(`a ${message.kind} message came to a Telegram channel`);
-  return message;
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

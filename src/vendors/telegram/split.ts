@@ -1,6 +1,5 @@
-import type { TelegramEntity } from "../../core/message.ts";
 import { boundaryBefore, codePointStart } from "../../ground/text/graphemes.ts";
-import type { FormattedText } from "./text.ts";
+import type { FormattedText, TelegramEntity } from "./text.ts";
 
 /** UTF-16 units of one message. As none takes more than 3 bytes of UTF-8, the limit of 32,768 bytes is kept as well. */
 export const maxMessageUnits = 4096;

@@ -1,6 +1,17 @@
-import type { TelegramEntity } from "../../core/message.ts";
 import type { LaidBlock, Run } from "../layout/layout.ts";
 import { spellOutLink } from "../layout/plain-text.ts";
+
+/** The entity kinds that we send. Offsets and lengths count UTF-16 units, as JavaScript strings and Telegram do. */
+export interface TelegramEntity {
+  type: "bold" | "italic" | "code" | "pre" | "text_link" | "blockquote" | "date_time";
+  offset: number;
+  length: number;
+  /** For `text_link`. */
+  url?: string;
+  /** For `date_time`: the instant in Unix seconds, and how to show it. */
+  unix_time?: number;
+  date_time_format?: string;
+}
 
 export interface FormattedText {
   text: string;

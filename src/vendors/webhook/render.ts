@@ -1,9 +1,15 @@
 import type { Document } from "../../core/document.ts";
 import { writeJson } from "../../core/json.ts";
-import type { Message, MessageForm, WebhookData } from "../../core/message.ts";
+import type { Message, MessageData, MessageForm } from "../../core/message.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { layOut } from "../layout/layout.ts";
 import { writePlainText } from "../layout/plain-text.ts";
+
+export interface WebhookMessage extends Message {
+  kind: "webhook";
+  /** The JSON text that is signed and sent byte for byte. */
+  body: string;
+}
 
 /**
  * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message that
@@ -14,8 +20,8 @@ export function renderWebhook(
   document: Document,
   times: TimeFormat,
   form: MessageForm,
-  data: WebhookData | undefined,
-): Message {
+  data: MessageData | undefined,
+): WebhookMessage {
   const told = { subject: document.subject, text: writePlainText(layOut(document, times)) };
   if (data === undefined) {
     const { severity, status } = document;
@@ -37,7 +43,7 @@ export function renderWebhook(
   };
 }
 
-function writeAlert(alert: WebhookData["alerts"][number], form: MessageForm): Record<string, unknown> {
+function writeAlert(alert: MessageData["alerts"][number], form: MessageForm): Record<string, unknown> {
   const { facts, payload, receivedAt, ...rest } = alert;
   const summary = { ...rest, receivedAt: isoTime(receivedAt) };
   if (form === "plain") return summary;

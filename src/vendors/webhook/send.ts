@@ -1,8 +1,7 @@
+import { createHmac } from "node:crypto";
 import type { Outcome } from "../../core/delivery.ts";
-import { AppError } from "../../core/errors.ts";
-import type { Channel } from "../../core/ports/channel.ts";
-import type { WebhookDestination } from "../../core/rules.ts";
-import { expectKind } from "../expect-kind.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
+import type { Secret } from "../../core/secret.ts";
 import { type AnswerContext, classifyRefusal, describeAnswer } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import {
@@ -12,19 +11,26 @@ import {
   parseDestinationUrl,
 } from "../http/http-client.ts";
 import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
-import { createSigner } from "./standard-webhooks.ts";
+import type { WebhookMessage } from "./render.ts";
+import type { WebhookDestination } from "./vendor.ts";
 
 /**
  * An outgoing webhook after Standard Webhooks: `webhook-id` is the delivery's id and the same for every repeat, so a
  * receiver that follows the standard does its work once; `webhook-timestamp` is the moment of this attempt. Hence a
  * 5xx is retried, while a silence is still ambiguous, for not every receiver looks at the id.
- * @throws AppError `config_invalid` for an address, secret, header or `allowInternal` that cannot be used.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
-export function createWebhookChannel(destination: WebhookDestination, options: HttpChannelOptions): Channel {
+export function createWebhookChannel(
+  destination: WebhookDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<WebhookMessage> {
   const url = parseDestinationUrl(destination.url, destination);
-  const own = readHeaders(destination);
-  const sign = destination.secret && createSigner(destination.secret, destination.definedAt);
-  const credentials = { ...basicAuthOf(url), ...own };
+  const sign = destination.secret && createSigner(destination.secret);
+  const headers = Object.entries(destination.headers).map(([name, value]) => [
+    name.toLowerCase(),
+    value.reveal(),
+  ]);
+  const credentials: Record<string, string> = { ...basicAuthOf(url), ...Object.fromEntries(headers) };
   const http = createHttpClient({
     ...options,
     allowInternal: destination.allowInternal,
@@ -38,9 +44,7 @@ export function createWebhookChannel(destination: WebhookDestination, options: H
   });
 
   return {
-    type: "webhook",
-    send: async (message, context) => {
-      const { body } = expectKind(message, "webhook");
+    send: async ({ body }, context) => {
       const id = context.deliveryId;
       const timestamp = Math.floor(options.now() / 1_000);
       const headers = {
@@ -78,45 +82,17 @@ export function classifyWebhook(answer: Answer, context: AnswerContext): Outcome
   return classifyRefusal(answer, context, { repeatable: true });
 }
 
-/** Set by this channel or by HTTP itself. */
-const reservedHeaders = new Set([
-  "connection",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "webhook-id",
-  "webhook-signature",
-  "webhook-timestamp",
-]);
+/** Signs one request; the body is signed as the bytes that are sent. */
+type SignWebhook = (id: string, timestampSeconds: number, body: string) => string;
 
-function readHeaders(destination: WebhookDestination): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, secret] of Object.entries(destination.headers)) {
-    const value = secret.reveal();
-    const lower = name.toLowerCase();
-    if (!/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(lower))
-      throw invalidHeader(destination, "a name that HTTP does not allow");
-    if (reservedHeaders.has(lower)) throw invalidHeader(destination, `${lower}, which is set by Tocsin`);
-    // CR and LF would begin a header or request of their own; beyond Latin-1 nothing can be sent as it stands.
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      throw invalidHeader(destination, `a value for ${lower} that HTTP does not allow`);
-    headers[lower] = value;
-  }
-  return headers;
-}
-
-function invalidHeader(destination: WebhookDestination, what: string): AppError {
-  return new AppError(
-    "config_invalid",
-    `${destination.definedAt}: "headers" of "${destination.name}" has ${what}`,
-    {
-      hint: "Use plain names and values of one line each.",
-    },
-  );
+/**
+ * The signature of Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 over `id.timestamp.body`, with the key
+ * that follows `whsec_` in base64.
+ */
+export function createSigner(secret: Secret): SignWebhook {
+  const key = Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64");
+  return (id, timestampSeconds, body) => {
+    const mac = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`, "utf8");
+    return `v1,${mac.digest("base64")}`;
+  };
 }

@@ -1,8 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
-import { attemptOutcomes, channelTypes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
+import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
 import { decisionResults } from "../../core/rules.ts";
+import { vendors } from "../../vendors/index.ts";
 
+const channelType = z.enum(vendors.map(({ type }) => type));
 const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
 const id = z.string().openapi({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
 
@@ -26,7 +28,7 @@ export const deliverySchema = z
   .object({
     id,
     destination: z.string(),
-    channel: z.enum(channelTypes),
+    channel: channelType,
     recipient: z
       .string()
       .openapi({ description: "Chat id or mailbox; for webhooks the destination's name." }),
@@ -152,7 +154,7 @@ export const alertDetailSchema = alertSchema
 export const destinationSchema = z
   .object({
     name: z.string(),
-    channel: z.enum(channelTypes),
+    channel: channelType,
     recipients: z.array(z.string()),
     health: z.enum(["ok", "degraded", "down", "dead", "paused"]),
     reason: z.string(),

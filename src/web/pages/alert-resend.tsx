@@ -2,6 +2,7 @@ import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { DestinationView } from "../../core/operations.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";
 import { StateChip } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
@@ -18,7 +19,7 @@ interface AlertResendProps {
  * `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked.
  */
 export function AlertResendPage({ frame, alert, destinations, problem }: AlertResendProps) {
-  const standing = standingDeliveries(alert.deliveries);
+  const standing = standingDeliveries(alert.deliveries, hasSeveralRecipients);
   const proposed = proposeDestinations(standing);
   const statesOf = (name: string) => [
     ...new Set(standing.filter(({ destination }) => destination === name).map(({ state }) => state)),

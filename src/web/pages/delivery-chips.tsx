@@ -1,5 +1,6 @@
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
 
 /** Worst first: what a reader must see of several. */
 const byUrgency = [
@@ -54,7 +55,7 @@ export interface DestinationState {
 /** Where one alert stands at each destination. */
 export function summariseDeliveries(deliveries: DeliverySummary[]): DestinationState[] {
   const byDestination = new Map<string, DeliverySummary[]>();
-  for (const delivery of standingDeliveries(deliveries)) {
+  for (const delivery of standingDeliveries(deliveries, hasSeveralRecipients)) {
     const others = byDestination.get(delivery.destination) ?? [];
     byDestination.set(delivery.destination, [...others, delivery]);
   }

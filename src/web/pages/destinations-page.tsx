@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
-import { adviseOn } from "../../core/advice.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
+import { adviseOn } from "../../vendors/advice.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";

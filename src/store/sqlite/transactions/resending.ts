@@ -9,7 +9,6 @@ import type { InsertDelivery } from "./routing.ts";
 interface FailedRow {
   alert_seq: number;
   recipient: string;
-  channel: string;
 }
 
 /** A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice. */
@@ -24,7 +23,7 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
   );
   const markResent = db.prepare("UPDATE deliveries SET resent_by = ? WHERE seq = ? AND resent_by IS NULL");
   const failed = db.prepare<[number], FailedRow>(
-    `SELECT alert_seq, recipient, channel FROM deliveries
+    `SELECT alert_seq, recipient FROM deliveries
      WHERE seq = ? AND resent_by IS NULL AND state IN ('failed', 'expired')`,
   );
   const laterResend = db
@@ -55,16 +54,14 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
   /** The resend to one recipient: what is on its way already, or a new one. */
   function resendTo(
     planned: PlannedDelivery,
-    deliverySeq: number,
+    { deliverySeq, onlyNew }: ResendCall,
     row: FailedRow,
     at: number,
   ): { seq: number; isNew: boolean } | undefined {
     const { destination, recipient } = planned;
     const known = laterResend.get(row.alert_seq, destination, recipient, deliverySeq);
     if (known !== undefined) return { seq: known, isNew: false };
-    // In place of an address that is gone, those who have had the alert do not get it again.
-    const isOther = row.channel === "email" && recipient !== row.recipient;
-    if (isOther && hasDelivery.get(row.alert_seq, destination, recipient) !== undefined) return undefined;
+    if (onlyNew && hasDelivery.get(row.alert_seq, destination, recipient) !== undefined) return undefined;
     return { seq: insertDelivery(row.alert_seq, planned, "bulk_resend", at), isNew: true };
   }
 
@@ -86,10 +83,11 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
 
     resendFailed(calls: ResendCall[], at: number): ResentCount {
       const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
-      for (const { deliverySeq, planned } of calls) {
+      for (const call of calls) {
+        const { deliverySeq, planned } = call;
         const row = failed.get(deliverySeq);
         if (row === undefined) continue;
-        const resends = planned.flatMap((one) => resendTo(one, deliverySeq, row, at) ?? []);
+        const resends = planned.flatMap((one) => resendTo(one, call, row, at) ?? []);
         const [first] = resends;
         if (first === undefined) {
           count.noRecipient += 1;

@@ -17,7 +17,11 @@ const everything: FailedQuery = { states: ["failed"], failedUntil: Number.MAX_SA
 
 async function resendAll(store: Store, query = everything, limit = 100) {
   const failed = await store.listFailed(query, { limit });
-  const calls = failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")] }));
+  const calls = failed.map(({ deliverySeq }) => ({
+    deliverySeq,
+    planned: [planned("chat")],
+    onlyNew: false,
+  }));
   return store.resendFailed(calls, noon + 50);
 }
 
@@ -43,7 +47,11 @@ export function describeResends(open: OpenStore): void {
       await fail(scene, 3);
       const { store } = scene;
       const failed = await store.listFailed(everything, { limit: 100 });
-      const calls = failed.map(({ deliverySeq }) => ({ deliverySeq, planned: [planned("chat")] }));
+      const calls = failed.map(({ deliverySeq }) => ({
+        deliverySeq,
+        planned: [planned("chat")],
+        onlyNew: false,
+      }));
       const counts = await Promise.all([1, 2, 3].map(() => store.resendFailed(calls, noon)));
       expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
     });

@@ -109,7 +109,7 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       );
       expect(await states(id)).toEqual(["queued", "queued"]);
       await store.finishDeliveries(lane, [deliverySeq], { state: "failed", reason: "" }, noon, []);
-      const calls = [{ deliverySeq, planned: [planned("chat")] }];
+      const calls = [{ deliverySeq, planned: [planned("chat")], onlyNew: false }];
       const counts = await Promise.all([store, other].map((one) => one.resendFailed(calls, noon)));
       expect(counts.map(({ made }) => made).sort()).toEqual([0, 1]);
     });

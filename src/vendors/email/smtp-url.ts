@@ -1,7 +1,7 @@
-import type { EmailAccount } from "../core/rules.ts";
-import { Secret } from "../core/secret.ts";
-import { Refusal } from "../ground/shape/refusal.ts";
-import { suggestOrList } from "../ground/text/suggest.ts";
+import { Secret } from "../../core/secret.ts";
+import { Refusal } from "../../ground/shape/refusal.ts";
+import { suggestOrList } from "../../ground/text/suggest.ts";
+import type { EmailAccount } from "./vendor.ts";
 
 const example = "smtps://user:password@smtp.example.com or smtp://user:password@smtp.example.com:587";
 const options = ["allowInsecureAuth", "rejectUnauthorized"];

@@ -1,5 +1,6 @@
-import type { ChannelType, ReasonCode } from "./delivery.ts";
-import type { DestinationHealth } from "./destination-status.ts";
+import type { ChannelType, ReasonCode } from "../core/delivery.ts";
+import type { DestinationHealth } from "../core/destination-status.ts";
+import { vendorOf } from "./index.ts";
 
 /** Where the other side is configured. */
 export interface Configured {
@@ -10,6 +11,8 @@ export interface Configured {
 
 /** What a person can do about a reason: one clause, "check …", without its full stop. */
 export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }: Configured): string {
+  const own = reason && vendorOf(channel).words.repairs?.[reason];
+  if (own !== undefined) return own;
   switch (reason) {
     case "connect_failed":
     case "dns_failed":
@@ -18,15 +21,13 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
     case "tls_failed":
       return `check the certificate of the other side, and the address (${definedAt})`;
     case "auth_failed":
-      return channel === "telegram"
-        ? "ask @BotFather for the bot's token and set TELEGRAM_BOT_TOKEN"
-        : `check user, password or token (${definedAt})`;
+      return `check user, password or token (${definedAt})`;
     case "chat_not_found":
       return `check the chat's id (${definedAt}), and add the bot to the chat`;
     case "kicked":
       return "add the bot back and let it post";
     case "no_rights":
-      return channel === "telegram" ? "let the bot post there" : `let Tocsin send there (${definedAt})`;
+      return `let Tocsin send there (${definedAt})`;
     case "address_moved":
       return `write the new address into ${definedAt}`;
     case "no_starttls":

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { Destination } from "../../core/rules.ts";
+import { Secret } from "../../core/secret.ts";
+import { field, listOf, readText } from "../../ground/shape/field.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { showValue } from "../../ground/shape/show-value.ts";
+import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import type { BuildContext, Vendor } from "../vendor.ts";
+import { type AppriseMessage, renderApprise } from "./render.ts";
+
+export interface AppriseDestination extends Destination {
+  type: "apprise";
+  /** The Apprise API server. */
+  server: string;
+  /** A stored configuration key of that server (`/notify/KEY`) or … */
+  key?: string;
+  /** … the Apprise addresses themselves; they hold secrets. */
+  urls: Secret[];
+  /** Apprise tag that selects among the stored addresses. */
+  tag?: string;
+  allowInternal: string[];
+}
+
+const options = z.object({
+  server: httpUrl,
+  key: field(readAppriseKey).optional(),
+  urls: listOf(readText(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
+  tag: text("ops").optional(),
+  allowInternal,
+});
+
+/** Apprise's own rule for keys. */
+function readAppriseKey(value: unknown): string | Refusal {
+  if (typeof value === "string" && /^[-_A-Za-z0-9]{1,128}$/.test(value)) return value;
+  return new Refusal(`${showValue(value)} is not a configuration key`, "write letters, digits, - and _");
+}
+
+export const apprise = {
+  type: "apprise",
+  can: { edits: false, joinsByKey: false },
+  words: { otherSide: "the Apprise server" },
+  options: options.shape,
+  secretOptions: ["urls"],
+  build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
+    if ((key === undefined) === (urls.length === 0)) {
+      const instead = "write the key of a stored configuration, or the Apprise addresses";
+      context.refuse([], new Refusal("needs either key or urls", instead));
+    }
+    const secretUrls = urls.map((url) => new Secret(url));
+    return { server, ...(key && { key }), urls: secretUrls, ...(tag && { tag }), allowInternal };
+  },
+  recipients: ({ name }) => [name],
+  addresses: ({ server, key, tag, urls }: AppriseDestination) =>
+    key === undefined
+      ? urls.map((url) => `apprise ${url.reveal()}`)
+      : [`apprise ${server} ${key} ${tag ?? ""}`],
+  shownRecipients: ({ server }: AppriseDestination) => [hostOf(server)],
+  describe: ({ server }: AppriseDestination) => `Apprise at ${hostOf(server)}`,
+  secrets: ({ urls }: AppriseDestination) => urls,
+  pace: {},
+  concurrency: 4,
+  probeProves: "connection",
+  render: (document, times) => [renderApprise(document, times)],
+  readableText: ({ title, text }: AppriseMessage) => `${title}\n\n${text}`,
+  open: async (destination: AppriseDestination, options) =>
+    (await import("./send.ts")).createAppriseChannel(destination, options),
+} satisfies Vendor;

@@ -1,0 +1,131 @@
+import { z } from "zod";
+import type { Destination } from "../../core/rules.ts";
+import type { Secret } from "../../core/secret.ts";
+import { field, listOf } from "../../ground/shape/field.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { showValue } from "../../ground/shape/show-value.ts";
+import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
+import { text } from "../options.ts";
+import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
+import { type EmailMessage, renderEmail } from "./render.tsx";
+import { readSmtpUrl } from "./smtp-url.ts";
+
+export interface EmailAccount {
+  /** Tells accounts apart: `user@host:port` without the password. */
+  id: string;
+  host: string;
+  port: number;
+  /** TLS from the first byte (`smtps://`). */
+  secure: boolean;
+  user?: string;
+  password?: Secret;
+  /** A password is sent only over TLS unless this is true (`?allowInsecureAuth=true`). Default false. */
+  allowInsecureAuth: boolean;
+  /** Certificates are verified unless this is false (`?rejectUnauthorized=false`). Default true. */
+  rejectUnauthorized: boolean;
+}
+
+export interface EmailDestination extends Destination {
+  type: "email";
+  to: string[];
+  from: string;
+  account: EmailAccount;
+}
+
+interface Shared {
+  account?: EmailAccount;
+  from?: string;
+}
+
+const options = z.object({
+  to: listOf(readAddress("write e.g. ops@example.com"), "[ops@example.com]"),
+  from: field(readSender).optional(),
+  smtpUrl: text(referTo("SMTP_URL")).optional(),
+});
+type Options = z.infer<typeof options>;
+
+export const email = {
+  type: "email",
+  can: { edits: false, joinsByKey: false },
+  words: { otherSide: "the mail server" },
+  options: options.shape,
+  secretOptions: ["smtpUrl"],
+  environment: readEmailEnv,
+  complete: findSender,
+  build: ({ to }: Options) => ({ to: [...new Set(to)] }),
+  recipients: ({ to }: EmailDestination) => [...new Set(to)],
+  hasSeveralRecipients: true,
+  addresses: ({ to }: EmailDestination) => to.map((address) => `email ${address.toLowerCase()}`),
+  shownRecipients: ({ to }: EmailDestination) => [...new Set(to)],
+  describe: ({ to, account }: EmailDestination) => `${to.join(", ")}, by ${account.id}`,
+  describeProbe: ({ account }: EmailDestination) =>
+    `${account.host}:${account.port}: the mail server takes the login`,
+  secrets: ({ account }: EmailDestination) => [account.password],
+  account: ({ account }: EmailDestination) => `email:${account.id}`,
+  pace: {},
+  concurrency: 4,
+  settings: ({ ambiguousEmail, emailSendTimeoutMs }) => ({
+    ambiguous: ambiguousEmail,
+    sendTimeoutMs: emailSendTimeoutMs,
+  }),
+  probeProves: "account",
+  render: (document, times, { form }) => [renderEmail(document, times, form)],
+  readableText: ({ subject, text }: EmailMessage) => `${subject}\n\n${text}`,
+  open: async (destination: EmailDestination) => (await import("./send.ts")).createEmailChannel(destination),
+} satisfies Vendor;
+
+function readAddress(instead: string) {
+  return (value: unknown): string | Refusal => {
+    if (typeof value === "string" && isMailAddress(value.trim())) return value.trim();
+    return new Refusal(`${showValue(value)} is not a mail address`, instead);
+  };
+}
+
+/** `a@b` or `Name <a@b>`. */
+function readSender(value: unknown): string | Refusal {
+  if (typeof value === "string" && parseMailAddress(value) !== undefined) return value.trim();
+  return new Refusal(
+    `${showValue(value)} is not a mail address`,
+    'write e.g. tocsin@example.com or "Tocsin <tocsin@example.com>"',
+  );
+}
+
+function readEmailEnv(env: EnvReader) {
+  const account = env.one("SMTP_URL", (text) => readSmtpUrl(String(text)));
+  const given = env.one("EMAIL_FROM", readSender);
+  const to = env.list("EMAIL_TO", readAddress("write e.g. EMAIL_TO=ops@example.com,desk@example.com"));
+  const user = account?.user;
+  const from = given ?? (user !== undefined && isMailAddress(user) ? user : undefined);
+  if (to.length > 0 && !env.has("SMTP_URL")) {
+    const instead = "set SMTP_URL, e.g. smtps://user:password@smtp.example.com";
+    env.refuse("EMAIL_TO", "there is no mail server to send by", instead);
+  }
+  if (to.length > 0 && account !== undefined && from === undefined && !env.has("EMAIL_FROM")) {
+    const instead = "set it, e.g. EMAIL_FROM=tocsin@example.com";
+    env.refuse("EMAIL_FROM", "is missing, and the user of SMTP_URL is not an address", instead);
+  }
+  const shared: Shared = {
+    ...(account === undefined ? {} : { account }),
+    ...(from === undefined ? {} : { from }),
+  };
+  const isWhole = account !== undefined && from !== undefined && to.length > 0;
+  const own = { to, from, account };
+  return { shared, destinations: isWhole ? [{ name: "email", definedAt: "EMAIL_TO", own }] : [] };
+}
+
+function findSender(given: Partial<Options>, context: BuildContext): Required<Shared> | undefined {
+  const shared = context.shared as Shared;
+  const account = given.smtpUrl === undefined ? shared.account : readSmtpUrl(given.smtpUrl);
+  const from = given.from ?? shared.from;
+  if (account instanceof Refusal) context.refuse(["smtpUrl"], account);
+  if (account === undefined && !context.wasRefused("SMTP_URL")) {
+    const instead = `set SMTP_URL, or write smtpUrl: ${referTo("NAME_OF_A_VARIABLE")}`;
+    context.refuse([], new Refusal("there is no mail server to send by", instead));
+  }
+  if (from === undefined && !context.wasRefused("EMAIL_FROM")) {
+    const instead = "set EMAIL_FROM, or write from: tocsin@example.com";
+    context.refuse([], new Refusal("there is no sender address", instead));
+  }
+  if (account === undefined || account instanceof Refusal || from === undefined) return undefined;
+  return { account, from };
+}

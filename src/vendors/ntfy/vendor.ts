@@ -1,0 +1,64 @@
+import { z } from "zod";
+import type { Destination } from "../../core/rules.ts";
+import { Secret } from "../../core/secret.ts";
+import { field } from "../../ground/shape/field.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { showValue } from "../../ground/shape/show-value.ts";
+import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import type { Vendor } from "../vendor.ts";
+import { type NtfyMessage, renderNtfy } from "./render.ts";
+
+export interface NtfyDestination extends Destination {
+  type: "ntfy";
+  /** Default `https://ntfy.sh`. */
+  server: string;
+  topic: string;
+  token?: Secret;
+  allowInternal: string[];
+}
+
+const options = z.object({
+  server: httpUrl.optional(),
+  topic: field(readTopic),
+  token: text(referTo("NTFY_TOKEN")).optional(),
+  allowInternal,
+});
+
+/** ntfy's own rule for topics. */
+function readTopic(value: unknown): string | Refusal {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^[-_A-Za-z0-9]{1,64}$/.test(text)) return text;
+  return new Refusal(`${showValue(value)} is not a topic`, "write up to 64 letters, digits, - and _");
+}
+
+export const ntfy = {
+  type: "ntfy",
+  can: { edits: true, joinsByKey: false },
+  words: { otherSide: "the ntfy server" },
+  options: options.shape,
+  secretOptions: ["token"],
+  build: ({
+    topic,
+    token,
+    server = "https://ntfy.sh",
+    allowInternal = [],
+  }: z.infer<typeof options>): Omit<NtfyDestination, keyof Destination> => ({
+    server,
+    topic,
+    ...(token === undefined ? {} : { token: new Secret(token) }),
+    allowInternal,
+  }),
+  recipients: ({ name }) => [name],
+  addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
+  // Who knows a topic can read it.
+  shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
+  describe: ({ server, topic }: NtfyDestination) => `topic ${topic} of ${hostOf(server)}`,
+  secrets: ({ token }: NtfyDestination) => [token],
+  pace: {},
+  concurrency: 1,
+  probeProves: "connection",
+  render: (document, times) => [renderNtfy(document, times)],
+  readableText: ({ title, text }: NtfyMessage) => `${title}\n\n${text}`,
+  open: async (destination: NtfyDestination, options) =>
+    (await import("./send.ts")).createNtfyChannel(destination, options),
+} satisfies Vendor;

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import type { Destination } from "../../core/rules.ts";
+import { Secret } from "../../core/secret.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import type { BuildContext, Vendor } from "../vendor.ts";
+import { renderWebhook, type WebhookMessage } from "./render.ts";
+
+export interface WebhookDestination extends Destination {
+  type: "webhook";
+  url: string;
+  /** `whsec_…` of Standard Webhooks; absent: unsigned. */
+  secret?: Secret;
+  /** Sent with each request; values may be secret. */
+  headers: Record<string, Secret>;
+  /** Host names or CIDR ranges that may be internal addresses. Default none. */
+  allowInternal: string[];
+}
+
+const options = z.object({
+  url: httpUrl,
+  secret: text(referTo("WEBHOOK_SIGNING_SECRET")).optional(),
+  headers: z.record(z.string(), text("a header's value")).optional(),
+  allowInternal,
+});
+
+export const webhook = {
+  type: "webhook",
+  can: { edits: false, joinsByKey: false, carries: "payload" },
+  words: { otherSide: "the receiver" },
+  options: options.shape,
+  secretOptions: ["secret"],
+  build(
+    { url, secret, headers = {}, allowInternal = [] }: z.infer<typeof options>,
+    context: BuildContext,
+  ): Omit<WebhookDestination, keyof Destination> {
+    const key = secret === undefined ? undefined : readSigningSecret(secret);
+    if (key instanceof Refusal) context.refuse(["secret"], key);
+    const signed = key === undefined || key instanceof Refusal ? {} : { secret: key };
+    return { url, ...signed, headers: readHeaders(headers, context), allowInternal };
+  },
+  recipients: ({ name }) => [name],
+  addresses: ({ url }: WebhookDestination) => [`webhook ${url}`],
+  shownRecipients: ({ url }: WebhookDestination) => [hostOf(url)],
+  describe: ({ url, secret }: WebhookDestination) =>
+    `${hostOf(url)}, ${secret === undefined ? "unsigned" : "signed"}`,
+  secrets: ({ secret, headers }: WebhookDestination) => [secret, ...Object.values(headers)],
+  pace: {},
+  concurrency: 4,
+  settings: ({ webhookSchedule }) => ({ schedule: webhookSchedule }),
+  probeProves: "connection",
+  render: (document, times, { form, data }) => [renderWebhook(document, times, form, data)],
+  readableText: ({ body }: WebhookMessage) => body,
+  open: async (destination: WebhookDestination, options) =>
+    (await import("./send.ts")).createWebhookChannel(destination, options),
+} satisfies Vendor;
+
+/** Standard Webhooks: `whsec_` and 24 to 64 bytes in base64. */
+function readSigningSecret(text: string): Secret | Refusal {
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  const bytes = encoded === undefined ? 0 : Buffer.from(encoded, "base64").length;
+  if (bytes >= 24 && bytes <= 64) return new Secret(text);
+  return new Refusal(
+    "is not a signing secret of Standard Webhooks (it is not shown)",
+    "write whsec_ and 24 to 64 bytes in base64; make one with: echo whsec_$(openssl rand -base64 32)",
+  );
+}
+
+/** Set by the channel or by HTTP itself. */
+const reservedHeaders = new Set(
+  `connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade
+  webhook-id webhook-signature webhook-timestamp`.split(/\s+/),
+);
+
+/** Names and values that cannot end a header line (RFC 9110, 5.6.2 and 5.5), and none that the sender itself sets. */
+function readHeaders(headers: Record<string, string>, { refuse }: BuildContext): Record<string, Secret> {
+  const good: Record<string, Secret> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const at = ["headers", name];
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+      refuse(at, new Refusal("is not a header's name", "use letters, digits and -"), "key");
+    else if (reservedHeaders.has(name.toLowerCase()))
+      refuse(at, new Refusal("is set by Tocsin itself", "remove it"), "key");
+    else if (!/^[\x20-\x7e]*$/.test(value))
+      refuse(at, new Refusal("has a character that a header cannot carry", "use ASCII without line breaks"));
+    else good[name] = new Secret(value);
+  }
+  return good;
+}

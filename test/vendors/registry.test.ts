@@ -1,0 +1,44 @@
+import { readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Secret } from "../../src/core/secret.ts";
+import { createChannel, vendors } from "../../src/vendors/index.ts";
+import { readText, root } from "../docs/documents.ts";
+import { destinationBase } from "../support/destinations.ts";
+import { sendContext } from "../support/send-context.ts";
+
+const types = vendors.map(({ type }) => type).join("|");
+
+/** Comparisons with a vendor's type, in every form in which one may be written. */
+const asksWhich = new RegExp(`(?:case |[!=]== )"(?:${types})"|"(?:${types})" [!=]==|\\b(?:${types}): ["[{(]`);
+
+test("the search finds each way to ask which vendor it is", () => {
+  expect('switch (type) { case "telegram": }').toMatch(asksWhich);
+  expect('destination.type !== "slack"').toMatch(asksWhich);
+  expect('"email" === channel').toMatch(asksWhich);
+  expect('const names = { telegram: "Telegram" }').toMatch(asksWhich);
+});
+
+test("nobody outside of vendors/ asks which vendor it is", () => {
+  const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
+    (name) => /\.tsx?$/.test(name) && !/^(vendors|sandbox)\//.test(name),
+  );
+  expect(files.length).toBeGreaterThan(200);
+  const asking = files.filter((name) => asksWhich.test(readText(`src/${name}`)));
+  // There `webhook` is a section of `delivery:`.
+  expect(asking).toEqual(["config/shape/read-shape.ts"]);
+});
+
+test("each folder of a vendor is registered", () => {
+  const folders = readdirSync(`${root}src/vendors`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !["http", "layout"].includes(entry.name))
+    .map(({ name }) => name);
+  expect(vendors.map(({ type }) => type).sort()).toEqual(folders.sort());
+});
+
+test("a channel rejects a message of another kind, which only a bug can bring", async () => {
+  const url = new Secret("https://hooks.example/in");
+  const slack = { ...destinationBase("ops"), type: "slack", url, allowInternal: [] };
+  const channel = await createChannel(slack, { now: Date.now });
+  await expect(channel.send({ kind: "discord" }, sendContext())).rejects.toThrow(TypeError);
+  await channel.close();
+});
