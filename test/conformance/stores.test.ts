@@ -24,8 +24,9 @@ const openThreaded = (dataDir: string) =>
   openThreadedStore({ dataDir, ballastBytes, threadEntry: compiledThread() });
 
 /**
- * As the threads have it, without the threads: one connection writes, one can only read, and all that goes to them and comes back
- * is cloned. What is asked of the wrong connection, or does not survive the way, fails here as it does there, in a fraction of the time.
+ * As the threads have it, without the threads: one connection writes, one can only read, and all that goes to them
+ * and comes back is cloned. What is asked of the wrong connection, or does not survive the way, fails here as it does
+ * there, in a fraction of the time.
  */
 async function openOnTwoConnections(dataDir: string): Promise<SqliteStore> {
   const path = join(dataDir, "tocsin.db");
@@ -57,7 +58,8 @@ async function openOnTwoConnections(dataDir: string): Promise<SqliteStore> {
 
 describeStore("SQLite on two connections", openOnTwoConnections);
 
-// What is of the threads themselves: bodies change hands packed, signals and health cross over, and files are closed at the end.
+// What is of the threads themselves: bodies change hands packed, signals and health cross over, and files are closed
+// at the end.
 describe("SQLite in threads of its own", () => {
   describeAccepting(openThreaded);
   describeSignals(openThreaded);
@@ -67,5 +69,6 @@ describe("SQLite in threads of its own", () => {
 
 describe("SQLite in this thread", () => describeFiles(openLocal));
 
-// Without the lock of the data folder, which keeps a second relay away: what holds then holds for a command beside the relay.
+// Without the lock of the data folder, which keeps a second relay away: what holds then holds for a command beside
+// the relay.
 describeShared("SQLite", openLocal, { sharedByRelays: false });

@@ -63,7 +63,10 @@ async function acceptUntil(answer: string): Promise<{ accepted: number; others: 
   }
 }
 
-/** Routes, claims, sends and ends what waits; how many of each went through, and whether somebody can log in by a link. */
+/**
+ * Routes, claims, sends and ends what waits; how many of each went through, and whether somebody can log in by a
+ * link.
+ */
 async function deliver(limit: number): Promise<unknown> {
   const lane = await takeLane(store);
   const requests = await store.listUnrouted(limit, Date.now());

@@ -1,6 +1,9 @@
 import { spawnSync } from "node:child_process";
 
-/** Puts a command into a world of its own, where the folder lies on a disk of this size; the disk goes with the process. */
+/**
+ * Puts a command into a world of its own, where the folder lies on a disk of this size; the disk goes with the
+ * process.
+ */
 export type Wrap = (command: string[]) => string[];
 
 /** Of util-linux. */

@@ -15,10 +15,11 @@ import { waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /**
- * A database that the relay of commit 0a9fe3b wrote, and what its log said when it was closed (`at`), oldest alert first. Alerts were
- * posted to its hook with the configuration below: sent, updated, resolved, in a batch, unreadable, repeated by key and by body,
- * muted, dropped, wanted by nobody, held, failed with a fallback, resent, digested, and waiting for a chat that asked for an hour. It
- * was then left as a crash leaves it: an alert that was claimed, and one that was not routed.
+ * A database that the relay of commit 0a9fe3b wrote, and what its log said when it was closed (`at`), oldest alert
+ * first. Alerts were posted to its hook with the configuration below: sent, updated, resolved, in a batch,
+ * unreadable, repeated by key and by body, muted, dropped, wanted by nobody, held, failed with a fallback, resent,
+ * digested, and waiting for a chat that asked for an hour. It was then left as a crash leaves it: an alert that was
+ * claimed, and one that was not routed.
  */
 const fixture = (ending: string) =>
   readFileSync(new URL(`../fixtures/databases/0a9fe3b.${ending}`, import.meta.url));
@@ -104,7 +105,10 @@ async function startOn(clock: Clock) {
       });
       return ((await response.json()) as { data: { id: string; duplicate: boolean } }).data;
     },
-    /** In which chats and mailboxes this title was read since. Notices that ask people about an alert are none of its messages. */
+    /**
+     * In which chats and mailboxes this title was read since. Notices that ask people about an alert are none of its
+     * messages.
+     */
     seen: (title: string) => [
       ...chats.flatMap(({ id }) =>
         chat

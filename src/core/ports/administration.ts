@@ -10,8 +10,8 @@ export interface StoreHealth {
   /** There is no room: new alerts are refused until there is some again, and whatever else is asked for goes on. */
   full: boolean;
   /**
-   * Set when earlier alerts could not be looked up since the start, with the last reason: the database is probably damaged there,
-   * and repeats may have been sent.
+   * Set when earlier alerts could not be looked up since the start, with the last reason: the database is probably
+   * damaged there, and repeats may have been sent.
    */
   damage?: string;
   unrouted: number;
@@ -29,12 +29,16 @@ export interface Administration {
   readonly capabilities: StoreCapabilities;
   health(): Promise<StoreHealth>;
   /**
-   * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that delay no
-   * commit for long, until `stop` is aborted. Expired keys are removed and alerts become searchable by it. Resolves with
-   * what was done now and then, about once an hour, else with nothing. Absent: the database does it by itself.
+   * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that
+   * delay no commit for long, until `stop` is aborted. Expired keys are removed and alerts become searchable by it.
+   * Resolves with what was done now and then, about once an hour, else with nothing. Absent: the database does it by
+   * itself.
    */
   maintain?(now: number, stop?: AbortSignal): Promise<Maintenance | undefined>;
-  /** A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: with the database's own tools. */
+  /**
+   * A consistent copy at `path` (must not exist), checked and fsynced before it gets its name. Absent: with the
+   * database's own tools.
+   */
   backup?(path: string): Promise<void>;
   close(): Promise<void>;
 }

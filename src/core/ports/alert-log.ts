@@ -11,8 +11,8 @@ import type { Decision } from "../rules.ts";
 declare const kind: unique symbol;
 
 /**
- * A place in the list that gave it, to go on from there. Opaque: what it says is the driver's own affair. A digit first, then at
- * most 99 of `\w.-`.
+ * A place in the list that gave it, to go on from there. Opaque: what it says is the driver's own affair. A digit
+ * first, then at most 99 of `\w.-`.
  */
 export type Position = string & { readonly [kind]: "position" };
 
@@ -26,7 +26,10 @@ export interface AlertQuery {
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
   severity?: Severity;
-  /** A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped`, `repeat` or `unrouted`. */
+  /**
+   * A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped`,
+   * `repeat` or `unrouted`.
+   */
   state?: DeliveryState | "unmatched" | "dropped" | "repeat" | "unrouted";
   destination?: string;
   fromAt?: number;
@@ -165,13 +168,13 @@ export interface AlertLog {
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /**
-   * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before comes behind
-   * what was listed: whoever goes on from the last cursor misses no change.
+   * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before
+   * comes behind what was listed: whoever goes on from the last cursor misses no change.
    */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**
-   * Senders' alerts that have been routed and are no repeats, received at or after `fromAt`, newest first. Fewer than `limit` where their texts are
-   * long, and none at the end only.
+   * Senders' alerts that have been routed and are no repeats, received at or after `fromAt`, newest first. Fewer than
+   * `limit` where their texts are long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   latestChange(): Promise<ChangeCursor>;
@@ -179,6 +182,9 @@ export interface AlertLog {
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
   /** Costs as much for a long log as for a short one. */
   countAlerts(): Promise<AlertCounts>;
-  /** Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Reads an entry for each alert that was repeated. */
+  /**
+   * Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Reads an entry for each
+   * alert that was repeated.
+   */
   countDuplicates(): Promise<number>;
 }

@@ -8,9 +8,10 @@ import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
 import type { Signals } from "./signals.ts";
 
 /**
- * All ports of one database: what opening it gives, and what the composition root hands out in parts. Every method is one whole
- * transaction: it has happened, on disk and fsynced, when its promise resolves, or not at all when it rejects. Rejects with
- * `AppError("store_unavailable")` when nothing can be written (disk full) and with plain errors only for bugs.
+ * All ports of one database: what opening it gives, and what the composition root hands out in parts. Every method is
+ * one whole transaction: it has happened, on disk and fsynced, when its promise resolves, or not at all when it
+ * rejects. Rejects with `AppError("store_unavailable")` when nothing can be written (disk full) and with plain errors
+ * only for bugs.
  */
 export interface Store
   extends Inbox,

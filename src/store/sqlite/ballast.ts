@@ -3,8 +3,8 @@ import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "nod
 import type { Now } from "../../core/clock.ts";
 
 /**
- * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file gives
- * back lets deliveries be recorded and the page be read while new alerts are refused.
+ * A file that is given up when the disk is full. In WAL mode even a DELETE and a checkpoint need room; what the file
+ * gives back lets deliveries be recorded and the page be read while new alerts are refused.
  */
 export interface Ballast {
   /** The room is not laid by: it has been given back, or there was none for it. */
@@ -15,7 +15,10 @@ export interface Ballast {
   restore(): boolean;
 }
 
-/** Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and no waiting for room. */
+/**
+ * Looks for the file and writes nothing yet: call `restore` when the database is open. `bytes` 0: there is none, and
+ * no waiting for room.
+ */
 export function createBallast(
   options: { path: string; bytes: number },
   deps: { freeBytes: () => number; now: Now },

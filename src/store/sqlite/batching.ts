@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for so many
- * turns of the event loop and only as long as each brings more: on one core the thread would else commit by threes and fours
- * while the rest stands in line for the same core.
+ * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for
+ * so many turns of the event loop and only as long as each brings more: on one core the thread would else commit by
+ * threes and fours while the rest stands in line for the same core.
  */
 const enoughCalls = 16;
 const mostTurns = 2;
 
 /**
- * A batch that is handed over while another is under way holds at least so many calls, and at least this share of the most that
- * were in hand at once lately. With less, batches would become small, and each costs a sync; with half or more they would
- * hardly ever come about.
+ * A batch that is handed over while another is under way holds at least so many calls, and at least this share of the
+ * most that were in hand at once lately. With less, batches would become small, and each costs a sync; with half or
+ * more they would hardly ever come about.
  */
 const fewestAhead = 8;
 const shareAhead = 0.45;
@@ -21,9 +21,15 @@ const fading = 0.998;
 export interface BatchingOptions<T> {
   /** How many of the waiting go into the next batch, at least one. */
   sizeOf(waiting: readonly T[]): number;
-  /** Resolves when all of the batch have been answered; never rejects. `answered` is called before the first of them is. */
+  /**
+   * Resolves when all of the batch have been answered; never rejects. `answered` is called before the first of them
+   * is.
+   */
   send(batch: T[], answered: () => void): Promise<void>;
-  /** Cores that this process may use. More than its share (a container's quota may be less) costs a few hundredths of the rate. */
+  /**
+   * Cores that this process may use. More than its share (a container's quota may be less) costs a few hundredths of
+   * the rate.
+   */
   cores: number;
 }
 
@@ -35,9 +41,9 @@ export interface Batching<T> {
 }
 
 /**
- * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a core for
- * the thread besides this one's, the next may be handed over ahead, so that the thread does not stand still until this one has
- * time for it (docs/adr/0001-database-thread.md).
+ * Gathers calls into batches, which are sent in the order in which the calls came. One is under way at a time; with a
+ * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not stand still
+ * until this one has time for it (docs/adr/0001-database-thread.md).
  */
 export function createBatching<T>({ sizeOf, send, cores }: BatchingOptions<T>): Batching<T> {
   const mostUnderWay = cores > 1 ? 2 : 1;

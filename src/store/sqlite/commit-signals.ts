@@ -18,8 +18,8 @@ type Table = {
 };
 
 /**
- * Which transaction emits what once it is on disk; what does not stand here emits nothing. `changed` is not of one transaction: a
- * commit emits it whenever it gave an alert a new version.
+ * Which transaction emits what once it is on disk; what does not stand here emits nothing. `changed` is not of one
+ * transaction: a commit emits it whenever it gave an alert a new version.
  */
 const table: Table = {
   acceptRequest(said, _, { kind }) {

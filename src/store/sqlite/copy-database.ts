@@ -9,11 +9,11 @@ import { Sqlite } from "./sqlite-library.ts";
 const pagesPerTurn = 1024;
 
 /**
- * A consistent copy while the original is written to: copied page by page, checked, fsynced, then named. Readable by its
- * owner only, as the original is.
+ * A consistent copy while the original is written to: copied page by page, checked, fsynced, then named. Readable by
+ * its owner only, as the original is.
  *
- * It reads through a connection of its own, in one read transaction: a copy that takes each page as it is by then starts
- * anew with every commit of others, and under steady writing never ends (sqlite.org/c3ref/backup_finish.html).
+ * It reads through a connection of its own, in one read transaction: a copy that takes each page as it is by then
+ * starts anew with every commit of others, and under steady writing never ends (sqlite.org/c3ref/backup_finish.html).
  *
  * @throws AppError `conflict` when there is a file of that name, `invalid_request` when its folder is missing.
  */

@@ -84,7 +84,9 @@ function tryToEmptyLog(db: Database, waitMs: number): void {
   }
 }
 
-/** A restart on a full disk has to work too: the log and its index need room before the first alert can be delivered. */
+/**
+ * A restart on a full disk has to work too: the log and its index need room before the first alert can be delivered.
+ */
 function openOnAnyDisk(path: string, ballast: Ballast): Database {
   const open = () => {
     const db = openDatabase({ path });

@@ -31,8 +31,8 @@ interface Waiting {
 }
 
 /**
- * A thread that owns a database connection. It takes the next batch of calls when the last is on disk (batching.ts): an idle store
- * answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
+ * A thread that owns a database connection. It takes the next batch of calls when the last is on disk (batching.ts):
+ * an idle store answers a single call after its own sync, a busy one shares a sync among all that came meanwhile.
  *
  * @throws what opening the database throws.
  */

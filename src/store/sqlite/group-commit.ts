@@ -18,9 +18,9 @@ export interface GroupCommit {
 }
 
 /**
- * Many small transactions share one fsync. They run inside one `BEGIN IMMEDIATE … COMMIT`; when one of them throws, all is
- * rolled back and each is run again in a transaction of its own, so that a bad one fails alone. The good case pays
- * nothing for this.
+ * Many small transactions share one fsync. They run inside one `BEGIN IMMEDIATE … COMMIT`; when one of them throws,
+ * all is rolled back and each is run again in a transaction of its own, so that a bad one fails alone. The good case
+ * pays nothing for this.
  *
  * Alerts that changed get a new version in the same commit; an event stream resumes by it.
  */
@@ -77,9 +77,9 @@ function run(transactions: Transactions, call: Call): unknown {
 }
 
 /**
- * The same call without what finds earlier alerts, which may be the part of the database that is damaged: a repeat costs less than
- * a loss. SQLite refuses every further write of a transaction that has read a damaged page, so it needs a new one. Undefined:
- * there is nothing to leave out.
+ * The same call without what finds earlier alerts, which may be the part of the database that is damaged: a repeat
+ * costs less than a loss. SQLite refuses every further write of a transaction that has read a damaged page, so it
+ * needs a new one. Undefined: there is nothing to leave out.
  */
 function withoutLookingBack({ name, arguments: [first, ...others] }: Call): Call | undefined {
   if (name === "acceptRequest") {

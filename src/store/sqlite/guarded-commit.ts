@@ -11,9 +11,10 @@ export interface GuardedCommitDeps {
 }
 
 /**
- * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is made
- * again in the room that this gives, without its new alerts. From then on, until there is room to lay the ballast by again, new alerts
- * are refused at once and the search index stands still, so that what room there is belongs to the deliveries.
+ * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is
+ * made again in the room that this gives, without its new alerts. From then on, until there is room to lay the
+ * ballast by again, new alerts are refused at once and the search index stands still, so that what room there is
+ * belongs to the deliveries.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {

@@ -4,7 +4,9 @@ import { openSession, type SessionOptions } from "./database-session.ts";
 import { createStore, type SqliteStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
-/** The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it. */
+/**
+ * The store in this thread: for commands that look at the database of a relay, and wherever a thread is not worth it.
+ */
 export function openLocalStore(options: SessionOptions): SqliteStore {
   const session = openSession(options);
   const hub = createSignalHub();

@@ -31,8 +31,8 @@ export function readMigrations(from: URL = folder): Migration[] {
 /**
  * Compares before anything is written.
  *
- * @throws AppError `store_too_new` for a database that a newer Tocsin has written; with `exactly`, `failed` for one that
- * still has to be migrated, since whoever only reads cannot do it.
+ * @throws AppError `store_too_new` for a database that a newer Tocsin has written; with `exactly`, `failed` for one
+ * that still has to be migrated, since whoever only reads cannot do it.
  */
 export function requireVersion(
   db: Database,

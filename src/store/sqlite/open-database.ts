@@ -18,11 +18,12 @@ export interface DatabaseOptions {
  * Opens the database with the settings that the promises rest on.
  *
  * `synchronous = FULL` is set on every open: better-sqlite3 is compiled so that a WAL database that is opened again
- * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the data
- * in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
+ * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the
+ * data in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
  *
- * Pages of 8 KiB (of new databases) and a log of 4 MiB: what an alert costs is mostly the pages it is copied with, once into the
- * log and once out of it, and all wait while the log is emptied (docs/adr/0004-what-an-accepted-alert-writes.md).
+ * Pages of 8 KiB (of new databases) and a log of 4 MiB: what an alert costs is mostly the pages it is copied with,
+ * once into the log and once out of it, and all wait while the log is emptied
+ * (docs/adr/0004-what-an-accepted-alert-writes.md).
  *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */

@@ -40,8 +40,8 @@ export function splitSearch(text: string): string[] {
 }
 
 /**
- * Words as an FTS5 expression: all must occur. One that does not occur as it is (`exists` is asked with its expression) may
- * go on: `liquid` finds `liquidity`. Nothing of FTS5's own syntax gets through.
+ * Words as an FTS5 expression: all must occur. One that does not occur as it is (`exists` is asked with its
+ * expression) may go on: `liquid` finds `liquidity`. Nothing of FTS5's own syntax gets through.
  */
 export function toSearchExpression(words: string[], exists: (phrase: string) => boolean): string {
   if (words.length === 0) return matchesNothing;

@@ -12,9 +12,10 @@ export const libraryRepair = isNodeApi
   : "Run npm rebuild better-sqlite3 with the Node that runs Tocsin; compiling needs g++, make and python3.";
 
 /**
- * better-sqlite3, in the release that this Node can use. No release serves all of them: 13 ends Node 20 without a message, and 12
- * aborts Node 24.19 and newer at a garbage collection (nodejs/node#65446: its objects are node::ObjectWrap's, whose destructor asks for
- * an environment that is not entered then). 13 is built on Node-API, needs Node 22 and brings its compiled part along.
+ * better-sqlite3, in the release that this Node can use. No release serves all of them: 13 ends Node 20 without a
+ * message, and 12 aborts Node 24.19 and newer at a garbage collection (nodejs/node#65446: its objects are
+ * node::ObjectWrap's, whose destructor asks for an environment that is not entered then). 13 is built on Node-API,
+ * needs Node 22 and brings its compiled part along.
  *
  * The compiled part is loaded by the first `new Sqlite()`; `toOpenError` has words for a part that cannot be.
  *

@@ -24,7 +24,9 @@ function isBug(code: string): boolean {
   return codesOfBugs.test(code);
 }
 
-/** What the port rejects with: `store_unavailable` for what the disk or the database refuses; a bug stays what it is. */
+/**
+ * What the port rejects with: `store_unavailable` for what the disk or the database refuses; a bug stays what it is.
+ */
 export function toStoreError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined || isBug(code)) return error;

@@ -10,15 +10,18 @@ export interface StoreDriver extends Signals {
   write(name: TransactionName, args: unknown[]): Promise<unknown>;
   read(name: TransactionName, args: unknown[]): Promise<unknown>;
   health(): Promise<StoreHealth>;
-  /** Empties the write-ahead log and gives free pages back, a bounded number a time; removes keys that expired before `now`. */
+  /**
+   * Empties the write-ahead log and gives free pages back, a bounded number a time; removes keys that expired before
+   * `now`.
+   */
   maintain(now: number): Promise<Maintenance>;
   backup(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Which connection serves a method. What delivery reads goes through the writing one, whose queries are short and see each
- * commit at once; what people read has a connection of its own, so that a long search delays no alert.
+ * Which connection serves a method. What delivery reads goes through the writing one, whose queries are short and see
+ * each commit at once; what people read has a connection of its own, so that a long search delays no alert.
  */
 const onWriter = [
   "acceptRequest",

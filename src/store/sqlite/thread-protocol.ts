@@ -5,9 +5,9 @@ import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
 /**
- * What the main thread and a database thread say to each other. Each message has an id and is answered once. Bodies travel
- * packed in one buffer that changes hands: a Node `Buffer` is a window on a larger block, and cloning it would copy the
- * whole block.
+ * What the main thread and a database thread say to each other. Each message has an id and is answered once. Bodies
+ * travel packed in one buffer that changes hands: a Node `Buffer` is a window on a larger block, and cloning it would
+ * copy the whole block.
  */
 export type ToThread =
   | ({ kind: "calls"; id: number } & PackedCalls)

@@ -24,7 +24,10 @@ export interface ThreadedStoreOptions {
    * `store_unavailable`, and only a new process helps: end this one, so that its supervisor starts it again.
    */
   onStopped?: (error: Error) => void;
-  /** The folder of secrets that are kept for all processes: what changes there is emitted as `secrets`. Default: nothing is. */
+  /**
+   * The folder of secrets that are kept for all processes: what changes there is emitted as `secrets`. Default:
+   * nothing is.
+   */
   secretFolder?: string;
   /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
   onListenerFailed?: (topic: SignalTopic, error: unknown) => void;
@@ -80,7 +83,10 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   }
 }
 
-/** No commit tells of these files. Where a folder cannot be watched, or is replaced, whoever follows a secret still looks at it. */
+/**
+ * No commit tells of these files. Where a folder cannot be watched, or is replaced, whoever follows a secret still
+ * looks at it.
+ */
 function watchSecrets(folder: string, hub: SignalHub): () => void {
   try {
     const watcher = watch(folder, { persistent: false }, () => hub.emit("secrets", undefined));

@@ -9,8 +9,8 @@ import type { InsertDelivery } from "./routing.ts";
 import type { StateKeeping } from "./state-keeping.ts";
 
 /**
- * T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed. What a
- * claim allows is checked in the statement that writes: its token and the fence of its lane.
+ * T3 and T4: claims, attempts and what follows from them. `due_at` is set exactly while a delivery may be claimed.
+ * What a claim allows is checked in the statement that writes: its token and the fence of its lane.
  */
 export function createDelivering(
   { db, changed, now }: TransactionContext,

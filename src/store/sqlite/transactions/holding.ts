@@ -11,7 +11,9 @@ interface HeldRow {
   status: AlertStatus;
 }
 
-/** What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides. */
+/**
+ * What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides.
+ */
 export function createHolding({ db, changed }: TransactionContext) {
   const held = db.prepare<[string, number, number, number], HeldRow>(
     `SELECT d.id, d.seq, d.due_at, a.severity, a.facts ->> 'status' AS status

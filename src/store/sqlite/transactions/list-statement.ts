@@ -39,8 +39,8 @@ export function toListStatement(query: AlertQuery, match: string | undefined, dr
 }
 
 /**
- * For each driver that narrows this query, a statement that counts how far, up to a limit. The first is to be taken when
- * several are equally wide; none narrows: the log drives.
+ * For each driver that narrows this query, a statement that counts how far, up to a limit. The first is to be taken
+ * when several are equally wide; none narrows: the log drives.
  */
 export function toCountStatements(query: AlertQuery, match: string | undefined): [Driver, Statement][] {
   const counts: [Driver, Statement][] = [];

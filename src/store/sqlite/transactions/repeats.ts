@@ -9,7 +9,9 @@ export function fingerprintOf(body: Uint8Array): number {
 }
 
 export interface LookedUp {
-  /** Kept with the alert, so that later ones find it. Undefined: it has a key, and was compared by that when it came. */
+  /**
+   * Kept with the alert, so that later ones find it. Undefined: it has a key, and was compared by that when it came.
+   */
   fingerprint?: number;
   /** Id of the first alert, when this one is its repeat. */
   repeatOf?: string;
@@ -26,8 +28,8 @@ interface BodyRow {
 const mostCompared = 10;
 
 /**
- * Finds the alert that another one repeats byte for byte. Only alerts that the rules have routed have a fingerprint, and
- * repeats have none: so nothing is a repeat of what was itself not sent as one, or could not be read.
+ * Finds the alert that another one repeats byte for byte. Only alerts that the rules have routed have a fingerprint,
+ * and repeats have none: so nothing is a repeat of what was itself not sent as one, or could not be read.
  */
 export function createRepeats({ db }: Pick<TransactionContext, "db">) {
   const findBody = db.prepare<[number], BodyRow>(

@@ -12,8 +12,9 @@ interface Next {
 export type Searching = ReturnType<typeof createSearching>;
 
 /**
- * Full-text indexing after the fact, from a cursor that survives restarts. The cursor waits for alerts that are about to
- * be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is routed.
+ * Full-text indexing after the fact, from a cursor that survives restarts. The cursor waits for alerts that are about
+ * to be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is
+ * routed.
  */
 export function createSearching({ db }: Pick<TransactionContext, "db">) {
   const cursor = db.prepare<[], number>("SELECT alert_seq FROM search_cursor").pluck();

@@ -19,8 +19,8 @@ async function openPair(open: OpenStore): Promise<Pair> {
 }
 
 /**
- * What two stores on one database have to do, each a relay's. Some of it every driver owes, since a command may open the database
- * beside the relay; `sharing` is for drivers with `sharedByRelays` alone.
+ * What two stores on one database have to do, each a relay's. Some of it every driver owes, since a command may open
+ * the database beside the relay; `sharing` is for drivers with `sharedByRelays` alone.
  */
 export function describeShared(name: string, open: OpenStore, capabilities: StoreCapabilities): void {
   const sharing = it.skipIf(!capabilities.sharedByRelays);
