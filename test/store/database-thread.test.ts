@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
+import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
-import { packCalls, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
+import {
+  fromWireResult,
+  packCalls,
+  toWireResult,
+  unpackCalls,
+} from "../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -183,6 +188,19 @@ describe("bodies on their way to the thread", () => {
   it("are not packed when there are none", () => {
     expect(packCalls([count])).toEqual({ calls: [count] });
     expect(unpackCalls({ calls: [count] })).toEqual([count]);
+  });
+});
+
+describe("answers on their way back", () => {
+  const incoming = request({ ids: ["a", "b"] });
+  const call: Call = { name: "acceptRequest", arguments: [incoming] };
+  it.each<Acceptance>([
+    { kind: "accepted", ids: incoming.ids, conflict: false },
+    { kind: "accepted", ids: incoming.ids, conflict: true },
+    { kind: "duplicate", ids: ["c"] },
+  ])("say $kind, conflict $conflict", (value) => {
+    const wire = structuredClone(toWireResult({ ok: true, value }, call));
+    expect(fromWireResult(wire, call)).toEqual({ ok: true, value });
   });
 });
 

@@ -52,7 +52,7 @@ export async function startDatabaseThread(
       for (const entry of batch) entry.reject(answer);
       return;
     }
-    const results = calls.map((_, index) => fromWireResult(answer.results[index]));
+    const results = calls.map((call, index) => fromWireResult(answer.results[index], call));
     settle(batch, results);
     options.onCommitted?.(calls, results, answer.version);
   }

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
-import type { IncomingRequest } from "../../core/ports/inbox.ts";
+import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 
@@ -42,7 +42,13 @@ export interface WireError {
   stack?: string;
 }
 
-export type WireResult = { ok: true; value: unknown } | { ok: false; error: WireError };
+/** What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. */
+const plainlyAccepted = 1;
+
+export type WireResult =
+  | typeof plainlyAccepted
+  | { ok: true; value: unknown }
+  | { ok: false; error: WireError };
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {
@@ -61,12 +67,19 @@ export function fromWireError(wire: WireError): Error {
   return error;
 }
 
-export function toWireResult(result: CallResult): WireResult {
-  return result.ok ? result : { ok: false, error: toWireError(result.error) };
+export function toWireResult(result: CallResult, call: Call): WireResult {
+  if (!result.ok) return { ok: false, error: toWireError(result.error) };
+  if (call.name !== "acceptRequest") return result;
+  const { kind, ids, conflict } = result.value as Extract<Acceptance, { kind: "accepted" }>;
+  return kind === "accepted" && !conflict && ids === requestOf(call)?.ids ? plainlyAccepted : result;
 }
 
-export function fromWireResult(result: WireResult | undefined): CallResult {
+export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {
   if (result === undefined) return { ok: false, error: new Error("the store gave no result") };
+  if (result === plainlyAccepted) {
+    const value: Acceptance = { kind: "accepted", ids: requestOf(call)?.ids ?? [], conflict: false };
+    return { ok: true, value };
+  }
   return result.ok ? result : { ok: false, error: fromWireError(result.error) };
 }
 
@@ -79,48 +92,52 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-const noBytes = new Uint8Array();
+/** What of a request travels beside its body: in this order and unnamed, since names cost more to clone than what is in them. */
+const fields = [
+  "receivedAt",
+  "contentType",
+  "headers",
+  "ids",
+  "origin",
+  "dedupeKey",
+  "dedupeWindowMs",
+] as const satisfies (keyof IncomingRequest)[];
 
-/** In the order in which they were made. */
+/** In the order in which the calls were made; a request to accept is the length of its body and its fields. */
 export interface PackedCalls {
-  /** Those that carry a body, without it. */
-  calls: Call[];
-  /** One body behind the other, and the length of each. */
+  calls: (Call | [bodyLength: number, ...unknown[]])[];
+  /** One body behind the other. */
   bodies?: Uint8Array<ArrayBuffer>;
-  lengths?: number[];
 }
 
-/** Takes the bodies out of `acceptRequest` calls and puts them one after another. The calls stay as they are. */
+/** Takes the requests out of `acceptRequest` calls. The calls stay as they are. */
 export function packCalls(calls: Call[]): PackedCalls {
-  const lengths = calls.map(bodyLengthOf);
-  const length = lengths.reduce((sum, one) => sum + one, 0);
-  if (length === 0) return { calls: calls.map(withoutBody) };
+  const length = calls.reduce((sum, call) => sum + bodyLengthOf(call), 0);
   const bodies = new Uint8Array(length);
   let from = 0;
-  const packed = calls.map((call) => {
+  const packed = calls.map((call): PackedCalls["calls"][number] => {
     const request = requestOf(call);
     if (request === undefined) return call;
     bodies.set(request.body, from);
     from += request.body.length;
-    return withoutBody(call);
+    return [request.body.length, ...fields.map((field) => request[field])];
   });
-  return { calls: packed, bodies, lengths };
+  return length === 0 ? { calls: packed } : { calls: packed, bodies };
 }
 
-function withoutBody(call: Call): Call {
-  const request = requestOf(call);
-  return request === undefined ? call : { name: call.name, arguments: [{ ...request, body: noBytes }] };
-}
+const noBytes = new Uint8Array();
 
 /** The inverse: bodies become windows on the one buffer. */
-export function unpackCalls({ calls, bodies = noBytes, lengths = [] }: PackedCalls): Call[] {
+export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   let from = 0;
-  return calls.map((call, index) => {
-    const request = requestOf(call);
-    if (request === undefined) return call;
-    const to = from + (lengths[index] ?? 0);
-    const body = bodies.subarray(from, to);
-    from = to;
-    return { name: call.name, arguments: [{ ...request, body }] };
+  return calls.map((call): Call => {
+    if (!Array.isArray(call)) return call;
+    const [length, ...values] = call;
+    const request: Record<string, unknown> = { body: bodies.subarray(from, from + length) };
+    from += length;
+    fields.forEach((field, index) => {
+      request[field] = values[index];
+    });
+    return { name: "acceptRequest", arguments: [request] };
   });
 }

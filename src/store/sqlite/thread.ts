@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type DatabaseSession, openSession } from "./database-session.ts";
+import type { Call } from "./group-commit.ts";
 import {
   type Answers,
   type FromThread,
@@ -38,8 +39,9 @@ function serve(): void {
 async function answer(session: DatabaseSession, message: ToThread): Promise<Answers[ToThread["kind"]]> {
   switch (message.kind) {
     case "calls": {
-      const { results, version } = session.commit(unpackCalls(message));
-      return { results: results.map(toWireResult), version };
+      const calls = unpackCalls(message);
+      const { results, version } = session.commit(calls);
+      return { results: results.map((result, index) => toWireResult(result, calls[index] as Call)), version };
     }
     case "health":
       return session.health();
