@@ -1,11 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Hono } from "hono";
 import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
-import type { Door } from "./intake/door/door.ts";
+import { type Door, hookPrefix } from "./intake/door/door.ts";
 
 export interface ListenOptions {
   door: Door;
@@ -31,13 +33,47 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+interface Env {
+  Bindings: HttpBindings & {
+    /** As it was sent, see `pathOf`. */
+    path: string;
+  };
+}
+
 /**
- * The HTTP server: the hook's requests go straight to the door, all others to the pages.
+ * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
+ * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
+ */
+function createApp(
+  door: Door,
+  pages: (request: IncomingMessage, response: ServerResponse) => void,
+): Hono<Env> {
+  const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
+  const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
+    door.handle(incoming, outgoing, path.slice(hookPrefix.length));
+    return RESPONSE_ALREADY_SENT;
+  };
+  app.post("/hooks/:secret", ({ env }) => hand(env));
+  // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three promises.
+  app.notFound(({ env }) => {
+    if (env.path.startsWith(hookPrefix)) return hand(env);
+    pages(env.incoming, env.outgoing);
+    return RESPONSE_ALREADY_SENT;
+  });
+  app.onError((error) => {
+    throw error;
+  });
+  return app;
+}
+
+/**
+ * The HTTP server, which takes requests as long as their connection may bring more.
  * @throws AppError `config_invalid` when the address cannot be listened on.
  */
 export async function listen({ door, host, port, clock }: ListenOptions): Promise<Listener> {
   let pages = answerStarting;
   const connections = createConnections(clock);
+  const app = createApp(door, (request, response) => pages(request, response));
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const connection = connections.of(request.socket);
@@ -51,8 +87,10 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     if (connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
-      connection.isHook = door.handle(request, response);
-      if (!connection.isHook) pages(request, response);
+      const path = pathOf(request.url ?? "");
+      connection.isHook = path.startsWith(hookPrefix);
+      // Of the request itself the app asks for its method alone.
+      void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     }
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
@@ -95,6 +133,17 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
       connections.destroy();
     },
   };
+}
+
+/**
+ * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono would decode
+ * it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
+ */
+export function pathOf(target: string): string {
+  const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+  const query = path.indexOf("?");
+  const end = query === -1 ? path.length : query;
+  return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end);
 }
 
 /** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */

@@ -66,6 +66,7 @@ async function openListener() {
     door,
     server,
     stored,
+    url,
     connect: (options?: { allowHalfOpen: boolean }) => openRaw(url, options),
     holdCommits: () => {
       isHolding = true;
@@ -98,6 +99,29 @@ function watchEnd(promise: Promise<unknown>) {
   });
   return watched;
 }
+
+it("knows the hook however its address is written, and by no other spelling of the secret", async () => {
+  const relay = await openListener();
+  const statusOf = async (target: string, method = "POST") => {
+    const connection = await relay.connect();
+    await connection.write(
+      `${method} ${target} HTTP/1.1\r\nHost: a b:c\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+    );
+    return (await connection.readToEnd()).map(({ status }) => status);
+  };
+  const hook = `/hooks/${secret}`;
+  for (const target of [hook, `${hook}/`, `${hook}?a=b`, `${hook}/?/`, `http://elsewhere.example${hook}`])
+    expect(await statusOf(target), target).toEqual([202]);
+  const encoded = `%${secret.charCodeAt(0).toString(16)}${secret.slice(1)}`;
+  for (const target of ["/hooks/", `${hook}//`, `${hook}/more`, `/hooks/x/../${secret}`, `/hooks/${encoded}`])
+    expect(await statusOf(target), target).toEqual([404]);
+  for (const method of ["GET", "PUT", "OPTIONS", "PROPFIND"]) {
+    expect(await statusOf(hook, method), method).toEqual([405]);
+    expect(await statusOf("/hooks/unknown", method), method).toEqual([404]);
+  }
+  expect((await fetch(`${relay.url}${hook}`, { method: "HEAD" })).status).toBe(405);
+  expect(relay.stored).toEqual(["{}", "{}", "{}", "{}", "{}"]);
+});
 
 describe("winding down", () => {
   it("makes each answer the last of its connection, whether its request came before or after", async () => {

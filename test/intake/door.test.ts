@@ -9,7 +9,8 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Inbox } from "../../src/core/ports/inbox.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
+import { createDoor, type Door, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
+import { pathOf } from "../../src/listen.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -51,7 +52,7 @@ async function openDoor(
     { secret: new Secret(secret), ...rest },
   );
   const server = createServer((request, response) => {
-    if (!door.handle(request, response)) response.writeHead(418).end();
+    door.handle(request, response, pathOf(request.url ?? "").slice(hookPrefix.length));
     watch?.(door, request, response);
   });
   server.listen(0, "127.0.0.1");
@@ -331,15 +332,41 @@ it("is settled when each alert that came whole has been answered", async () => {
   expect(order).toEqual(["begun", "stored", "settled"]);
 });
 
+it("takes secrets of any length and letters, and nothing that only begins or ends like one", async () => {
+  const { door } = await openDoor();
+  const known = ["zweites-ü€😀", `${"l".repeat(400)}-end`];
+  for (const one of known) door.addSecret(new Secret(one));
+  const socketless = (given: string) => {
+    let status = 0;
+    const response = {
+      setHeader: () => {},
+      writeHead: (code: number) => {
+        status = code;
+      },
+      end: () => {},
+    };
+    door.handle({ method: "GET" } as IncomingMessage, response as unknown as ServerResponse, given);
+    return status;
+  };
+  for (const one of known) {
+    expect(socketless(one)).toBe(405);
+    for (const other of [
+      "",
+      one.slice(1),
+      one.slice(0, -1),
+      `${one}x`,
+      `${one}\0`,
+      one.toUpperCase(),
+      "x".repeat(16_000),
+    ])
+      expect(socketless(other), other.slice(-20)).toBe(404);
+  }
+});
+
 it("takes a rotated secret besides the old one", async () => {
   const { door, hook, origin } = await openDoor();
   door.addSecret(new Secret("another-hook-Pq72kdLwm2PzQe81"));
   for (const url of [hook, `${origin}/hooks/another-hook-Pq72kdLwm2PzQe81`]) {
     expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(202);
   }
-});
-
-it("leaves every other path to the pages", async () => {
-  const { origin } = await openDoor();
-  expect((await fetch(`${origin}/`)).status).toBe(418);
 });

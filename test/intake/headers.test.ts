@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createHeaderKeeper } from "../../src/intake/door/headers.ts";
+import { createHeaderKeeper } from "../../src/intake/door/request-parts.ts";
 
 const kept = (...pairs: [string, string][]) =>
   JSON.parse(createHeaderKeeper()(pairs.flat())) as [string, string][];

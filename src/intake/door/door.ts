@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
@@ -7,9 +8,7 @@ import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.
 import type { Secret } from "../../core/secret.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
-import { createHeaderKeeper } from "./headers.ts";
-import { createKnownSecrets } from "./known-secrets.ts";
-import { type BodyReading, readRequestBody } from "./read-request-body.ts";
+import { type BodyReading, createHeaderKeeper, readRequestBody } from "./request-parts.ts";
 
 export interface DoorOptions {
   secret: Secret;
@@ -45,8 +44,11 @@ export interface DoorCounters {
 }
 
 export interface Door {
-  /** True when the request is the door's: it has been or will be answered. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /**
+   * Answers a request whose path begins with `hookPrefix`, now or later.
+   * @param given what stands behind the prefix, not decoded
+   */
+  handle(request: IncomingMessage, response: ServerResponse, given: string): void;
   /** Requests that are being read or stored at this moment. */
   inFlight(): number;
   /** The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is thrown away. */
@@ -58,12 +60,13 @@ export interface Door {
   counters: Readonly<DoorCounters>;
 }
 
-const prefix = "/hooks/";
+export const hookPrefix = "/hooks/";
 const oneDayMs = 24 * 60 * 60 * 1000;
 
 /**
- * `POST /hooks/<secret>`. It speaks to Node's HTTP directly: a framework's request and response objects cost more here
- * than storing the alert does (docs/adr/0002-plain-door.md).
+ * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than
+ * storing the alert does (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head; the
+ * body is read within its bounds, stored with its headers and key, and answered.
  *
  * 202 after the commit; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
  * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
@@ -73,7 +76,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
-  const secrets = createKnownSecrets(options.secret);
+  const secrets = [bytesOf(options.secret)];
   const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
     accepted: 0,
@@ -210,7 +213,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   return {
     counters,
     inFlight: () => waiting,
-    addSecret: secrets.add,
+    addSecret(secret) {
+      if (!isOneOf(secrets, secret.reveal())) secrets.push(bytesOf(secret));
+    },
     refuse(response) {
       counters.notStored += 1;
       const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
@@ -221,12 +226,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         if (storing === 0) resolve();
         else whenSettled.push(resolve);
       }),
-    handle(request, response) {
-      const url = originForm(request.url ?? "");
-      if (!url.startsWith(prefix)) return false;
-      const end = url.indexOf("?");
-      const given = url.slice(prefix.length, end === -1 ? undefined : end).replace(/\/$/, "");
-      if (!secrets.has(given)) {
+    handle(request, response, given) {
+      if (!isOneOf(secrets, given)) {
         counters.unknownSecret += 1;
         answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
       } else if (request.method !== "POST") {
@@ -244,14 +245,25 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         log.warn("alert.refused", { reason: "compressed" });
         answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
       } else serve(request, response);
-      return true;
     },
   };
 }
 
-/** A sender may name the whole address, as to a proxy (RFC 9112, 3.2.2). */
-function originForm(target: string): string {
-  return target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+function bytesOf(secret: Secret): Buffer {
+  return Buffer.from(secret.reveal());
+}
+
+/**
+ * In a time that does not depend on where they differ. It may show whether a guess has the length of a secret, which is the same for
+ * all that are generated; to hide it behind a hash costs more than a hundredth of the time of a request.
+ */
+function isOneOf(secrets: readonly Buffer[], given: string): boolean {
+  const bytes = Buffer.from(given);
+  let isKnown = false;
+  for (const secret of secrets) {
+    if (secret.length === bytes.length && timingSafeEqual(secret, bytes)) isKnown = true;
+  }
+  return isKnown;
 }
 
 /** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
@@ -284,4 +296,30 @@ function answerError(
   // A body that nobody reads would be taken for the next request of the connection.
   if (unread) response.setHeader("connection", "close");
   answer(response, status, JSON.stringify({ error: { code, message } }));
+}
+
+/** More requests than this at the door at once are a flood. */
+const floodedAbove = 8;
+/** More than this accepted in a second are one, too: on one core they could not be routed as fast as they come. */
+const floodedAbovePerSecond = 2_000;
+const windowMs = 50;
+
+/**
+ * Whether so much comes in that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in flight alone do
+ * not show it: with a new connection for each, most of them still wait in the kernel.
+ */
+export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now: Now): () => boolean {
+  let since = now();
+  let acceptedBefore = door.counters.accepted;
+  let perSecond = 0;
+  return () => {
+    const elapsedMs = now() - since;
+    if (elapsedMs >= windowMs || elapsedMs < 0) {
+      const { accepted } = door.counters;
+      perSecond = ((accepted - acceptedBefore) * 1000) / Math.max(1, elapsedMs);
+      since += elapsedMs;
+      acceptedBefore = accepted;
+    }
+    return door.inFlight() > floodedAbove || perSecond > floodedAbovePerSecond;
+  };
 }
