@@ -152,8 +152,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   };
   const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
 
-  // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and the
-  // secret are looked at every second anyway, and each lane every five.
+  // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes
+  // and the secret are looked at every second anyway, and each lane every five.
   store.subscribe("accepted", loop.wake);
   store.subscribe("due", engine.wake);
   store.subscribe("mutes", mutes.wake);

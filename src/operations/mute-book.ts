@@ -18,8 +18,8 @@ export interface MuteBookDeps {
 }
 
 /**
- * The mutes made at run time, kept in memory so that routing an alert waits for nobody. What is added or ended here holds when the
- * promise resolves; what another process adds or ends holds after the next look.
+ * The mutes made at run time, kept in memory so that routing an alert waits for nobody. What is added or ended here
+ * holds when the promise resolves; what another process adds or ends holds after the next look.
  */
 export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute">, Poll {
   active(): Mute[];

@@ -11,7 +11,7 @@ import { createRelayWorld, deskChat } from "./relay-world.ts";
 const hostile = "\u001b[2J\u001b]0;owned\u0007";
 
 describe("alerts list", () => {
-  it("tells newest first what became of each, a page at a time, in the API's form", async () => {
+  it("lists newest first what became of each, a page at a time, in the API's form", async () => {
     const world = await createRelayWorld();
     const [first = ""] = await world.post({ title: "First", severity: "critical" });
     await world.ended(first);
@@ -82,7 +82,7 @@ describe("alerts list", () => {
     });
   });
 
-  it("hands the token kept here to no other host unless it is told to", async () => {
+  it("hands the token kept here to no other host unless --token-file says so", async () => {
     const world = await createRelayWorld();
     const asked: (string | undefined)[] = [];
     const url = await serve((request, response) => {
@@ -97,7 +97,7 @@ describe("alerts list", () => {
     expect(asked.filter((header) => header !== undefined)).toEqual([]);
   });
 
-  it("tells a server that is no relay from one", async () => {
+  it("knows a server that is no relay from one", async () => {
     const url = await serve((_request, response) => response.end("<h1>It works!</h1>"));
     const run = await runTocsin(["alerts", "list", "--url", url], { env: { ADMIN_TOKEN: "x".repeat(40) } });
     expect(run.status).toBe(1);
@@ -120,7 +120,7 @@ describe("alerts list", () => {
 });
 
 describe("alerts show", () => {
-  it("tells facts, decisions, and each delivery with its attempts, and passes no escape code on", async () => {
+  it("shows facts, decisions, and each delivery with its attempts, and passes no escape code on", async () => {
     const world = await createRelayWorld();
     const body = {
       title: `Drained ${hostile}`,
@@ -279,7 +279,7 @@ describe("alerts export", () => {
     expect(readdirSync(folder)).toEqual(["log.csv"]);
   });
 
-  it("tells with --json what it wrote, and refuses to mix two documents", async () => {
+  it("says with --json what it wrote, and refuses to mix two documents", async () => {
     const world = await createRelayWorld();
     const run = await world.run([
       "alerts",

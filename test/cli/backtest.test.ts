@@ -28,7 +28,7 @@ async function createHistory() {
   return { world, ids };
 }
 
-it("tells alert by alert what another configuration would have sent elsewhere, and why", async () => {
+it("says alert by alert what another configuration would have sent elsewhere, and why", async () => {
   const { world, ids } = await createHistory();
   const run = await world.run(["backtest", "--config", "next.yaml", "--json"]);
   expect(run.status).toBe(0);

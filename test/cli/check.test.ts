@@ -42,7 +42,7 @@ test("shows what is configured, without a secret", async () => {
   expect(run.stdout + run.stderr).not.toContain("canary");
 });
 
-test("tells every mistake with its line, and ends with 2", async () => {
+test("names every mistake with its line, and ends with 2", async () => {
   await writeFile(join(folder, "tocsin.yaml"), broken);
   const run = await runCheck([], { cwd: folder, env });
   expect(run.status).toBe(2);

@@ -150,7 +150,7 @@ it("notices a clock that is off", async () => {
   });
 });
 
-it("tells the mistakes of a configuration, and that nothing runs", async () => {
+it("finds the mistakes of a configuration, and that nothing runs", async () => {
   const folder = makeTempFolder();
   const env = { DATA_DIR: folder, PORT: "9", TELEGRAM_CHAT_IDS: "-1" };
   const broken = await runTocsin(["doctor"], { env, cwd: folder });

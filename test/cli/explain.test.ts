@@ -22,7 +22,7 @@ function stdinWith(text: string): PassThrough {
   return stdin;
 }
 
-it("tells of a stored alert the very text that people have read, and sends nothing", async () => {
+it("shows of a stored alert the very text that people have read, and sends nothing", async () => {
   const world = await createRelayWorld();
   const [id = ""] = await world.post(alert);
   const stored = await world.ended(id);

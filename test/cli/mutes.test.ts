@@ -70,7 +70,7 @@ it("takes an end in UTC, and refuses one that has passed", async () => {
   expect((await world.run([...argv, "2020-01-01"])).status).toBe(2);
 });
 
-it("tells wrong usage before it asks the relay anything", async () => {
+it("refuses wrong usage before it asks the relay anything", async () => {
   const world = await createRelayWorld();
   await world.stopRelay();
   const add = (...rest: string[]) => world.run(["mutes", "add", "--reason", "why", ...rest]);

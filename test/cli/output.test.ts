@@ -190,7 +190,7 @@ describe("the command line", () => {
     }
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     expect((await runTocsin(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });

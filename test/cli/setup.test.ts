@@ -100,7 +100,7 @@ describe("tocsin setup", () => {
     expect((await outputs()).webhookUrl).toBe(hookUrl);
   });
 
-  it("turns somebody else's webhook off only when told to, and puts it back", async () => {
+  it("turns somebody else's webhook off only when asked to, and puts it back", async () => {
     const { setup, outputs, setOutputs } = await startWorld();
     const others = { webhookUrl: "https://other.example/hook/1", messengerChannelId: "-100555" };
     await setOutputs(others);
@@ -186,7 +186,7 @@ describe("tocsin setup", () => {
     expect((await setup(["--json"])).json().data).toMatchObject({ result: "unchanged", changed: false });
   });
 
-  it("refuses to replace somebody else's address unless told to, and puts it back with --restore", async () => {
+  it("refuses to replace somebody else's address unless asked to, and puts it back with --restore", async () => {
     const { setup, outputs, setOutputs, dataDir } = await startWorld();
     await setOutputs({ webhookUrl: "https://other.example.com/in/abc", messengerChannelId: "-100555" });
     const refused = await setup();
@@ -220,7 +220,7 @@ describe("tocsin setup", () => {
     expect((await outputs()).webhookUrl).toBe(webhookUrl);
   });
 
-  it("does not restore over an address that somebody has set since, unless told to", async () => {
+  it("does not restore over an address that somebody has set since, unless asked to", async () => {
     const { setup, outputs, setOutputs } = await startWorld();
     await setup();
     await setOutputs({ webhookUrl: "https://colleague.example.com/in" });
@@ -269,7 +269,7 @@ describe("tocsin setup", () => {
     expect(second).not.toBe(first);
   });
 
-  it("tells the new secret from the old one without showing either, and plans one with --dry-run", async () => {
+  it("distinguishes the new secret from the old one without showing either, and plans one with --dry-run", async () => {
     const { setup, outputs } = await startWorld();
     const own = { WEBHOOK_SECRET: "" };
     await setup([], own);

@@ -6,7 +6,7 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
-it("tells what is true of a running relay, without its secrets", async () => {
+it("says what is true of a running relay, without its secrets", async () => {
   const world = await createRelayWorld({ env: { PUBLIC_URL: "https://alerts.example.com" } });
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
   await world.ended(id);
@@ -36,7 +36,7 @@ it("tells what is true of a running relay, without its secrets", async () => {
   }
 });
 
-it("tells what a stopped relay has left, and fails", async () => {
+it("says what a stopped relay has left, and fails", async () => {
   const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
   await world.run(["test", "--severity", "critical", "--to", "desk,ops"]);

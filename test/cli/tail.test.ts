@@ -42,7 +42,7 @@ function start(argv: string[], env: Record<string, string>) {
   };
 }
 
-it("begins with the last ones, tells what comes and what becomes of it, and ends well on Ctrl-C", async () => {
+it("begins with the last ones, prints what comes and what becomes of it, and ends well on Ctrl-C", async () => {
   const world = await createRelayWorld();
   for (const title of ["Oldest", "Older", "Newest"]) {
     const [id = ""] = await world.post({ title, severity: "info" });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createRelayWorld, deskChat, mailAddress, opsChat, yaml } from "./relay-world.ts";
 
-it("sends one marked alert the whole real way and tells each outcome", async () => {
+it("sends one marked alert the whole real way and shows each outcome", async () => {
   const world = await createRelayWorld();
   const run = await world.run(["test", "--severity", "critical", "--json"]);
   expect(run.status).toBe(0);

@@ -23,7 +23,7 @@ describe("the value axis", () => {
     expect(labels(valueTicks(low, high, 6))).toEqual(expected);
   });
 
-  it("covers whatever values there are with labels that can be told apart", () => {
+  it("covers whatever values there are with labels that differ", () => {
     const value = fc.double({ noNaN: true, min: -1e14, max: 1e14 });
     fc.assert(
       fc.property(value, fc.double({ noNaN: true, min: 1e-4, max: 10 }), (low, share) => {

@@ -47,7 +47,7 @@ describe("account and outputs", () => {
     answer = () => ({ json: { message: "authorized", data: account } });
   });
 
-  it("tell people when the key ends, and hide the hook's secret", async () => {
+  it("say when the key ends, and hide the hook's secret", async () => {
     const run = await tocsin(["account"]);
     expect(run.status).toBe(0);
     expect(run.stdout).toContain("Key          authorized");
@@ -80,7 +80,7 @@ describe("what goes wrong", () => {
     expect(run.json().error.message).toBe("ALERTING_URL and ALERTING_API_KEY are not set");
   });
 
-  it("a refused key is told with status 1 and without the key", async () => {
+  it("a refused key ends with status 1 and is not shown", async () => {
     answer = () => ({ status: 401, json: { message: "key canary-key is not known" } });
     const run = await tocsin(["account"], {
       env: { ALERTING_URL: service.url, ALERTING_API_KEY: "canary-key", LOG_LEVEL: "debug" },
@@ -340,7 +340,7 @@ describe("prices", () => {
     expect(run.stdout).toContain("A          –       3  $10.00            –  0x1");
   });
 
-  it("tell which equity has no price", async () => {
+  it("say which equity has no price", async () => {
     answer = () => ({ json: { data: [{ symbol: "XNAS:AAPL", price: 200.5 }] } });
     const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
     expect(run.stdout).toContain("200.5");
@@ -442,7 +442,7 @@ describe("assets add", () => {
     expect(run.stderr).toContain("ticker ABC/USD still cannot be queried after 30 s");
   });
 
-  it("says how to follow it when nothing tells by what", async () => {
+  it("says how to follow it when nothing shows by what", async () => {
     registers(202, { message: "still in progress" });
     const run = await tocsin(["assets", "add", "abc", "--json"]);
     expect(run.json().error.code).toBe("upstream_in_progress");

@@ -72,9 +72,9 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(second);
     expect(channelOf(fixture, "chat").calls.length).toBeGreaterThan(before);
     await fixture.clock.advance(minute);
-    const told = channelOf(fixture, "chat").calls.slice(before);
-    expect(told).toHaveLength(3);
-    for (const { text } of told) expect(text).toContain("Resent by hand");
+    const sent = channelOf(fixture, "chat").calls.slice(before);
+    expect(sent).toHaveLength(3);
+    for (const { text } of sent) expect(text).toContain("Resent by hand");
     expect(await countsOf("chat")).toEqual({ sent: 3 });
     expect(await listed("failed")).toEqual([]);
     expect((await listed("sent")).sort()).toEqual([...ids].sort());
@@ -83,7 +83,7 @@ describe("resending all that failed", () => {
     expect(first?.resentBy).toBe(again?.id);
   });
 
-  it("tells many in digests, the newest first, and says that they were resent and how late they are", async () => {
+  it("sends many in digests, the newest first, and says that they were resent and how late they are", async () => {
     const destinations = [telegramTo("chat"), noticed];
     const fixture = await startFixture(destinations);
     const { preview, resend, countsOf } = open(fixture, destinations);
@@ -92,13 +92,13 @@ describe("resending all that failed", () => {
     const before = channelOf(fixture, "chat").calls.length;
     await resend();
     await fixture.clock.advance(minute);
-    const told = channelOf(fixture, "chat").calls.slice(before);
-    expect(told).toHaveLength(1);
-    expect(told[0]?.text).toMatch(
+    const sent = channelOf(fixture, "chat").calls.slice(before);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.text).toMatch(
       /25 alerts[\s\S]*Resent by hand: they could not be delivered when they came/,
     );
-    expect(told[0]?.text).toMatch(/Up to \d+ (s|min) late/);
-    expect(told[0]?.context.alertId).toBe(ids.at(-1));
+    expect(sent[0]?.text).toMatch(/Up to \d+ (s|min) late/);
+    expect(sent[0]?.context.alertId).toBe(ids.at(-1));
     expect(await countsOf("chat")).toEqual({ digested: 25 });
   });
 
@@ -159,11 +159,11 @@ describe("resending all that failed", () => {
     await resend();
     const fresh = await fixture.accept({ title: "just now" }, { to: ["chat"] });
     await fixture.clock.advance(10 * second);
-    const told = channelOf(fixture, "chat").calls.slice(before);
-    expect(told).toHaveLength(2);
-    expect(told[0]?.context.alertId).toBe(fresh);
-    expect(told[0]?.text).not.toContain("Resent");
-    expect(told[1]?.text).toMatch(/30 alerts[\s\S]*Resent by hand/);
+    const sent = channelOf(fixture, "chat").calls.slice(before);
+    expect(sent).toHaveLength(2);
+    expect(sent[0]?.context.alertId).toBe(fresh);
+    expect(sent[0]?.text).not.toContain("Resent");
+    expect(sent[1]?.text).toMatch(/30 alerts[\s\S]*Resent by hand/);
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {

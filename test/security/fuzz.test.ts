@@ -18,7 +18,7 @@ destinations:
 `;
 
 /** Items 5 and 6, P3 and P4: whatever comes over the wire, the relay lives, explains nothing away, and rings afterwards. */
-it(`survives ${exchanges} requests of garbage, and tells the alert that comes after them`, async () => {
+it(`survives ${exchanges} requests of garbage, and relays the alert that comes after them`, async () => {
   const world = await createJourneyWorld({ yaml, chat: { limits: lifted } });
   const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
   const random = createSeededRandom(seed);

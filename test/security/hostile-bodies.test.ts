@@ -58,7 +58,7 @@ const hostileBodies: [what: string, contentType: string, body: string][] = [
 ];
 
 /** Items 5, 6 and 9. What reading may cost is held by reading-cost.test.ts. */
-it("reads, routes and tells every hostile body, and holds up no alert behind one", async () => {
+it("reads, routes and relays every hostile body, and holds up no alert behind one", async () => {
   const world = await createJourneyWorld({
     yaml: `
 destinations:

@@ -25,7 +25,7 @@ const variants: Record<string, string> = {
   "with an id": "Webhook-Id: 1\r\nX-Tocsin-Test: 1\r\nContent-Length: 2\r\n\r\n{}",
 };
 
-/** Item 4: nothing tells a stranger how near a guess is, and nobody who reads the log learns an address. */
+/** Item 4: nothing shows a stranger how near a guess is, and nobody who reads the log learns an address. */
 it("answers every unknown secret alike, byte for byte, and never logs what was asked for", async () => {
   const relay = await startRelayProcess(makeTempFolder(), { LOG_LEVEL: "trace" });
   const seen = new Map<string, string>();

@@ -85,7 +85,7 @@ describe("reading the account", () => {
     expect((await client.readAccount()).account.alertOutputs).toEqual(none);
   });
 
-  it("refuses an answer that does not tell the outputs, since somebody's URL could be overwritten", async () => {
+  it("refuses an answer that does not have the outputs, since somebody's URL could be overwritten", async () => {
     const { alertOutputs: _, ...rest } = account;
     const { client } = await setUp(() => ({ json: { data: rest } }));
     const error = await failure(client.readAccount());
@@ -108,7 +108,7 @@ describe("errors by cause", () => {
     [409, "upstream_conflict"],
     [422, "upstream_rejected"],
     [302, "upstream_bad_answer"],
-  ])("a %i is %s, told once", async (status, code) => {
+  ])("a %i is %s, sent once", async (status, code) => {
     const { client, seen } = await setUp(() => ({
       status,
       json: { error: { message: `no, ${key} will not do` } },
@@ -136,7 +136,7 @@ describe("errors by cause", () => {
     expect(error.message).toContain(words);
   });
 
-  it("an HTML error page is told by its title", async () => {
+  it("an HTML error page is named by its title", async () => {
     const { client } = await setUp(
       () => ({
         status: 502,
@@ -166,7 +166,7 @@ describe("errors by cause", () => {
     expect(error.message).toContain("no answer within 0.03 s");
   });
 
-  it("a call ends when it is told to", async () => {
+  it("a call ends when asked to", async () => {
     const controller = new AbortController();
     const { client } = await setUp(() => {
       controller.abort();
@@ -229,7 +229,7 @@ describe("repeating a read", () => {
     expect(waits).toHaveLength(1);
   });
 
-  it("gives up rather than come back before a long Retry-After, and tells when", async () => {
+  it("gives up rather than come back before a long Retry-After, and says when", async () => {
     const { client, waits, seen } = await setUp(() => ({
       status: 429,
       text: "",

@@ -125,7 +125,7 @@ describe("GET /api/alerts", () => {
 });
 
 describe("GET /api/alerts/:id", () => {
-  test("tells all that is known: request, decisions, attempts", async () => {
+  test("gives all that is known: request, decisions, attempts", async () => {
     const fixture = await createWebFixture();
     const body = '{"value": 1.10, "big": 123456789012345678901}';
     const { id } = await fixture.addAlert({ body, headers: [["X-Key", "***"]], dedupeKey: "k1" });
@@ -355,12 +355,12 @@ describe("mutes", () => {
     const { api, operations } = await createWebFixture();
     const answer = await api("/api/mutes", sendJson(body));
     expect(answer.status).toBe(400);
-    const { message: told, hint = "" } = await readError(answer);
-    expect(`${told} ${hint}`).toContain(message);
+    const { message: given, hint = "" } = await readError(answer);
+    expect(`${given} ${hint}`).toContain(message);
     expect(await operations.listMutes()).toEqual([]);
   });
 
-  test("end when they are told to, once", async () => {
+  test("end when asked to, once", async () => {
     const { api } = await createWebFixture();
     const made = (await (
       await api("/api/mutes", sendJson({ match: "severity=info", ...maintenance }))
@@ -410,13 +410,13 @@ describe("the rest", () => {
     expect(Object.keys(document.components.schemas)).toContain("AlertDetail");
   });
 
-  test("an address that does not exist is told as JSON", async () => {
+  test("an address that does not exist is answered as JSON", async () => {
     const answer = await (await createWebFixture()).api("/api/nothing");
     expect(answer.status).toBe(404);
     expect((await readError(answer)).code).toBe("not_found");
   });
 
-  test("a failure inside is logged in full and told in few words", async () => {
+  test("a failure inside is logged in full and answered in few words", async () => {
     const logged: unknown[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (...event: unknown[]) => logged.push(event) };
     const { api, operations } = await createWebFixture({ log });
@@ -523,7 +523,7 @@ describe("GET /api/status", () => {
     return z.strictObject({ data: z.strictObject(statusSchema.shape) }).parse(await answer.json()).data;
   };
 
-  test("tells relay, alerts, queue, destinations, disk and account, to token and session alike", async () => {
+  test("gives relay, alerts, queue, destinations, disk and account, to token and session alike", async () => {
     const fixture = await createWebFixture();
     await fixture.addAlert();
     await fixture.addAlert({ unrouted: true });

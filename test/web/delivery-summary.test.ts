@@ -30,7 +30,7 @@ const words = (deliveries: Partial<DeliverySummary>[]) =>
 
 test.each<[string, Partial<DeliverySummary>[], string[]]>([
   ["one that is sent", [{}], ["ops sent: sent"]],
-  ["one told with others", [{ state: "digested" }], ["ops digested: sent in a digest"]],
+  ["one sent with others", [{ state: "digested" }], ["ops digested: sent in a digest"]],
   [
     "several mailboxes: the worst first",
     [mailTo("a"), mailTo("b", { state: "failed" }), mailTo("c")],

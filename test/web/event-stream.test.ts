@@ -66,7 +66,7 @@ async function open(fixture: WebFixture, headers: Record<string, string> = {}, q
 }
 
 describe("the event stream", () => {
-  test("tells an alert as the list does, with its version", async () => {
+  test("gives an alert as the list does, with its version", async () => {
     const fixture = await createWebFixture();
     const events = await open(fixture);
     const { id } = await fixture.addAlert();
@@ -78,7 +78,7 @@ describe("the event stream", () => {
     expect(JSON.parse(event?.data ?? "").id).toBe(id);
   });
 
-  test("begins now, unless it is told where the reader was", async () => {
+  test("begins now, unless it is said where the reader was", async () => {
     const fixture = await createWebFixture();
     const first = await fixture.addAlert();
     const [{ version } = { version: 0 }] = await fixture.store.listChanges(undefined, 1);
@@ -119,7 +119,7 @@ describe("the event stream", () => {
     expect(await beat).toEqual({ comment: "still here" });
   });
 
-  test("finds at a heartbeat what no signal has told it of", async () => {
+  test("finds at a heartbeat what no signal has brought", async () => {
     const { store, clock, addAlert } = await createWebFixture();
     const streams = createEventStreams({
       store: { ...store, subscribe: () => () => {} },

@@ -95,7 +95,7 @@ test("assets are kept for good under names that change with them", async () => {
   expect(old.headers.get("cache-control")).toBe("no-store");
 });
 
-test("health and readiness tell one bit each", async () => {
+test("health and readiness say one bit each", async () => {
   const readiness = { ready: true, reasons: [] as string[] };
   const fixture = await createWebFixture();
   const { web, operations } = fixture;

@@ -54,7 +54,7 @@ describe("the admin token", () => {
     expect(cookie).not.toContain("Domain");
   });
 
-  test("that is wrong is told so, and gives no cookie", async () => {
+  test("that is wrong is refused, and gives no cookie", async () => {
     const answer = await post(await createWebFixture(), "/login", { token: `${adminToken}x` });
     expect(answer.status).toBe(403);
     expect(answer.headers.get("set-cookie")).toBeNull();

@@ -20,7 +20,7 @@ describe("the log", () => {
     expect(page).toContain("show all 1");
   });
 
-  test("a filter that cannot be read is told, and costs only itself", async () => {
+  test("a filter that cannot be read is named, and costs only itself", async () => {
     const { logIn, addAlert } = await createWebFixture();
     await addAlert();
     await addAlert({ facts: { title: "Info only", severity: "info" } });
@@ -124,7 +124,7 @@ describe("an alert's page", () => {
     expect(await (await browser.get("/")).text()).not.toContain("no route wanted it");
   });
 
-  test("tells facts, decisions, attempts and the request", async () => {
+  test("shows facts, decisions, attempts and the request", async () => {
     const fixture = await createWebFixture();
     const { failedId } = await fillScene(fixture);
     const page = await (await (await fixture.logIn()).get(`/alerts/${failedId}`)).text();
@@ -277,7 +277,7 @@ describe("an alert's page", () => {
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(body);
   });
 
-  test("tells duplicates and conflicts", async () => {
+  test("shows duplicates and conflicts", async () => {
     const { logIn, addAlert, store, clock } = await createWebFixture();
     const { id } = await addAlert({ body: "{}", dedupeKey: "event-7" });
     const request = {
@@ -320,7 +320,7 @@ describe("an alert's page", () => {
 });
 
 describe("destinations", () => {
-  test("tell why one is not well, and what to do", async () => {
+  test("say why one is not well, and what to do", async () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);
     const page = await (await (await fixture.logIn()).get("/destinations")).text();

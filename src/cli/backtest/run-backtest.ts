@@ -63,7 +63,10 @@ export async function runBacktest(
   await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file }));
 }
 
-/** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats none. */
+/**
+ * Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats
+ * none.
+ */
 async function* walkAlerts(
   log: AlertLog,
   fromAt: number,

@@ -33,7 +33,7 @@ async function readAccess(client: RelayClient): Promise<[Finding[], StatusOnWire
     const { damage } = status.disk;
     const findings: Finding[] = [
       { check, verdict: "ok", detail: "the relay takes it" },
-      ...unwell.map(tellUnwell),
+      ...unwell.map(describeUnwell),
       ...(damage === undefined ? [] : [describeDamage(damage)]),
     ];
     return [findings, status];
@@ -56,7 +56,7 @@ function describeRunning(url: string, wasReady: boolean, status: StatusOnWire | 
   };
 }
 
-function tellUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {
+function describeUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return {

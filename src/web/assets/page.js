@@ -24,7 +24,7 @@ function relativeTime(at, now) {
 
 const ownClock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
-function tellTimes(root = document) {
+function showTimes(root = document) {
   const now = Date.now();
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
@@ -74,7 +74,7 @@ let refreshWanted = false;
 let lastVersion = version;
 let newRows = [];
 
-function tellLive(text, isLost, link) {
+function showLive(text, isLost, link) {
   liveMark.hidden = false;
   liveMark.classList.toggle("lost", isLost);
   if (liveMark.textContent === text) return;
@@ -91,7 +91,7 @@ function openStream() {
   stream = new EventSource(`/api/stream?after=${lastVersion}`);
   stream.addEventListener("open", () => {
     isStopping = false;
-    tellLive("Live", false);
+    showLive("Live", false);
   });
   stream.addEventListener("stopping", () => {
     isStopping = true;
@@ -105,7 +105,7 @@ function openStream() {
     wantRefresh();
   });
   stream.addEventListener("error", () => {
-    tellLive(isStopping ? "Tocsin was stopped, trying again …" : "Connection lost, trying again …", true);
+    showLive(isStopping ? "Tocsin was stopped, trying again …" : "Connection lost, trying again …", true);
     // The browser tries again by itself unless it was given an answer that is no stream.
     if (stream?.readyState === EventSource.CLOSED) reopenLater();
   });
@@ -119,7 +119,7 @@ function closeStream() {
 async function reopenLater() {
   closeStream();
   if (await isLoggedOut()) {
-    tellLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
+    showLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
     return;
   }
   setTimeout(() => {
@@ -179,7 +179,7 @@ function apply(fresh) {
   if (rows) applyRows(rows, freshRows);
   else if (freshRows.length > 0)
     document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
-  tellTimes();
+  showTimes();
 }
 
 /** Without what the script itself changes. */
@@ -201,7 +201,7 @@ function applyRows(rows, freshRows) {
   // Only what stands above all that is known: the filters may let an older alert through by now.
   const firstKnown = freshRows.findIndex((row) => known.has(row.id));
   newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
-  tellNews(newRows.length, newRows.length === freshRows.length);
+  countNews(newRows.length, newRows.length === freshRows.length);
 }
 
 /** Rows that the filters no longer let through stay where they are, and say so. */
@@ -219,7 +219,7 @@ function markGone(rows, freshRows) {
   }
 }
 
-function tellNews(count, isMore) {
+function countNews(count, isMore) {
   news.hidden = count === 0;
   if (count > 0) news.textContent = `${count}${isMore ? "+" : ""} new ${count === 1 ? "alert" : "alerts"}`;
   document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
@@ -234,7 +234,7 @@ function showNews(event) {
   const [first] = newRows;
   rows.prepend(...newRows);
   newRows = [];
-  tellNews(0, false);
+  countNews(0, false);
   scrollTo({ top: 0 });
   first?.querySelector("a")?.focus({ preventScroll: true });
 }
@@ -258,8 +258,8 @@ function watchVisibility() {
   });
 }
 
-tellTimes();
-setInterval(tellTimes, 15_000);
+showTimes();
+setInterval(showTimes, 15_000);
 offerCopying();
 if (version !== undefined) {
   openStream();

@@ -97,7 +97,7 @@ describe("in a browser", () => {
     await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
   });
 
-  test("a session that has ended elsewhere is told with a way back", async () => {
+  test("a session that has ended elsewhere is shown with a way back", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
     const { openPage } = await openBrowser();
     const page = await openPage();
