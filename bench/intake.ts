@@ -1,9 +1,11 @@
 /**
- * `npm run bench:intake [-- --rounds N --seconds N]`: accepted alerts a second, and how long each waits, against a server
- * that keeps nothing. The two run in turn within each round, so a machine that slows down slows both. Every alert is
- * fsynced before its answer; routing, a chat destination (a stand-in on this machine), page and search index are on.
+ * `npm run bench:intake [-- --rounds N --seconds N]`: accepted alerts a second, and how long each waits, against a
+ * server that keeps nothing. The two run in turn within each round, so a machine that slows down slows both. Every
+ * alert is fsynced before its answer; routing, a chat destination (a stand-in on this machine), page and search index
+ * are on.
  *
- * With one connection it also shows what the alert waits for besides: the peer's answer, and a lone commit with its sync.
+ * With one connection it also shows what the alert waits for besides: the peer's answer, and a lone commit with its
+ * sync.
  *
  * `1 core`: the server is held to one core (taskset) and the load to another; `2 cores`: both may use both.
  */

@@ -22,13 +22,13 @@ export interface Listener {
   /** From now on everything but the hook is answered by this; until then with 503. */
   serve(fetch: (request: Request, env: unknown) => Response | Promise<Response>): void;
   /**
-   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before. Resolves when
-   * the pages' requests are answered, after 0.75 s at the latest.
+   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
+   * Resolves when the pages' requests are answered, after 0.75 s at the latest.
    */
   windDown(): Promise<void>;
   /**
-   * Takes no new connection, answers the alerts that are there, and closes the rest after 0.75 s at the latest. It waits longer
-   * for one thing: a body that came whole gets the answer that becomes of it.
+   * Takes no new connection, answers the alerts that are there, and closes the rest after 0.75 s at the latest. It
+   * waits longer for one thing: a body that came whole gets the answer that becomes of it.
    */
   close(): Promise<void>;
 }
@@ -54,7 +54,8 @@ function createApp(
     return RESPONSE_ALREADY_SENT;
   };
   app.post("/hooks/:secret", ({ env }) => hand(env));
-  // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three promises.
+  // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three
+  // promises.
   app.notFound(({ env }) => {
     if (env.path.startsWith(hookPrefix)) return hand(env);
     pages(env.incoming, env.outgoing);
@@ -77,8 +78,8 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const connection = connections.of(request.socket);
-    // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert would
-    // be stored without an answer, and then be sent again.
+    // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert
+    // would be stored without an answer, and then be sent again.
     if (connection.isEnding) {
       request.resume();
       return;
@@ -136,8 +137,8 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
 }
 
 /**
- * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono would decode
- * it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
+ * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
+ * would decode it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
  */
 export function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");

@@ -20,7 +20,10 @@ export interface DoorOptions {
   idempotencyPaths?: string[];
   /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
   maxWaiting?: number;
-  /** Bytes of all bodies that are being read or stored; what would go beyond is answered 503. Default 64 MiB, or four of the largest. */
+  /**
+   * Bytes of all bodies that are being read or stored; what would go beyond is answered 503. Default 64 MiB, or four of
+   * the largest.
+   */
   maxHeldBytes?: number;
 }
 
@@ -51,7 +54,10 @@ export interface Door {
   handle(request: IncomingMessage, response: ServerResponse, given: string): void;
   /** Requests that are being read or stored at this moment. */
   inFlight(): number;
-  /** The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is thrown away. */
+  /**
+   * The relay is being stopped: answers 503 to a request whose body has not come whole. What still comes of it is
+   * thrown away.
+   */
   refuse(response: ServerResponse): void;
   /** Resolves when each body that came whole has been stored, or not, and answered. */
   settled(): Promise<void>;
@@ -254,8 +260,8 @@ function bytesOf(secret: Secret): Buffer {
 }
 
 /**
- * In a time that does not depend on where they differ. It may show whether a guess has the length of a secret, which is the same for
- * all that are generated; to hide it behind a hash costs more than a hundredth of the time of a request.
+ * In a time that does not depend on where they differ. It may show whether a guess has the length of a secret, which is
+ * the same for all that are generated; to hide it behind a hash costs more than a hundredth of the time of a request.
  */
 function isOneOf(secrets: readonly Buffer[], given: string): boolean {
   const bytes = Buffer.from(given);
@@ -305,8 +311,8 @@ const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
 
 /**
- * Whether so much comes in that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in flight alone do
- * not show it: with a new connection for each, most of them still wait in the kernel.
+ * Whether so much comes in that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in
+ * flight alone do not show it: with a new connection for each, most of them still wait in the kernel.
  */
 export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now: Now): () => boolean {
   let since = now();

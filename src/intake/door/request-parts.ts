@@ -7,7 +7,10 @@ export type BodyReading =
   | { kind: "no_room" }
   | { kind: "aborted" };
 
-/** A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it writes may never see the answer. */
+/**
+ * A body that is too large is read to its end up to this many times the limit, since a sender that is cut off while it
+ * writes may never see the answer.
+ */
 const patience = 8;
 
 /**
@@ -62,8 +65,8 @@ export function readRequestBody(
 function ignore(): void {}
 
 /**
- * Names whose values are credentials of the sender's; they are kept as `***`. A key counts as one where its name says what it
- * opens: an `idempotency-key` or `x-event-key` opens nothing.
+ * Names whose values are credentials of the sender's; they are kept as `***`. A key counts as one where its name says
+ * what it opens: an `idempotency-key` or `x-event-key` opens nothing.
  */
 const credential =
   /authori[sz]ation|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|credential|session|jwt|(access|account|admin|api|app|auth|client|functions?|integration|license|private|routing|service|shared|signing|subscription|write)[-_]?key/i;
@@ -74,8 +77,8 @@ const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
 const mostJudged = 1_000;
 
 /**
- * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked. `rawHeaders` is Node's flat
- * list of names and values. Senders use the same few names over and over, so the verdict on a name is remembered.
+ * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked. `rawHeaders` is Node's
+ * flat list of names and values. Senders use the same few names over and over, so the verdict on a name is remembered.
  */
 export function createHeaderKeeper(): (rawHeaders: string[]) => string {
   const judged = new Map<string, boolean>();

@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
  * While fewer calls than this wait behind a batch, those that are being read from their sockets are let in first, for
- * so many turns of the event loop and only as long as each brings more: on one core the thread would else commit by
+ * this many turns of the event loop and only as long as each brings more: on one core the thread would else commit by
  * threes and fours while the rest stands in line for the same core.
  */
 const enoughCalls = 16;
 const mostTurns = 2;
 
 /**
- * A batch that is handed over while another is under way holds at least so many calls, and at least this share of the
+ * A batch that is handed over while another is under way holds at least this many calls, and at least this share of the
  * most that were in hand at once lately. With less, batches would become small, and each costs a sync; with half or
  * more they would hardly ever come about.
  */

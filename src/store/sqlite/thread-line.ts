@@ -11,7 +11,7 @@ import {
 
 type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
 
-/** Questions and answers with one thread. When the thread ends, whoever waits is told so: nobody waits for ever. */
+/** Questions and answers with one thread. When the thread ends, whoever waits is rejected: nobody waits for ever. */
 export interface Line {
   ask<K extends Question["kind"]>(
     question: Extract<Question, { kind: K }>,

@@ -92,7 +92,10 @@ export function bodyLengthOf(call: Call): number {
   return requestOf(call)?.body.length ?? 0;
 }
 
-/** What of a request travels beside its body: in this order and unnamed, since names cost more to clone than what is in them. */
+/**
+ * What of a request travels beside its body: in this order and unnamed, since names cost more to clone than what is in
+ * them.
+ */
 const fields = [
   "receivedAt",
   "contentType",

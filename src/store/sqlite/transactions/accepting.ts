@@ -53,7 +53,7 @@ export function createAccepting({ db }: TransactionContext) {
     const seq = findByKeyAndBody.get(dedupeKey, fingerprint, since, body);
     if (seq === undefined) return { conflict: findByKey.get(dedupeKey, since) !== undefined };
     const ids = idsOf(seq);
-    // Alerts that are gone were answered for, and nobody would be told of this one.
+    // To answer with alerts that are gone would lose this one.
     return ids === undefined ? { conflict: false } : { same: { seq, ids }, conflict: false };
   }
 
