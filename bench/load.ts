@@ -1,6 +1,7 @@
 /**
  * A load in a process of its own: `tsx bench/load.ts URL CONNECTIONS keep|new SECONDS`. Raw sockets, one request in
- * flight on each, every body different. Prints one JSON line: requests answered, seconds, and latencies in milliseconds.
+ * flight on each, every body different. Prints one JSON line: requests answered, seconds, and latencies in
+ * milliseconds.
  */
 import { connect, type Socket } from "node:net";
 
@@ -19,8 +20,8 @@ let ended = false;
 const serialLength = 12;
 
 /**
- * About 1.5 KB, as an alerting service may send it. Each connection stamps its serial number into a request of its own: a load
- * that wrote each body anew would take as much of a shared core as the server that is measured.
+ * About 1.5 KB, as an alerting service may send it. Each connection stamps its serial number into a request of its own:
+ * a load that wrote each body anew would take as much of a shared core as the server that is measured.
  */
 function createRequest(): { bytes: Buffer; serialAt: number } {
   const eventId = `${process.pid}-`;

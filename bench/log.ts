@@ -1,6 +1,6 @@
 /**
- * `npx tsx bench/log.ts [ALERTS]` (default 200,000; 5,000,000 takes a quarter of an hour and 15 GB): fills a log through the
- * store's own transactions, in a temporary folder, and prints how long its reads take.
+ * `npx tsx bench/log.ts [ALERTS]` (default 200,000; 5,000,000 takes a quarter of an hour and 15 GB): fills a log
+ * through the store's own transactions, in a temporary folder, and prints how long its reads take.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

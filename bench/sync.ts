@@ -1,4 +1,7 @@
-/** What a lone alert waits for the disk: accepts 500, one by one and without HTTP, and prints the median in milliseconds. */
+/**
+ * What a lone alert waits for the disk: accepts 500, one by one and without HTTP, and prints the median in
+ * milliseconds.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// The closing line of a CI run, counted from vitest's JSON report. Fails when anything failed, was skipped or never ran.
+// The closing line of a CI run, counted from vitest's JSON report. Fails when anything failed, was skipped or never
+// ran.
 import { readFileSync } from "node:fs";
 
 const [, , path, testStatus, restStatus] = process.argv;

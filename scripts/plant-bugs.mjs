@@ -1,5 +1,5 @@
-// `npm run test:planted`: plants a bug in a copy of the built program and expects the crash test to find it. A test that
-// cannot fail proves nothing. Takes about three minutes; needs a build.
+// `npm run test:planted`: plants a bug in a copy of the built program and expects the crash test to find it. A test
+// that cannot fail proves nothing. Takes about three minutes; needs a build.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

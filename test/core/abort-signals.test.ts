@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
-import { createPost } from "../../src/sandbox/service/post.ts";
+import { createPost } from "../../src/sandbox/service/notifier.ts";
 
 const source = new URL("../../src/", import.meta.url).pathname;
 

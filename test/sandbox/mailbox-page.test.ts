@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMailFaultQueue } from "../../src/sandbox/mailbox/faults.ts";
-import { createInbox } from "../../src/sandbox/mailbox/inbox.ts";
+import { createInbox, groupThreads, type ParsedMail } from "../../src/sandbox/mailbox/inbox.ts";
 import { createMailboxPage } from "../../src/sandbox/mailbox/page.tsx";
-import type { ParsedMail } from "../../src/sandbox/mailbox/received-mail.ts";
-import { groupThreads } from "../../src/sandbox/mailbox/threads.ts";
 
 const at = Date.UTC(2026, 10, 20, 12, 0, 30);
 

@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createCatalogue } from "../../src/sandbox/service/catalogue.ts";
-import { averageByBucket, listRecords, parseGranularity } from "../../src/sandbox/service/history.ts";
-import { createMarket } from "../../src/sandbox/service/market.ts";
+import {
+  averageByBucket,
+  createMarket,
+  listRecords,
+  parseGranularity,
+} from "../../src/sandbox/service/market.ts";
 import { startAt } from "./service-fixture.ts";
 
 const catalogue = createCatalogue({ seed: 1, metricCount: 2000 });

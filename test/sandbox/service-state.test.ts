@@ -2,9 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { SandboxState } from "../../src/sandbox/service/state.ts";
-import type { StateFile } from "../../src/sandbox/service/state-file.ts";
-import { createStateFile } from "../../src/sandbox/service/state-file.ts";
+import { createStateFile, type SandboxState, type StateFile } from "../../src/sandbox/service/state.ts";
 import { startAt, startReceiver, startSandbox } from "./service-fixture.ts";
 
 let folder: string;

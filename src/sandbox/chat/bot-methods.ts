@@ -17,7 +17,7 @@ export interface MethodDeps {
 
 type Method = (deps: MethodDeps, bot: Bot, parameters: Parameters) => unknown;
 
-/** The methods that are spoken, by their lower-case names: the vendor ignores case. */
+/** The methods it knows, by their lower-case names: the vendor ignores case. */
 const methods = new Map<string, Method>([
   ["sendmessage", sendMessage],
   ["editmessagetext", editMessageText],

@@ -1,7 +1,8 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Now } from "../../core/clock.ts";
+import { listen, waitFor } from "../stand-in.ts";
 import { answerBotRequest, type StandInCall } from "./bot-endpoint.ts";
 import { type Bot, chatOf, describeMembership, userOf } from "./bot-methods.ts";
 import { createFaultQueue, type Faults } from "./faults.ts";
@@ -137,24 +138,12 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
     },
     migrate: (chatId) => world.migrate(chatOrThrow(chatId)),
     waitForMessages(chatId, count, timeoutMs = 10_000) {
-      return new Promise((resolve, reject) => {
-        const finish = () => {
-          clearTimeout(timer);
-          stop();
-        };
-        const look = () => {
-          const messages = shown(chatId);
-          if (messages.length < count) return;
-          finish();
-          resolve(messages);
-        };
-        const stop = world.onChange(look);
-        const timer = setTimeout(() => {
-          finish();
-          reject(new Error(`chat ${chatId} shows ${shown(chatId).length} of ${count} messages`));
-        }, timeoutMs);
-        look();
-      });
+      const look = () => {
+        const messages = shown(chatId);
+        return messages.length < count ? undefined : messages;
+      };
+      const complaint = () => `chat ${chatId} shows ${shown(chatId).length} of ${count} messages`;
+      return waitFor(world.onChange, look, timeoutMs, complaint);
     },
     async close() {
       page.close();
@@ -169,14 +158,4 @@ function botOf(token: string): Bot {
   const id = token.split(":")[0] ?? "";
   if (!/^\d+:.+$/.test(token)) throw new Error("a bot token has the shape <digits>:<secret>");
   return { id, username: `tocsin_${id}_bot`, name: "Tocsin" };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }

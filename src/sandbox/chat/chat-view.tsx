@@ -1,7 +1,7 @@
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import type { StandInCall } from "./bot-endpoint.ts";
-import { FormattedView } from "./entity-view.tsx";
-import type { StandInChat, StandInMessage } from "./world.ts";
+import type { Fault, FaultKind } from "./faults.ts";
+import type { Entity, StandInChat, StandInMessage } from "./world.ts";
 
 const messagesShown = 200;
 
@@ -142,3 +142,123 @@ const Clock: FC<{ at: number }> = ({ at }) => {
 function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
+
+/** The vendor shows this many entities of a message and drops the rest. */
+const entitiesShown = 100;
+
+/** Text with its entities, as a reader sees it. All text is escaped by hono; links open only for web addresses. */
+const FormattedView: FC<{ text: string; entities: readonly Entity[] }> = ({ text, entities }) => {
+  const sorted = [...entities]
+    .sort((a, b) => a.offset - b.offset || b.length - a.length)
+    .slice(0, entitiesShown);
+  return <>{viewRange(text, 0, text.length, sorted)}</>;
+};
+
+/** Entities that overlap without nesting are cut at the border of the first. */
+function viewRange(text: string, from: number, to: number, entities: readonly Entity[]): Child[] {
+  const children: Child[] = [];
+  let at = from;
+  entities.forEach((entity, index) => {
+    const start = Math.max(entity.offset, at);
+    const end = Math.min(entity.offset + entity.length, to);
+    if (end <= start) return;
+    if (start > at) children.push(text.slice(at, start));
+    children.push(viewEntity(entity, viewRange(text, start, end, entities.slice(index + 1))));
+    at = end;
+  });
+  if (to > at) children.push(text.slice(at, to));
+  return children;
+}
+
+function viewEntity(entity: Entity, children: Child[]): Child {
+  switch (entity.type) {
+    case "bold":
+      return <strong>{children}</strong>;
+    case "italic":
+      return <em>{children}</em>;
+    case "underline":
+      return <u>{children}</u>;
+    case "strikethrough":
+      return <s>{children}</s>;
+    case "spoiler":
+      return <span class="spoiler">{children}</span>;
+    case "code":
+      return <code>{children}</code>;
+    case "pre":
+      return <pre>{children}</pre>;
+    case "blockquote":
+    case "expandable_blockquote":
+      return <blockquote>{children}</blockquote>;
+    case "text_link":
+      return viewLink(entity.url ?? "", children);
+    case "date_time":
+      return viewInstant(entity, children);
+    default:
+      return <>{children}</>;
+  }
+}
+
+function viewLink(url: string, children: Child[]): Child {
+  if (!/^https?:\/\//i.test(url)) return <span class="link">{children}</span>;
+  return (
+    <a href={url} rel="noreferrer noopener" target="_blank">
+      {children}
+    </a>
+  );
+}
+
+/** The page's script writes the instant in the reader's own zone, as the vendor's apps do. */
+function viewInstant(entity: Entity, children: Child[]): Child {
+  const instant = new Date((entity.unix_time ?? 0) * 1000);
+  if (Number.isNaN(instant.getTime())) return <>{children}</>;
+  const iso = instant.toISOString();
+  return (
+    <time class="instant" datetime={iso} data-format={entity.date_time_format ?? ""} title={iso}>
+      {children}
+    </time>
+  );
+}
+
+const wording: Readonly<Record<FaultKind, string>> = {
+  hang: "never answers",
+  reset_before_reading: "drops the connection at once",
+  reset: "drops the connection after reading",
+  error_500: "answers 500",
+  bad_gateway: "answers a 502 page",
+  not_json: "answers half a JSON text",
+  slow: "answers after two seconds",
+  flood: "asks to wait 5 seconds (429)",
+  flood_unsaid: "asks to wait without saying how long",
+  kick: "throws the bot out",
+  migrate: "turns the group into a supergroup",
+};
+
+/** Lets a person break the next request to the chat they look at. */
+export const FaultForm: FC<{ chatId: string; pending: readonly Fault[] }> = ({ chatId, pending }) => (
+  <section class="faults" aria-label="Break something">
+    <h2>Break the next request</h2>
+    <form method="post" action="/faults">
+      <input type="hidden" name="chat" value={chatId} />
+      <label>
+        What happens
+        <select name="kind">
+          {Object.entries(wording).map(([kind, words]) => (
+            <option value={kind}>{words}</option>
+          ))}
+        </select>
+      </label>
+      <label class="check">
+        <input type="checkbox" name="delivered" /> the message arrives all the same
+      </label>
+      <button type="submit">Break it</button>
+    </form>
+    <div id="pending" data-live>
+      {pending.length > 0 && (
+        <form method="post" action="/faults/clear">
+          <p>Waiting: {pending.map(({ kind }) => wording[kind]).join("; ")}</p>
+          <button type="submit">Forget them</button>
+        </form>
+      )}
+    </div>
+  </section>
+);

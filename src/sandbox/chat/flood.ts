@@ -27,7 +27,9 @@ export interface FloodRequest {
 }
 
 export interface FloodControl {
-  /** Seconds to wait, or `undefined` when the request may pass. A refusal starts a wait that refuses all until it ends. */
+  /**
+   * Seconds to wait, or `undefined` when the request may pass. A refusal starts a wait that refuses all until it ends.
+   */
   check(request: FloodRequest): number | undefined;
   /** Counts a request that was carried out. */
   count(request: FloodRequest): void;

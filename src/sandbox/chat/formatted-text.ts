@@ -1,4 +1,4 @@
-import type { Entity, FormattedText } from "./entity.ts";
+import type { Entity, FormattedText } from "./world.ts";
 import { parseHtml } from "./html-markup.ts";
 import { parseMarkdownV2 } from "./markdown-markup.ts";
 import { badRequest } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import type { Entity, FormattedText } from "./entity.ts";
+import type { Entity, FormattedText } from "./world.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 
 const entityTypeOfTag: Readonly<Record<string, string>> = {

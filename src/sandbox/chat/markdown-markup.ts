@@ -1,4 +1,4 @@
-import type { Entity, FormattedText } from "./entity.ts";
+import type { Entity, FormattedText } from "./world.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 
 const typeOfMarker: Readonly<Record<string, string>> = {
@@ -39,7 +39,10 @@ interface Reading {
 
 const steps = [readQuoteMark, readEscape, readCode, readLinkStart, readLinkEnd, readMarker];
 
-/** Reads `parse_mode: "MarkdownV2"` and refuses what the vendor refuses: reserved characters and entities without an end. */
+/**
+ * Reads `parse_mode: "MarkdownV2"` and refuses what the vendor refuses: reserved characters and entities without an
+ * end.
+ */
 export function parseMarkdownV2(input: string): FormattedText {
   const reading: Reading = { input, at: 0, text: "", open: [], entities: [] };
   while (reading.at < input.length) {

@@ -1,9 +1,6 @@
-/** The page's own script: asks for the page again when something changed, and puts its live parts in place. */
+/** Keeps the reader's place, what is open and what has the focus; writes instants in the reader's zone. */
 export const pageScript = `"use strict";
-const state = document.getElementById("live-state");
 const list = () => document.querySelector(".messages");
-let loading = false;
-let again = false;
 
 function nearEnd(element) {
   return element.scrollHeight - element.scrollTop - element.clientHeight < 120;
@@ -36,55 +33,24 @@ function formatInstants() {
   document.querySelectorAll("time").forEach(formatInstant);
 }
 
-async function refresh() {
-  if (loading) {
-    again = true;
-    return;
+function replaceLive(fresh) {
+  const before = list();
+  const known = new Set([...document.querySelectorAll(".message")].map((element) => element.id));
+  const open = [...document.querySelectorAll("details[open]")].map((element) => element.id);
+  const focused = document.activeElement?.id ?? "";
+  const stay = before !== null && !nearEnd(before);
+  const top = before === null ? 0 : before.scrollTop;
+  replaceMarked(fresh);
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  for (const element of document.querySelectorAll(".message")) {
+    if (known.size > 0 && !known.has(element.id)) element.classList.add("new");
   }
-  loading = true;
-  try {
-    const answer = await fetch(location.href, { cache: "no-store" });
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const before = list();
-    const known = new Set([...document.querySelectorAll(".message")].map((element) => element.id));
-    const open = [...document.querySelectorAll("details[open]")].map((element) => element.id);
-    const focused = document.activeElement?.id ?? "";
-    const stay = before !== null && !nearEnd(before);
-    const top = before === null ? 0 : before.scrollTop;
-    for (const element of document.querySelectorAll("[data-live]")) {
-      const replacement = fresh.getElementById(element.id);
-      if (replacement !== null) element.replaceWith(replacement);
-    }
-    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    for (const element of document.querySelectorAll(".message")) {
-      if (known.size > 0 && !known.has(element.id)) element.classList.add("new");
-    }
-    if (focused !== "") document.getElementById(focused)?.focus({ preventScroll: true });
-    formatInstants();
-    const after = list();
-    if (after !== null) after.scrollTop = stay ? top : after.scrollHeight;
-  } finally {
-    loading = false;
-    if (again) {
-      again = false;
-      setTimeout(refresh, 100);
-    }
-  }
+  if (focused !== "") document.getElementById(focused)?.focus({ preventScroll: true });
+  formatInstants();
+  const after = list();
+  if (after !== null) after.scrollTop = stay ? top : after.scrollHeight;
 }
 
 formatInstants();
 if (list() !== null && location.hash === "") list().scrollTop = list().scrollHeight;
-const events = new EventSource("/events");
-let first = true;
-events.addEventListener("change", () => {
-  state.textContent = "Live";
-  state.className = "";
-  if (!first) refresh().catch(() => {});
-  first = false;
-});
-events.addEventListener("error", () => {
-  state.textContent = "Connection lost, trying again";
-  state.className = "lost";
-  first = false;
-});
 `;

@@ -1,44 +1,28 @@
 export const pageStyle = `
-:root {
-  color-scheme: light dark;
-  --back: #e4e9ee; --surface: #ffffff; --raised: #f4f6f8; --line: #d4dae1;
-  --ink: #17202a; --soft: #55626f; --accent: #0b66a8; --own: #ffffff; --person: #e2f3d8;
-  --good: #1d7a3e; --bad: #b3261e; --code: #eef1f4;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --back: #0f151b; --surface: #18212a; --raised: #1f2a35; --line: #2f3c49;
-    --ink: #e8edf2; --soft: #9fadba; --accent: #6cb8f0; --own: #1f2b37; --person: #24402f;
-    --good: #67c98a; --bad: #ff8a80; --code: #121a22;
-  }
-}
-* { box-sizing: border-box; }
-html, body { height: 100%; }
-body { margin: 0; display: flex; flex-direction: column; background: var(--back); color: var(--ink);
-  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-a { color: var(--accent); }
-h1, h2, p, ol { margin: 0; padding: 0; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-.banner { background: var(--raised); border-bottom: 1px solid var(--line); color: var(--soft); font-size: 13px; padding: 6px 14px; }
-.banner b { color: var(--ink); }
-#live-state { float: right; color: var(--good); }
-#live-state.lost { color: var(--bad); }
-main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minmax(0, 1fr) 290px; }
+:root { --own: #ffffff; --person: #e2f3d8; --code: #eef1f4; }
+@media (prefers-color-scheme: dark) { :root { --own: #1f2b37; --person: #24402f; --code: #121a22; } }
+:focus-visible { outline-offset: 2px; }
+main { grid-template-columns: 250px minmax(0, 1fr) 290px; }
 .chats { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; }
-.chats a { display: grid; grid-template-columns: 1fr auto; gap: 0 8px; padding: 10px 14px; color: inherit; text-decoration: none; border-bottom: 1px solid var(--line); }
+.chats a { display: grid; grid-template-columns: 1fr auto; gap: 0 8px; padding: 10px 14px; color: inherit;
+  text-decoration: none; border-bottom: 1px solid var(--line); }
 .chats a:hover { background: var(--raised); }
 .chats a[aria-current] { background: var(--raised); box-shadow: inset 3px 0 0 var(--accent); }
 .chats .title { font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .chats .count { color: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
-.chats .last { grid-column: 1 / -1; color: var(--soft); font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.chats .last { grid-column: 1 / -1; color: var(--soft); font-size: 13px; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
 .chat { display: flex; flex-direction: column; min-width: 0; min-height: 0; }
 .chat-head { background: var(--surface); border-bottom: 1px solid var(--line); padding: 8px 16px; }
 .chat-head h1 { font-size: 17px; line-height: 1.3; overflow-wrap: anywhere; }
 .chat-head p { color: var(--soft); font-size: 13px; }
 .chat-head code { font-size: 12px; }
-.messages { flex: 1; min-height: 0; overflow-y: auto; list-style: none; padding: 14px 16px 20px; display: flex; flex-direction: column; gap: 8px; }
+.messages { flex: 1; min-height: 0; overflow-y: auto; list-style: none; padding: 14px 16px 20px; display: flex;
+  flex-direction: column; gap: 8px; }
 .mark { align-self: center; color: var(--soft); font-size: 13px; padding: 4px 10px; text-align: center; }
-.message { align-self: flex-start; max-width: min(42rem, 92%); min-width: 12rem; background: var(--own); border-radius: 4px 12px 12px 12px; padding: 7px 12px 6px; box-shadow: 0 1px 1px rgb(0 0 0 / 12%); scroll-margin: 12px; }
+.message { align-self: flex-start; max-width: min(42rem, 92%); min-width: 12rem; background: var(--own);
+  border-radius: 4px 12px 12px 12px; padding: 7px 12px 6px; box-shadow: 0 1px 1px rgb(0 0 0 / 12%);
+    scroll-margin: 12px; }
 .message.person { align-self: flex-end; background: var(--person); border-radius: 12px 4px 12px 12px; }
 .message:target { box-shadow: 0 0 0 2px var(--accent); }
 .message.new { animation: arrive 1.6s ease-out; }
@@ -47,7 +31,8 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minma
 .from { color: var(--accent); font-size: 13px; font-weight: 600; }
 .topic { color: var(--soft); font-weight: 400; margin-left: 8px; }
 .text { white-space: pre-wrap; overflow-wrap: anywhere; }
-.text code, .text pre { background: var(--code); border-radius: 4px; font: 13px/1.45 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
+.text code, .text pre { background: var(--code); border-radius: 4px;
+  font: 13px/1.45 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
 .text code { padding: 1px 4px; }
 .text pre { margin: 4px 0; padding: 8px; white-space: pre-wrap; }
 .text blockquote { margin: 4px 0; padding: 2px 10px; border-left: 3px solid var(--accent); color: var(--soft); }
@@ -55,17 +40,17 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minma
 .text .spoiler { background: var(--soft); color: transparent; border-radius: 3px; }
 .text .spoiler:hover { background: none; color: inherit; }
 .text .link { text-decoration: underline; }
-.reply { display: grid; margin: 4px 0; padding: 2px 8px; border-left: 3px solid var(--accent); background: var(--raised); border-radius: 0 4px 4px 0; color: inherit; text-decoration: none; font-size: 13px; }
+.reply { display: grid; margin: 4px 0; padding: 2px 8px; border-left: 3px solid var(--accent);
+  background: var(--raised); border-radius: 0 4px 4px 0; color: inherit; text-decoration: none; font-size: 13px; }
 .reply span { color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.meta { display: flex; gap: 8px; justify-content: flex-end; color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; }
+.meta { display: flex; gap: 8px; justify-content: flex-end; color: var(--soft); font-size: 12px;
+  font-variant-numeric: tabular-nums; }
 .meta :first-child { margin-right: auto; }
 .edited { font-style: italic; }
 details { margin-top: 4px; font-size: 13px; color: var(--soft); }
-summary { cursor: pointer; }
 .earlier { margin-top: 4px; padding-top: 4px; border-top: 1px dashed var(--line); }
-aside { background: var(--surface); border-left: 1px solid var(--line); overflow-y: auto; padding: 12px 14px; display: flex; flex-direction: column; gap: 20px; }
-h2 { font-size: 14px; margin-bottom: 8px; }
-.quiet { color: var(--soft); font-size: 13px; }
+aside { background: var(--surface); border-left: 1px solid var(--line); overflow-y: auto; padding: 12px 14px;
+  display: flex; flex-direction: column; gap: 20px; }
 .calls ol { list-style: none; display: grid; gap: 6px; }
 .calls li { display: grid; grid-template-columns: 3em 1fr auto; gap: 0 8px; font-size: 13px; align-items: baseline; }
 .calls time { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; }
@@ -73,18 +58,13 @@ h2 { font-size: 14px; margin-bottom: 8px; }
 .status.good { color: var(--good); }
 .status.bad { color: var(--bad); }
 .why { grid-column: 2 / -1; color: var(--soft); overflow-wrap: anywhere; }
-.faults form { display: grid; gap: 8px; font-size: 13px; }
-.faults label { display: grid; gap: 4px; }
 .faults .check { display: flex; align-items: center; gap: 6px; }
-select, button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--line); border-radius: 6px; padding: 6px 8px; min-height: 36px; width: 100%; }
-button { cursor: pointer; font-weight: 600; }
-button:hover { border-color: var(--accent); }
-#pending form { margin-top: 12px; }
 @media (max-width: 900px) {
   body { height: auto; min-height: 100%; }
   main { display: flex; flex-direction: column; }
   .chats { display: flex; overflow-x: auto; border-right: 0; border-bottom: 1px solid var(--line); }
-  .chats a { flex: 0 0 auto; max-width: 70vw; border-bottom: 0; border-right: 1px solid var(--line); padding: 8px 14px; }
+  .chats a { flex: 0 0 auto; max-width: 70vw; border-bottom: 0; border-right: 1px solid var(--line);
+    padding: 8px 14px; }
   .chats a[aria-current] { box-shadow: inset 0 -3px 0 var(--accent); }
   .chats .last { display: none; }
   .chat { flex: 1; }

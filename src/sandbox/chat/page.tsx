@@ -1,13 +1,9 @@
-import { Hono } from "hono";
-import { csrf } from "hono/csrf";
+import type { Hono } from "hono";
 import { html } from "hono/html";
-import { secureHeaders } from "hono/secure-headers";
-import { streamSSE } from "hono/streaming";
+import { createLivePage } from "../stand-in.ts";
 import type { StandInCall } from "./bot-endpoint.ts";
-import { CallList, ChatList, ChatView } from "./chat-view.tsx";
-import { FaultForm } from "./fault-form.tsx";
-import { readFault } from "./fault-request.ts";
-import type { Faults } from "./faults.ts";
+import { CallList, ChatList, ChatView, FaultForm } from "./chat-view.tsx";
+import { type Faults, readFault } from "./faults.ts";
 import { pageScript } from "./page-script.ts";
 import { pageStyle } from "./page-style.ts";
 import type { World } from "./world.ts";
@@ -29,26 +25,7 @@ export interface ChatPage {
  * for scripts, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
  */
 export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage {
-  const app = new Hono();
-  const closing = new AbortController();
-
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: {
-        defaultSrc: ["'none'"],
-        styleSrc: ["'self'"],
-        scriptSrc: ["'self'"],
-        imgSrc: ["data:"],
-        connectSrc: ["'self'"],
-        formAction: ["'self'"],
-        baseUri: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
-      strictTransportSecurity: false,
-      referrerPolicy: "no-referrer",
-    }),
-  );
-  app.use(csrf());
+  const { app, close } = createLivePage({ onChange: world.onChange, style: pageStyle, script: pageScript });
 
   app.get("/", (c) => {
     const chats = [...world.chats.values()];
@@ -83,32 +60,6 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
     return c.html(html`<!doctype html>${document}`);
   });
 
-  app.get("/events", (c) =>
-    streamSSE(c, async (stream) => {
-      let wake = () => {};
-      let dirty = true;
-      const notice = () => {
-        dirty = true;
-        wake();
-      };
-      const stop = world.onChange(notice);
-      stream.onAbort(notice);
-      closing.signal.addEventListener("abort", notice, { once: true });
-      while (!stream.aborted && !closing.signal.aborted) {
-        if (dirty) {
-          dirty = false;
-          await stream.writeSSE({ event: "change", data: "" });
-        } else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-      }
-      stop();
-      closing.signal.removeEventListener("abort", notice);
-    }),
-  );
-
   app.get("/chats/:id/messages.json", (c) => {
     const chat = world.chat(c.req.param("id"));
     if (chat === undefined) return c.json({ error: "no such chat" }, 404);
@@ -132,8 +83,5 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
     return c.redirect("/", 303);
   });
 
-  app.get("/page.css", (c) => c.body(pageStyle, 200, { "content-type": "text/css; charset=utf-8" }));
-  app.get("/page.js", (c) => c.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" }));
-
-  return { fetch: app.fetch, close: () => closing.abort() };
+  return { fetch: app.fetch, close };
 }

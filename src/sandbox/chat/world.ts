@@ -1,5 +1,4 @@
 import type { Now } from "../../core/clock.ts";
-import type { Entity, FormattedText } from "./entity.ts";
 
 export type ChatKind = "group" | "supergroup" | "channel";
 /** `muted` is in the chat and may not write. */
@@ -59,7 +58,7 @@ interface Update {
   [content: string]: unknown;
 }
 
-/** All that the stand-in knows. Kept in memory; a change is told to whoever listens. */
+/** All that the stand-in knows. Kept in memory; listeners are called on each change. */
 export interface World {
   chats: Map<string, StandInChat>;
   updates: Update[];
@@ -151,4 +150,20 @@ function createChat(options: ChatOptions): StandInChat {
     isForum: topics.length > 0,
     messages: [],
   };
+}
+
+/** A message entity as the Bot API knows it; offsets and lengths count UTF-16 units. */
+export interface Entity {
+  type: string;
+  offset: number;
+  length: number;
+  url?: string;
+  language?: string;
+  unix_time?: number;
+  date_time_format?: string;
+}
+
+export interface FormattedText {
+  text: string;
+  entities: Entity[];
 }

@@ -10,7 +10,9 @@ export interface MailFault {
   text?: string;
   /** Only for this mailbox; at `greeting`, `login` and `sender` it is not known yet and ignored. */
   mailbox?: string;
-  /** At stage `mail` with `drop` or `hang`: the mail is kept all the same, and only the answer is lost. Default false. */
+  /**
+   * At stage `mail` with `drop` or `hang`: the mail is kept all the same, and only the answer is lost. Default false.
+   */
   delivered?: boolean;
 }
 

@@ -1,14 +1,13 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Now } from "../../core/clock.ts";
+import { listen, waitFor } from "../stand-in.ts";
 import { createMailFaultQueue, type MailFaults } from "./faults.ts";
-import { createInbox } from "./inbox.ts";
+import { createInbox, groupThreads, type ReceivedMail, type Thread } from "./inbox.ts";
 import { createMailboxPage } from "./page.tsx";
-import type { ReceivedMail } from "./received-mail.ts";
 import { createSelfSignedCertificate } from "./self-signed-certificate.ts";
 import { createSmtpEndpoint } from "./smtp-endpoint.ts";
-import { groupThreads, type Thread } from "./threads.ts";
 
 export interface MailboxStandInOptions {
   now: Now;
@@ -21,7 +20,10 @@ export interface MailboxStandInOptions {
   /** A login is required when both are given. Default: none, and none is offered. */
   user?: string;
   password?: string;
-  /** Default `none`: passwords are taken in clear text. With the others only over TLS, by a certificate made at the start. */
+  /**
+   * Default `none`: passwords are taken in clear text. With the others only over TLS, by a certificate made at the
+   * start.
+   */
   tls?: "none" | "starttls" | "implicit";
   /** The addresses that exist; any other is refused. Default: every address exists. */
   mailboxes?: string[];
@@ -46,7 +48,10 @@ export interface MailboxStandIn {
   threads(mailbox: string): Thread[];
   /** From now on the address does not exist, or exists again. */
   setExists(address: string, exists: boolean): void;
-  /** Resolves when the mailbox (or all together) holds at least `count` mails; rejects after `timeoutMs` (default 10,000). */
+  /**
+   * Resolves when the mailbox (or all together) holds at least `count` mails; rejects after `timeoutMs` (default
+   * 10,000).
+   */
   waitForMails(count: number, mailbox?: string, timeoutMs?: number): Promise<ReceivedMail[]>;
   close(): Promise<void>;
 }
@@ -107,26 +112,10 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
       }
     },
     waitForMails(count, mailbox, timeoutMs = 10_000) {
-      return new Promise((resolve, reject) => {
-        const finish = () => {
-          clearTimeout(timer);
-          stop();
-        };
-        const look = () => {
-          const mails = inbox.mails(mailbox);
-          if (mails.length < count) return;
-          finish();
-          resolve(structuredClone(mails));
-        };
-        const stop = inbox.onChange(look);
-        const timer = setTimeout(() => {
-          finish();
-          reject(
-            new Error(`${mailbox ?? "the mailbox"} holds ${inbox.mails(mailbox).length} of ${count} mails`),
-          );
-        }, timeoutMs);
-        look();
-      });
+      const mails = () => inbox.mails(mailbox);
+      const look = () => (mails().length < count ? undefined : structuredClone(mails()));
+      const complaint = () => `${mailbox ?? "the mailbox"} holds ${mails().length} of ${count} mails`;
+      return waitFor(inbox.onChange, look, timeoutMs, complaint);
     },
     async close() {
       page.close();
@@ -140,14 +129,4 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
 function loginOf({ user, password }: MailboxStandInOptions): string {
   if (user === undefined || password === undefined) return "";
   return `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }

@@ -1,43 +1,28 @@
 export const pageStyle = `
-:root {
-  color-scheme: light dark;
-  --back: #e9edf1; --surface: #ffffff; --raised: #f4f6f8; --line: #d4dae1;
-  --ink: #17202a; --soft: #55626f; --accent: #0b66a8; --good: #1d7a3e; --bad: #b3261e;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --back: #0f151b; --surface: #18212a; --raised: #1f2a35; --line: #2f3c49;
-    --ink: #e8edf2; --soft: #9fadba; --accent: #6cb8f0; --good: #67c98a; --bad: #ff8a80;
-  }
-}
-* { box-sizing: border-box; }
-html, body { height: 100%; }
-body { margin: 0; display: flex; flex-direction: column; background: var(--back); color: var(--ink);
-  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-a { color: var(--accent); }
-h1, h2, p, ol, dl, dd { margin: 0; padding: 0; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
-.banner { background: var(--raised); border-bottom: 1px solid var(--line); color: var(--soft); font-size: 13px; padding: 6px 14px; }
-.banner b { color: var(--ink); }
-#live-state { float: right; color: var(--good); }
-#live-state.lost { color: var(--bad); }
-main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minmax(280px, 380px) minmax(0, 1fr); }
-.quiet { color: var(--soft); font-size: 13px; }
+main { grid-template-columns: 250px minmax(280px, 380px) minmax(0, 1fr); }
 .empty { padding: 14px; }
-.side { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; display: flex; flex-direction: column; justify-content: space-between; }
-.mailboxes a { display: grid; grid-template-columns: 1fr auto; gap: 8px; padding: 10px 14px; color: inherit; text-decoration: none; border-bottom: 1px solid var(--line); }
+.side { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; display: flex;
+  flex-direction: column; justify-content: space-between; }
+.mailboxes a { display: grid; grid-template-columns: 1fr auto; gap: 8px; padding: 10px 14px; color: inherit;
+  text-decoration: none; border-bottom: 1px solid var(--line); }
 .mailboxes a:hover, .mail-line:hover { background: var(--raised); }
-.mailboxes a[aria-current], .mail-line[aria-current] { background: var(--raised); box-shadow: inset 3px 0 0 var(--accent); }
-.mailboxes .title { font-size: 14px; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.mailboxes a[aria-current], .mail-line[aria-current] { background: var(--raised);
+  box-shadow: inset 3px 0 0 var(--accent); }
+.mailboxes .title { font-size: 14px; font-weight: 600; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
 .mailboxes .count { color: var(--soft); font-size: 13px; font-variant-numeric: tabular-nums; }
 .threads { background: var(--surface); border-right: 1px solid var(--line); overflow-y: auto; }
 .thread { list-style: none; border-bottom: 1px solid var(--line); }
-.mail-line { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 8px; padding: 9px 14px; color: inherit; text-decoration: none; font-size: 14px; }
-.mail-line .from { color: var(--soft); font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.mail-line { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 8px; padding: 9px 14px;
+  color: inherit; text-decoration: none; font-size: 14px; }
+.mail-line .from { color: var(--soft); font-size: 13px; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
 .mail-line time { color: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; align-self: center; }
 .mail-line .subject { font-weight: 600; overflow-wrap: anywhere; }
-.mail-line .size { justify-self: end; align-self: start; min-width: 1.6em; padding: 0 6px; border-radius: 9px; background: var(--raised); border: 1px solid var(--line); color: var(--soft); font-size: 12px; text-align: center; }
-.mail-line .snippet { grid-column: 1 / -1; color: var(--soft); font-size: 13px; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; overflow-wrap: anywhere; }
+.mail-line .size { justify-self: end; align-self: start; min-width: 1.6em; padding: 0 6px; border-radius: 9px;
+  background: var(--raised); border: 1px solid var(--line); color: var(--soft); font-size: 12px; text-align: center; }
+.mail-line .snippet { grid-column: 1 / -1; color: var(--soft); font-size: 13px; display: -webkit-box;
+  -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; overflow-wrap: anywhere; }
 .earlier .mail-line { padding: 4px 14px 6px 28px; font-size: 13px; }
 .earlier .mail-line .from { display: none; }
 .earlier .mail-line .subject { font-weight: 400; grid-row: 1; }
@@ -50,25 +35,23 @@ main { flex: 1; min-height: 0; display: grid; grid-template-columns: 250px minma
 .mail.none { display: grid; place-items: center; }
 .mail h1 { font-size: 20px; line-height: 1.3; overflow-wrap: anywhere; }
 .mail .back { display: none; font-size: 14px; }
-.mail dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px 12px; margin-top: 8px; font-size: 14px; }
+.mail dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 2px 12px; margin-top: 8px;
+  font-size: 14px; }
 .mail dt { color: var(--soft); }
 .mail dd { overflow-wrap: anywhere; }
 .mail dd .copies { margin-left: 8px; }
-.mail iframe { flex: 1 0 360px; width: 100%; border: 1px solid var(--line); border-radius: 8px; background: #ffffff; color-scheme: light; }
-.text { margin: 0; padding: 14px; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; font: 13px/1.5 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
+.mail iframe { flex: 1 0 360px; width: 100%; border: 1px solid var(--line); border-radius: 8px;
+  background: #ffffff; color-scheme: light; }
+.text { margin: 0; padding: 14px; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--surface);
+  border: 1px solid var(--line); border-radius: 8px;
+    font: 13px/1.5 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
 summary { cursor: pointer; color: var(--soft); font-size: 14px; padding: 4px 0; }
 table { border-collapse: collapse; font-size: 13px; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line);
+  overflow-wrap: anywhere; }
 th { font-weight: 400; color: var(--soft); white-space: nowrap; }
 .faults { padding: 14px; border-top: 1px solid var(--line); }
-h2 { font-size: 14px; margin-bottom: 8px; }
-.faults form { display: grid; gap: 8px; font-size: 13px; }
-.faults label { display: grid; gap: 4px; }
-select, button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--line); border-radius: 6px; padding: 6px 8px; min-height: 36px; width: 100%; }
 select { text-overflow: ellipsis; padding-right: 20px; }
-button { cursor: pointer; font-weight: 600; }
-button:hover { border-color: var(--accent); }
-#pending form { margin-top: 12px; }
 @media (max-width: 1000px) {
   main { grid-template-columns: 210px minmax(0, 1fr); }
   .reading .threads, .listing .mail.none { display: none; }

@@ -1,15 +1,10 @@
-import { Hono } from "hono";
-import { csrf } from "hono/csrf";
-import { secureHeaders } from "hono/secure-headers";
-import { streamSSE } from "hono/streaming";
-import { chosenFault, FaultForm } from "./fault-form.tsx";
+import type { Hono } from "hono";
+import { createLivePage } from "../stand-in.ts";
 import { type MailFaults, readMailFault } from "./faults.ts";
-import type { Inbox } from "./inbox.ts";
-import { MailboxList, MailView, pathOf, ThreadList } from "./mail-view.tsx";
+import { groupThreads, type Inbox, type ReceivedMail } from "./inbox.ts";
+import { chosenFault, FaultForm, MailboxList, MailView, pathOf, ThreadList } from "./mail-view.tsx";
 import { pageScript } from "./page-script.ts";
 import { pageStyle } from "./page-style.ts";
-import type { ReceivedMail } from "./received-mail.ts";
-import { groupThreads } from "./threads.ts";
 
 export interface MailboxPageDeps {
   inbox: Inbox;
@@ -22,45 +17,22 @@ export interface MailboxPage {
   close(): void;
 }
 
-const pagePolicy = {
-  defaultSrc: ["'none'"],
-  styleSrc: ["'self'"],
-  scriptSrc: ["'self'"],
-  imgSrc: ["data:"],
-  connectSrc: ["'self'"],
-  frameSrc: ["'self'"],
-  formAction: ["'self'"],
-  baseUri: ["'none'"],
-  frameAncestors: ["'none'"],
-};
-
 /** A mail is a stranger's page: no scripts, no forms, nothing loaded, an origin of its own. Links open elsewhere. */
 const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
 
 /**
- * What people see of the stand-in: `/` the mailboxes, `/mailboxes/<address>` the threads of one, `/mailboxes/<address>/<id>`
- * a mail, below it `/html` and `/source`; `/events` tells changes, `/mails.json` is for scripts, `POST /faults` breaks the
- * next mail (the page's form, or JSON like the argument of `faults.next`).
+ * What people see of the stand-in: `/` the mailboxes, `/mailboxes/<address>` the threads of one,
+ * `/mailboxes/<address>/<id>` a mail, below it `/html` and `/source`; `/events` says when to look again, `/mails.json`
+ * is for scripts, `POST /faults` breaks the next mail (the page's form, or JSON like the argument of `faults.next`).
  */
 export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPage {
-  const app = new Hono();
-  const closing = new AbortController();
-  // First in, last out: what it sets replaces the page's own policy.
-  app.use("/mailboxes/:mailbox/:id/html", async (c, next) => {
-    await next();
-    c.header("content-security-policy", mailPolicy);
+  const { app, close } = createLivePage({
+    onChange: inbox.onChange,
+    style: pageStyle,
+    script: pageScript,
+    framed: { path: "/mailboxes/:mailbox/:id/html", policy: mailPolicy },
   });
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: pagePolicy,
-      strictTransportSecurity: false,
-      // A mail in its frame has an origin of its own, which a promise for the whole origin would contradict.
-      originAgentCluster: false,
-      referrerPolicy: "no-referrer",
-    }),
-  );
-  app.use(csrf());
 
   const render = (mailbox: string | undefined, mail?: ReceivedMail) => (
     <html lang="en">
@@ -127,32 +99,6 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
   });
   app.get("/mails.json", (c) => c.json({ data: inbox.mails(c.req.query("mailbox")) }));
 
-  app.get("/events", (c) =>
-    streamSSE(c, async (stream) => {
-      let wake = () => {};
-      let dirty = true;
-      const notice = () => {
-        dirty = true;
-        wake();
-      };
-      const stop = inbox.onChange(notice);
-      stream.onAbort(notice);
-      closing.signal.addEventListener("abort", notice, { once: true });
-      while (!stream.aborted && !closing.signal.aborted) {
-        if (dirty) {
-          dirty = false;
-          await stream.writeSSE({ event: "change", data: "" });
-        } else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-      }
-      stop();
-      closing.signal.removeEventListener("abort", notice);
-    }),
-  );
-
   app.post("/faults", async (c) => {
     const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
     const given: unknown = isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined);
@@ -168,8 +114,5 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
     return c.redirect("/", 303);
   });
 
-  app.get("/page.css", (c) => c.body(pageStyle, 200, { "content-type": "text/css; charset=utf-8" }));
-  app.get("/page.js", (c) => c.body(pageScript, 200, { "content-type": "text/javascript; charset=utf-8" }));
-
-  return { fetch: app.fetch, close: () => closing.abort() };
+  return { fetch: app.fetch, close };
 }

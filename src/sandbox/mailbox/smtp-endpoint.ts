@@ -2,9 +2,7 @@ import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
 import type { Now } from "../../core/clock.ts";
 import type { MailFault, MailFaultQueue, MailStage } from "./faults.ts";
-import type { Inbox } from "./inbox.ts";
-import { findRefusal, isGoodHelo } from "./mail-policy.ts";
-import { parseMail } from "./received-mail.ts";
+import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
 import type { SelfSignedCertificate } from "./self-signed-certificate.ts";
 
 export interface SmtpEndpointOptions {
@@ -30,7 +28,9 @@ export interface SmtpEndpoint {
 
 type Reply = (error?: Error | null, text?: string) => void;
 
-/** Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand. */
+/**
+ * Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand.
+ */
 export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<SmtpEndpoint> {
   const { inbox, faults } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
@@ -73,7 +73,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
       receive(stream, session, reply).catch(() => reply(refusal(451, "4.3.0 The message could not be read")));
     },
   });
-  // A sender that breaks off is nothing to tell.
+  // A sender that breaks off is no error of ours.
   server.on("error", () => {});
 
   function meet(stage: MailStage, session: SMTPServerSession, reply: Reply, mailboxes?: string[]): void {
@@ -132,4 +132,49 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
 
 function refusal(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
+}
+
+export interface Refusal {
+  code: number;
+  text: string;
+}
+
+/**
+ * What the large mailbox providers refuse a mail for, in the words they use for it: a broken line, a line that is too
+ * long, no single From, no Message-ID, a header twice that may be there once (RFC 5322, 2.1.1 and 3.6; Gmail's 550
+ * 5.7.1).
+ */
+function findRefusal(mail: ParsedMail): Refusal | undefined {
+  if (/[^\r]\n|^\n|\r(?!\n)/.test(mail.source))
+    return { code: 550, text: "5.6.11 The message contains a bare CR or LF" };
+  if (/[^\r\n]{999}/.test(mail.source))
+    return { code: 550, text: "5.6.0 A line of the message is longer than 998 characters" };
+  if (mail.source.includes("\0")) return { code: 550, text: "5.6.0 The message contains NUL" };
+  for (const name of [
+    "From",
+    "To",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "In-Reply-To",
+    "References",
+    "MIME-Version",
+  ]) {
+    const count = mail.headers.filter((header) => header.name.toLowerCase() === name.toLowerCase()).length;
+    if (count > 1) return { code: 550, text: `5.7.1 The message has more than one ${name} header` };
+    if (count === 0 && (name === "From" || name === "Message-ID" || name === "Date")) {
+      return { code: 550, text: `5.7.1 The message has no valid ${name} header` };
+    }
+  }
+  if (!/[^\s<>@]@[^\s<>@]/.test(mail.from))
+    return { code: 550, text: "5.7.1 The message has no valid From header" };
+  return undefined;
+}
+
+/** Postfix's `reject_non_fqdn_helo_hostname`: a full name, or an address in brackets. */
+function isGoodHelo(name: string): boolean {
+  return (
+    /^\[[0-9A-Fa-f:.]+\]$|^\[IPv6:[0-9A-Fa-f:.]+\]$/.test(name) ||
+    /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name)
+  );
 }

@@ -32,7 +32,7 @@ export interface NewSubscription {
 }
 
 export interface Accounts {
-  /** The account that owns the key, also of an expired one: `expiresAt` tells. */
+  /** The account that owns the key, also of an expired one: see `expiresAt`. */
   findByKey(key: string): Caller | undefined;
   /** The first one without an id. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount;
@@ -50,7 +50,7 @@ export interface Accounts {
   newId(prefix: string): string;
 }
 
-export function hashKey(key: string): string {
+function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
 
@@ -135,7 +135,7 @@ export function createAccounts(deps: {
   };
 }
 
-/** Digits that a person can tell apart from a real key or id; `random` need not be strong, a sandbox guards nothing. */
+/** Letters and digits for keys and ids. `random` need not be strong: a sandbox protects nothing. */
 export function randomDigits(random: Random, count: number): string {
   return Array.from({ length: count }, () => Math.floor(random() * 36).toString(36)).join("");
 }

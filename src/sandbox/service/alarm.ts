@@ -2,32 +2,32 @@ import type { Now, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Accounts } from "./accounts.ts";
 import type { Catalogue, Metric } from "./catalogue.ts";
-import type { Market } from "./market.ts";
-import { roundTo } from "./market.ts";
+import { type Market, roundTo } from "./market.ts";
 import type { AlertEvent } from "./notification.ts";
 import type { Notifier } from "./notifier.ts";
-import type { SandboxState } from "./state.ts";
-import { describeTurn, lookAt, metricNames, unitOfMetric } from "./watch.ts";
+import type { SandboxAccount, SandboxState, WatchCondition, WatchSubscription } from "./state.ts";
 
-/** An alert by hand; what is absent is filled in from the market. */
+/** A manual alert; what is absent is filled in from the market. */
 export interface FireInput {
   /** Default the first account. */
   accountId?: string;
   /** Default any metric. */
   metricKey?: string;
-  /** Default firing. A repeat and a resolution keep the condition of the alert by hand before, as a subscription would. */
+  /**
+   * Default firing. A repeat and a resolution keep the condition of the manual alert before, as a subscription would.
+   */
   status?: AlertEvent["status"];
   /** Default warning. */
   severity?: AlertEvent["severity"];
   value?: number;
   previousValue?: number;
   threshold?: number;
-  /** Default `above` or `below`, whichever makes the value and the threshold tell the status. */
+  /** Default `above` or `below`, whichever agrees with value, threshold and status. */
   condition?: string;
 }
 
-/** What an alert by hand was about: the condition of the subscription that it stands for. */
-interface WatchedByHand {
+/** What a manual alert was about: the condition that a subscription would have. */
+interface ManualCondition {
   condition: "above" | "below";
   threshold: number;
 }
@@ -36,7 +36,7 @@ interface WatchedByHand {
 export interface Alarm {
   /** Looks at every subscription once; each turn becomes an event. */
   watch(): AlertEvent[];
-  /** One event by hand. Throws `AppError` "not_found" for an unknown account or metric. */
+  /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
   fire(input?: FireInput): AlertEvent;
   /** That many events at once, on as many metrics. */
   storm(count: number, accountId?: string): AlertEvent[];
@@ -59,7 +59,7 @@ export function createAlarm(
 ): Alarm {
   const { state, accounts, catalogue, market, notifier, now, random } = deps;
   let lookedAt = now();
-  const byHand = new Map<string, WatchedByHand>();
+  const manual = new Map<string, ManualCondition>();
 
   function watch(): AlertEvent[] {
     const times = { at: now(), previousAt: lookedAt, speed: options.speed };
@@ -128,7 +128,7 @@ export function createAlarm(
     isFiring: boolean,
     draw: number,
   ): { value: number; threshold: number; condition: string } {
-    const known = byHand.get(metric.key);
+    const known = manual.get(metric.key);
     const isFree = input.threshold === undefined && input.condition === undefined;
     if (known !== undefined && isFree) {
       const isOver = (known.condition === "above") === isFiring;
@@ -141,7 +141,7 @@ export function createAlarm(
     const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
     const natural = value > threshold === isFiring ? "above" : "below";
     const condition = input.condition ?? natural;
-    if (condition === "above" || condition === "below") byHand.set(metric.key, { condition, threshold });
+    if (condition === "above" || condition === "below") manual.set(metric.key, { condition, threshold });
     return { value, threshold, condition };
   }
 
@@ -167,5 +167,80 @@ export function createAlarm(
       notifier.notify(accounts.getAccount(accountId), events);
       return events;
     },
+  };
+}
+
+/** Names for people; the interface shows none. */
+export const metricNames = {
+  token_total_tvl: "total TVL",
+  token_price: "price",
+  pool_h24_volume: "pool 24h volume",
+  pool_price: "pool price",
+  pool_total_tvl: "pool TVL",
+} as const satisfies Record<Metric["kind"], string>;
+
+export function unitOfMetric(metric: Metric): string {
+  return metric.kind === "pool_price" ? (metric.pool?.quote.symbol ?? "") : "USD";
+}
+
+/** What a look at one subscription sees. */
+export interface Sight {
+  value: number;
+  /** The value that the condition compares with: at the last look, or a window ago. */
+  previousValue: number;
+  threshold: number;
+  holds: boolean;
+}
+
+/** Whether the condition holds at the instant. `speed` shortens the window of `change_percent` as it does all times. */
+function lookAt(
+  market: Market,
+  metric: Metric,
+  condition: WatchCondition,
+  times: { at: number; previousAt: number; speed: number },
+): Sight {
+  const value = market.metricValue(metric, times.at);
+  switch (condition.kind) {
+    case "above":
+    case "below": {
+      const { threshold } = condition;
+      const holds = condition.kind === "above" ? value > threshold : value < threshold;
+      return { value, previousValue: market.metricValue(metric, times.previousAt), threshold, holds };
+    }
+    case "change_percent": {
+      const previousValue = market.metricValue(metric, times.at - condition.windowMs / times.speed);
+      const change = previousValue === 0 ? 0 : Math.abs(value / previousValue - 1) * 100;
+      return { value, previousValue, threshold: condition.percent, holds: change >= condition.percent };
+    }
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** The event that says how a condition turned, for the account's outputs. */
+function describeTurn(
+  subscription: WatchSubscription,
+  metric: Metric,
+  sight: Sight,
+  facts: { id: string; account: SandboxAccount; at: number; link: string },
+): AlertEvent {
+  return {
+    id: facts.id,
+    accountId: facts.account.id,
+    subscriptionId: subscription.id,
+    at: facts.at,
+    status: sight.holds ? "firing" : "resolved",
+    severity: subscription.severity,
+    metricKey: metric.key,
+    metricName: metricNames[metric.kind],
+    unit: unitOfMetric(metric),
+    chain: metric.chainId,
+    tokenSymbol: metric.token.symbol,
+    tokenAddress: metric.token.address,
+    condition: subscription.condition.kind,
+    value: sight.value,
+    previousValue: sight.previousValue,
+    threshold: sight.threshold,
+    link: facts.link,
   };
 }

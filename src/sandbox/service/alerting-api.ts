@@ -2,15 +2,21 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Now } from "../../core/clock.ts";
 import type { Accounts, Caller } from "./accounts.ts";
-import type { SandboxContext, SandboxEnv } from "./answers.ts";
-import { listParameter, readBody, readQuery, refuse, requiredParameter } from "./answers.ts";
+import {
+  listParameter,
+  readBody,
+  readQuery,
+  refuse,
+  requiredParameter,
+  type SandboxContext,
+  type SandboxEnv,
+} from "./answers.ts";
 import type { Catalogue, Metric, Token } from "./catalogue.ts";
 import type { Gate } from "./gate.ts";
-import { averageByBucket, listRecords, parseGranularity } from "./history.ts";
-import type { Market } from "./market.ts";
+import { averageByBucket, listRecords, type Market, parseGranularity } from "./market.ts";
 import type { TimestampUnit } from "./options.ts";
 import type { SandboxAccount } from "./state.ts";
-import { metricNames, unitOfMetric } from "./watch.ts";
+import { metricNames, unitOfMetric } from "./alarm.ts";
 
 /** Section 8: at most 100 metrics per page. */
 const pageSize = 100;

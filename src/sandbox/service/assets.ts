@@ -1,17 +1,16 @@
 import type { Now } from "../../core/clock.ts";
-import type { Catalogue, Token } from "./catalogue.ts";
-import { buildPool } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";
+import { buildPool, type Catalogue, type Token } from "./catalogue.ts";
 import type { Faults } from "./faults.ts";
+import type { Timeline } from "./gate.ts";
 import type { TokenInPool } from "./pricing.ts";
 import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
 import type { RegisteredAsset, SandboxState } from "./state.ts";
-import type { Timeline } from "./timeline.ts";
 
 /** Section 8: after this long the answer is 202 and discovery goes on. */
-export const answerWithinMs = 20_000;
+const answerWithinMs = 20_000;
 /** Section 4.1: queryable between 30 seconds and 3 minutes later. */
-export const queryableAfterMs = { least: 30_000, most: 180_000 } as const;
+const queryableAfterMs = { least: 30_000, most: 180_000 } as const;
 
 export type NewAsset =
   | { catalogId: string }

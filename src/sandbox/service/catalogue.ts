@@ -27,7 +27,7 @@ export interface Pool {
 }
 
 /** Only `token_total_tvl` is a form that the interface shows; the other key forms are this sandbox's. */
-export const metricKinds = [
+const metricKinds = [
   "token_total_tvl",
   "token_price",
   "pool_h24_volume",
@@ -56,7 +56,9 @@ export interface MetricFilter {
 export interface Catalogue {
   readonly chainIds: readonly string[];
   readonly metricCount: number;
-  /** Metrics `offset` to `offset + limit` of those that any filter selects, in a fixed order. Unknown chain: undefined. */
+  /**
+   * Metrics `offset` to `offset + limit` of those that any filter selects, in a fixed order. Unknown chain: undefined.
+   */
   listMetrics(chainId: string, filter: MetricFilter, offset: number, limit: number): Metric[] | undefined;
   findMetric(key: string): Metric | undefined;
   /** All tokens, or those of the addresses. Unknown chain: undefined. */
@@ -82,7 +84,10 @@ interface Chain {
 
 const perGroup = metricKinds.length;
 
-/** About `metricCount` metrics (exactly that many) over five chains; the same for the same seed. Takes about 50 ms at 50,000. */
+/**
+ * About `metricCount` metrics (exactly that many) over five chains; the same for the same seed. Takes about 50 ms at
+ * 50,000.
+ */
 export function createCatalogue(options: { seed: number; metricCount: number }): Catalogue {
   const chains = new Map<string, Chain>();
   let left = options.metricCount;

@@ -1,6 +1,8 @@
 import { z } from "zod";
 
-/** What can be asked to go wrong. Durations are milliseconds of the sandbox's clock and are not shortened by `speed`. */
+/**
+ * What can be asked to go wrong. Durations are milliseconds of the sandbox's clock and are not shortened by `speed`.
+ */
 const common = {
   /** `GET /account`, `POST /v1/assets`, …; `*` is every route. */
   route: z.string().default("*"),

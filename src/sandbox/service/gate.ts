@@ -2,11 +2,8 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { MiddlewareHandler } from "hono";
 import type { Now } from "../../core/clock.ts";
 import type { Accounts } from "./accounts.ts";
-import type { SandboxContext, SandboxEnv } from "./answers.ts";
-import { refuse } from "./answers.ts";
+import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import type { Faults } from "./faults.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import type { Timeline } from "./timeline.ts";
 
 /** Which of the two interfaces: they differ in the header and in the status for a wrong key (section 5). */
 export type Interface = "alerting" | "pricing";
@@ -19,7 +16,7 @@ export interface GateDeps {
   now: Now;
 }
 
-/** What stands before a route: the faults that were asked for, then the key, then the rate limit. */
+/** What comes before a route: queued faults, then the key, then the rate limit. */
 export type Gate = (route: string) => MiddlewareHandler<SandboxEnv>;
 
 export function createGate(deps: GateDeps, which: Interface): Gate {
@@ -92,4 +89,72 @@ function admit(
 function refuseTooMany(waitMs: number): Response {
   const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
   return refuse(429, "Rate limit exceeded for this route and API key", headers);
+}
+
+/**
+ * Section 7: "rate limit exceeded for this route and API key"; quota and window are not shown, so a minute and an
+ * option.
+ */
+export interface RateLimit {
+  /** Counts the request; the milliseconds to wait when it is one too many, else undefined. */
+  take(route: string, keyHash: string): number | undefined;
+}
+
+const windowMs = 60_000;
+
+export function createRateLimit(now: Now, options: { requestsPerMinute: number }): RateLimit {
+  const counts = new Map<string, { windowAt: number; count: number }>();
+  return {
+    take(route, keyHash) {
+      const at = now();
+      const windowAt = Math.floor(at / windowMs) * windowMs;
+      const name = `${route} ${keyHash}`;
+      const current = counts.get(name);
+      // Only known keys are counted, so the map stays as small as routes times keys.
+      const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
+      counts.set(name, entry);
+      if (entry.count >= options.requestsPerMinute) return windowAt + windowMs - at;
+      entry.count += 1;
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Waiting by the injected clock: whoever waits is woken by `runDue`, which the service calls on every tick. Tests move
+ * the clock and tick; nothing sleeps.
+ */
+export interface Timeline {
+  /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
+  waitUntil(at: number): Promise<boolean>;
+  runDue(): void;
+  /** How many wait. */
+  waiting(): number;
+  close(): void;
+}
+
+export function createTimeline(now: Now): Timeline {
+  const waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
+  let isClosed = false;
+
+  return {
+    waitUntil(at) {
+      if (isClosed) return Promise.resolve(false);
+      if (at <= now()) return Promise.resolve(true);
+      return new Promise((wake) => waiters.add({ at, wake }));
+    },
+    runDue() {
+      for (const waiter of waiters) {
+        if (waiter.at > now()) continue;
+        waiters.delete(waiter);
+        waiter.wake(true);
+      }
+    },
+    waiting: () => waiters.size,
+    close() {
+      isClosed = true;
+      for (const waiter of waiters) waiter.wake(false);
+      waiters.clear();
+    },
+  };
 }

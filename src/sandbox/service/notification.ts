@@ -1,6 +1,6 @@
 import type { NotificationShape } from "./options.ts";
 
-/** One turn of a watched condition, or one made by hand. */
+/** One turn of a watched condition, or a manual one. */
 export interface AlertEvent {
   id: string;
   accountId: string;
@@ -14,7 +14,7 @@ export interface AlertEvent {
   chain: string;
   tokenSymbol: string;
   tokenAddress: string;
-  /** `above`, `below`, `change_percent`, or what an alert by hand was given. */
+  /** `above`, `below`, `change_percent`, or what a manual alert was given. */
   condition: string;
   value: number;
   previousValue: number;
@@ -32,7 +32,7 @@ export interface NotificationBody {
 
 const batchSize = 50;
 
-/** The bodies that tell these events in the shape; only `batch` tells several in one. */
+/** The bodies for these events in the shape; only `batch` puts several in one. */
 export function composeNotifications(
   shape: NotificationShape,
   events: readonly AlertEvent[],

@@ -1,24 +1,27 @@
 import { setMaxListeners } from "node:events";
+import { z } from "zod";
 import type { Now, Random } from "../../core/clock.ts";
+import type { Secret } from "../../core/secret.ts";
+import { networkCodeOf } from "../../ground/net/network-code.ts";
+import { isTimeout, withTimeLimit } from "../../ground/net/time-limit.ts";
 import type { Accounts } from "./accounts.ts";
-import type { AlertEvent } from "./notification.ts";
-import { composeNotifications, describeEvent } from "./notification.ts";
-import type { Post } from "./post.ts";
-import type { SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
+import { type AlertEvent, composeNotifications, describeEvent } from "./notification.ts";
+import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
 
 /**
- * Tells events to an account's outputs, once each and then again with back-off until one attempt is accepted:
+ * Sends events to an account's outputs, each until one attempt is accepted, with back-off:
  *
  *     pending ──2xx──▶ delivered
  *        │──anything else──▶ pending, due later │ failed (attempts used up)
  *        └──output disabled or changed to null──▶ cancelled
  *
- * An attempt runs beside everything else: one that hangs holds one of its output's `concurrency` places until its timeout.
+ * An attempt runs beside everything else: one that hangs holds one of its output's `concurrency` places until its
+ * timeout.
  */
 export interface Notifier {
   /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
   notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[];
-  /** Whether anything would be told. */
+  /** Whether the account has an output that is notified. */
   hasOutput(account: SandboxAccount): boolean;
   /** Starts the attempts that are due. */
   runDue(): void;
@@ -31,7 +34,7 @@ export interface Notifier {
 const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 
 /** Finished notifications that are kept for the log. */
-export const keptNotifications = 1000;
+const keptNotifications = 1000;
 
 export function createNotifier(
   deps: {
@@ -112,7 +115,7 @@ export function createNotifier(
     }
     const at = now();
     const answer = await deps.post(notification, target, closing.signal);
-    // Ended by us, so nothing is known: it stays pending, and a restart tells it again.
+    // Ended by us, so nothing is known: it stays pending, and a restart sends it again.
     if (closing.signal.aborted) return;
     notification.attempts.push({ at, durationMs: now() - at, ...answer.attempt });
     settle(notification, answer.attempt.outcome === "accepted", answer.waitMs);
@@ -171,4 +174,97 @@ function forgetOldest(state: SandboxState): void {
     surplus -= 1;
     return false;
   });
+}
+
+export interface PostAnswer {
+  attempt: Pick<NotificationAttempt, "status" | "outcome" | "detail">;
+  /** The receiver asked to wait this long. */
+  waitMs?: number;
+}
+
+/** One attempt at one output; never throws. `target` is the webhook's URL or the channel's id. */
+export type Post = (
+  notification: SandboxNotification,
+  target: string,
+  signal: AbortSignal,
+) => Promise<PostAnswer>;
+
+const botAnswerSchema = z.object({
+  description: z.string().optional(),
+  parameters: z.object({ retry_after: z.number().optional() }).optional(),
+});
+
+/** Telegram's limit of a message's text. */
+const textLimit = 4096;
+
+/** `timeoutMs` is the wall's: the network does not run on an injected clock. */
+export function createPost(options: { timeoutMs: number; botToken?: Secret; telegramApiRoot: string }): Post {
+  return async (notification, target, signal) => {
+    try {
+      return await withTimeLimit(options.timeoutMs, signal, (limit) =>
+        notification.output === "webhook"
+          ? postWebhook(notification, target, limit.signal)
+          : postMessage(options, notification, target, limit.signal),
+      );
+    } catch (error) {
+      return { attempt: { outcome: "unanswered", detail: describeFailure(error, options.timeoutMs) } };
+    }
+  };
+}
+
+async function postWebhook(
+  notification: SandboxNotification,
+  target: string,
+  signal: AbortSignal,
+): Promise<PostAnswer> {
+  const response = await fetch(target, {
+    method: "POST",
+    headers: { "content-type": notification.contentType, "user-agent": "alerting-sandbox" },
+    body: notification.body,
+    redirect: "manual",
+    signal,
+  });
+  // Read to the end, or the connection is lost to later attempts.
+  await response.arrayBuffer();
+  const outcome = response.ok ? "accepted" : "refused";
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return {
+    attempt: { status: response.status, outcome, detail: `HTTP ${response.status}` },
+    waitMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined,
+  };
+}
+
+async function postMessage(
+  options: { botToken?: Secret; telegramApiRoot: string },
+  notification: SandboxNotification,
+  chatId: string,
+  signal: AbortSignal,
+): Promise<PostAnswer> {
+  const token = options.botToken?.reveal() ?? "";
+  const response = await fetch(`${options.telegramApiRoot}/bot${token}/sendMessage`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ chat_id: chatId, text: notification.body.slice(0, textLimit) }),
+    redirect: "manual",
+    signal,
+  });
+  const parsed = botAnswerSchema.safeParse(await response.json().catch(() => undefined));
+  const answer = parsed.success ? parsed.data : {};
+  const retryAfter = answer.parameters?.retry_after;
+  return {
+    attempt: {
+      status: response.status,
+      outcome: response.ok ? "accepted" : "refused",
+      detail: answer.description ?? `HTTP ${response.status}`,
+    },
+    waitMs: retryAfter === undefined ? undefined : retryAfter * 1000,
+  };
+}
+
+/**
+ * The system's code says what happened; messages of the network are left out, for some hold the address and its secret.
+ */
+function describeFailure(error: unknown, timeoutMs: number): string {
+  if (isTimeout(error)) return `no answer within ${timeoutMs} ms`;
+  return `no answer (${networkCodeOf(error) ?? "no code"})`;
 }

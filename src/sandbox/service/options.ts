@@ -29,7 +29,7 @@ export interface ServiceSandboxOptions {
   botToken?: Secret;
   /** Default `https://api.telegram.org`. */
   telegramApiRoot?: string;
-  /** So many alerts at once as soon as the first account has an output that is notified. Default 0. */
+  /** How many alerts to fire at once as soon as the first account has an output that is notified. Default 0. */
   stormCount?: number;
   /** Default: the kept one, or `flat`. */
   shape?: NotificationShape;
@@ -55,7 +55,9 @@ type OptionalSetting = "dataDir" | "key" | "seed" | "shape" | "botToken";
 export type Settings = Required<Omit<ServiceSandboxOptions, OptionalSetting>> &
   Pick<ServiceSandboxOptions, OptionalSetting>;
 
-/** Fills in the defaults. Throws `AppError` "usage" for a number that makes no sense, or a key that no header can carry. */
+/**
+ * Fills in the defaults. Throws `AppError` "usage" for a number that makes no sense, or a key that no header can carry.
+ */
 export function settleOptions(options: ServiceSandboxOptions): Settings {
   const settings: Settings = {
     speed: 1,

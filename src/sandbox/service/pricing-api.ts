@@ -1,15 +1,28 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Now } from "../../core/clock.ts";
-import type { SandboxContext, SandboxEnv } from "./answers.ts";
-import { readBody, readQuery, refuse, requiredParameter } from "./answers.ts";
+import {
+  readBody,
+  readQuery,
+  refuse,
+  requiredParameter,
+  type SandboxContext,
+  type SandboxEnv,
+} from "./answers.ts";
 import type { Assets, NewAsset, Registration } from "./assets.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { equities, equityPrice, findEquity, qualifiedSymbol, supportedExchanges } from "./equities.ts";
-import type { Gate } from "./gate.ts";
-import { cutOff } from "./gate.ts";
+import { cutOff, type Gate } from "./gate.ts";
 import type { Market } from "./market.ts";
-import { describePool, describeTicker, findTokenPools } from "./pricing.ts";
+import {
+  describePool,
+  describeTicker,
+  equities,
+  equityPrice,
+  findEquity,
+  findTokenPools,
+  qualifiedSymbol,
+  supportedExchanges,
+} from "./pricing.ts";
 
 export interface PricingDeps {
   catalogue: Catalogue;

@@ -4,12 +4,10 @@ import { AppError } from "../../core/errors.ts";
 import { isLoopback } from "../../ground/net/local-host.ts";
 import type { NewSubscription } from "./accounts.ts";
 import type { FireInput } from "./alarm.ts";
-import type { Controls } from "./controls.ts";
-import { createControls } from "./controls.ts";
+import { type Controls, createControls } from "./control-api.ts";
 import type { Fault } from "./faults.ts";
 import type { AlertEvent } from "./notification.ts";
-import type { NotificationShape, ServiceSandboxOptions } from "./options.ts";
-import { settleOptions } from "./options.ts";
+import { type NotificationShape, type ServiceSandboxOptions, settleOptions } from "./options.ts";
 import { createSandboxApp } from "./sandbox-app.tsx";
 import type { SandboxNotification, WatchSubscription } from "./state.ts";
 import { openWorld } from "./world.ts";
@@ -77,7 +75,7 @@ export interface ServiceSandbox {
  */
 export async function createServiceSandbox(options: ServiceSandboxOptions): Promise<ServiceSandbox> {
   const settings = settleOptions(options);
-  // The port is known only once the server listens; nothing is asked or told before.
+  // The port is known only once the server listens; nothing is sent before.
   let url = "";
   const world = await openWorld(settings, (eventId) => `${url}/?event=${eventId}`);
   const app = createSandboxApp(world, settings, {

@@ -1,4 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
+import { AppError } from "../../core/errors.ts";
+import { makePrivateFolder } from "../../ground/files/private-folder.ts";
+import { replaceFile } from "../../ground/files/replace-file.ts";
 import { notificationShapes } from "./options.ts";
 
 /** What the sandbox remembers. Everything else follows from the seed. Instants are epoch milliseconds. */
@@ -17,7 +22,7 @@ export type WatchCondition = z.infer<typeof conditionSchema>;
 
 export const severitySchema = z.enum(["critical", "warning", "info"]);
 
-export const subscriptionSchema = z.strictObject({
+const subscriptionSchema = z.strictObject({
   id: z.string(),
   userId: z.string(),
   metricKey: z.string(),
@@ -32,7 +37,7 @@ export type WatchSubscription = z.infer<typeof subscriptionSchema>;
 
 const userSchema = z.strictObject({ id: z.string(), name: z.string(), createdAt: z.number() });
 
-export const accountSchema = z.strictObject({
+const accountSchema = z.strictObject({
   id: z.string(),
   accountName: z.string(),
   webhookUrl: z.string().nullable(),
@@ -46,7 +51,7 @@ export const accountSchema = z.strictObject({
 });
 export type SandboxAccount = z.infer<typeof accountSchema>;
 
-export const registeredAssetSchema = z.strictObject({
+const registeredAssetSchema = z.strictObject({
   id: z.string(),
   symbol: z.string(),
   name: z.string(),
@@ -70,7 +75,7 @@ export type NotificationAttempt = z.infer<typeof attemptSchema>;
 
 export const notificationStates = ["pending", "delivered", "failed", "cancelled"] as const;
 
-export const notificationSchema = z.strictObject({
+const notificationSchema = z.strictObject({
   id: z.string(),
   accountId: z.string(),
   output: z.enum(["webhook", "messenger"]),
@@ -86,7 +91,7 @@ export const notificationSchema = z.strictObject({
 });
 export type SandboxNotification = z.infer<typeof notificationSchema>;
 
-export const stateSchema = z.strictObject({
+const stateSchema = z.strictObject({
   version: z.literal(1),
   seed: z.number(),
   shape: z.enum(notificationShapes),
@@ -105,3 +110,85 @@ export const stateSchema = z.strictObject({
   notifications: z.array(notificationSchema),
 });
 export type SandboxState = z.infer<typeof stateSchema>;
+
+export interface StateFile {
+  /** The state of the last run, or undefined on the first. */
+  read(): Promise<SandboxState | undefined>;
+  /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
+  save(state: SandboxState): Promise<void>;
+}
+
+/** Nothing is kept: for tests and quick tries. */
+export function createMemoryState(): StateFile {
+  return { read: async () => undefined, save: async () => undefined };
+}
+
+/**
+ * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so that a crash leaves the old state or the
+ * new one.
+ *
+ * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
+ */
+export function createStateFile(dataDir: string): StateFile {
+  const path = join(dataDir, "sandbox.json");
+  let writing: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+
+  return {
+    async read() {
+      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw unreadable(path, error.message, error);
+      });
+      return text === undefined ? undefined : parseState(path, text);
+    },
+    save(state) {
+      waiting ??= writing.then(() => {
+        waiting = undefined;
+        // A failed write rejects for its own callers and must not stop the next one.
+        const write = writeState(dataDir, path, `${JSON.stringify(state)}\n`);
+        writing = write.catch(() => undefined);
+        return write;
+      });
+      return waiting;
+    },
+  };
+}
+
+function parseState(path: string, text: string): SandboxState {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable(path, "it is not JSON", error);
+  }
+  const parsed = stateSchema.safeParse(value);
+  if (!parsed.success)
+    throw unreadable(path, `it is no state of a sandbox (${firstFault(parsed.error)})`, parsed.error);
+  return parsed.data;
+}
+
+/** The first of what may be many, in one line. */
+function firstFault({ issues: [first] }: z.ZodError): string {
+  return first === undefined ? "unknown" : `${z.core.toDotPath(first.path) || "all of it"}: ${first.message}`;
+}
+
+function unreadable(path: string, why: string, cause: unknown): AppError {
+  return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, {
+    hint: "Move the file away to begin anew, or name another folder with --data",
+    cause,
+  });
+}
+
+async function writeState(folder: string, path: string, text: string): Promise<void> {
+  try {
+    makePrivateFolder(folder);
+    await replaceFile(path, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AppError("store_unavailable", `The sandbox's state in ${path} cannot be written: ${why}`, {
+      hint: "Free some room, or name another folder with --data",
+      cause: error,
+    });
+  }
+}

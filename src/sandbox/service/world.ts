@@ -1,27 +1,14 @@
 import type { Now } from "../../core/clock.ts";
-import type { Accounts } from "./accounts.ts";
-import { createAccounts, keyLifeMs, planSubscriptions, randomDigits } from "./accounts.ts";
-import type { Alarm } from "./alarm.ts";
-import { createAlarm } from "./alarm.ts";
-import type { Assets } from "./assets.ts";
-import { createAssets } from "./assets.ts";
-import type { Catalogue } from "./catalogue.ts";
-import { createCatalogue } from "./catalogue.ts";
-import type { Faults } from "./faults.ts";
-import { createFaults } from "./faults.ts";
-import type { Market } from "./market.ts";
-import { createMarket } from "./market.ts";
-import type { Notifier } from "./notifier.ts";
-import { createNotifier } from "./notifier.ts";
+import { type Accounts, createAccounts, keyLifeMs, planSubscriptions, randomDigits } from "./accounts.ts";
+import { type Alarm, createAlarm } from "./alarm.ts";
+import { type Assets, createAssets } from "./assets.ts";
+import { type Catalogue, createCatalogue } from "./catalogue.ts";
+import { createFaults, type Faults } from "./faults.ts";
+import { createRateLimit, createTimeline, type RateLimit, type Timeline } from "./gate.ts";
+import { createMarket, type Market } from "./market.ts";
+import { createNotifier, createPost, type Notifier } from "./notifier.ts";
 import type { Settings } from "./options.ts";
-import { createPost } from "./post.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import { createRateLimit } from "./rate-limit.ts";
-import type { SandboxState } from "./state.ts";
-import type { StateFile } from "./state-file.ts";
-import { createMemoryState, createStateFile } from "./state-file.ts";
-import type { Timeline } from "./timeline.ts";
-import { createTimeline } from "./timeline.ts";
+import { createMemoryState, createStateFile, type SandboxState, type StateFile } from "./state.ts";
 
 /** Everything behind the HTTP interface, built once and handed to it. */
 export interface World {
@@ -46,7 +33,10 @@ export interface World {
   close: () => Promise<void>;
 }
 
-/** How often conditions are looked at and changes of no consequence are saved, in the sandbox's (speeded) time and the clock's. */
+/**
+ * How often conditions are looked at and changes of no consequence are saved, in the sandbox's (speeded) time and the
+ * clock's.
+ */
 const watchEveryMs = 1000;
 const saveEveryMs = 1000;
 
@@ -128,7 +118,10 @@ function beginState(settings: Settings): SandboxState {
   };
 }
 
-/** The first account exists, its key works from now on for its full life, and options that were given win over the kept state. */
+/**
+ * The first account exists, its key works from now on for its full life, and options that were given win over the kept
+ * state.
+ */
 function settleFirstAccount(
   world: Pick<World, "state" | "accounts" | "catalogue" | "market" | "now">,
   settings: Settings,
@@ -169,7 +162,7 @@ function createSaving(file: StateFile, state: SandboxState, now: Now) {
     saveDue() {
       if (!isChanged || now() - savedAt < saveEveryMs) return;
       save().catch((error: unknown) => {
-        // Told on the page and by GET /_sandbox; tried again with the next change or a second later.
+        // Shown on the page and by GET /_sandbox; tried again with the next change or a second later.
         trouble = error instanceof Error ? error.message : String(error);
         isChanged = true;
       });
