@@ -35,7 +35,7 @@ export interface DueDelivery {
   insteadOf?: string;
   /** Why it gets the alert in place of that one, in words that follow "because". */
   insteadBecause?: string;
-  /** The destination that stands by, until it has been called upon. */
+  /** The fallback destination, until it was called. */
   fallbackTo?: string;
   /** Why the last attempt did not succeed: for the page, and as a code for "late because". */
   lastDetail?: string;
@@ -50,7 +50,7 @@ export interface DeliveryProgress {
   late?: { byMs: number; why: string };
   /** How often the destination has moved during this delivery. */
   moves?: number;
-  /** Why the alerts of a digest are told together; a repeat says the same. */
+  /** Why the alerts of a digest are sent together; a repeat says the same. */
   digestReason?: DigestReason;
 }
 
@@ -69,7 +69,9 @@ export interface Thread {
   destination: string;
   recipient: string;
   alertKey: string;
-  /** The first message of the current occurrence, and the alert that it shows now. No ref where the vendor gives none. */
+  /**
+   * The first message of the current occurrence, and the alert that it shows now. No ref where the vendor gives none.
+   */
   rootRef?: string;
   rootAlertSeq: number;
   /** The last message that pinged. */

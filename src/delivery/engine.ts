@@ -39,25 +39,31 @@ export interface EngineDeps {
 }
 
 /**
- * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. It runs the lane
- * groups that it holds, and goes on asking for the others. The store is the truth; a signal only saves the wait for the
- * next look.
+ * The delivery engine: takes what is due from the store, destination by destination, until it is stopped. It runs the
+ * lane groups that it holds, and goes on asking for the others. The store is the truth; a signal only saves the wait
+ * for the next look.
  */
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   wake(destinations: Iterable<string>): void;
   /**
-   * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an unknown
-   * name. Rejects as the store does, and with `conflict` while another relay runs the destination.
+   * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
+   * unknown name. Rejects as the store does, and with `conflict` while another relay runs the destination.
    */
   tryNow(destination: string): Promise<Trial | undefined>;
   /** Of a destination that another relay runs nothing is known here. */
   statuses(): DestinationState[];
-  /** Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at fault. */
+  /**
+   * Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at
+   * fault.
+   */
   refusedMessages(): ReadonlyMap<string, number>;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
-  /** Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them, and frees its lane groups. */
+  /**
+   * Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them, and frees its lane
+   * groups.
+   */
   stop(deadlineMs: number): Promise<void>;
 }
 

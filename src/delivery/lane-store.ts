@@ -22,8 +22,8 @@ export type LaneStore = { [Name in Fenced]: WithoutFence<Dispatch[Name]> } & Pic
 >;
 
 /**
- * @param onLost another relay holds the group; called at each write that finds it so. For the caller that write has come
- * to nothing: no delivery was claimed, an attempt was late.
+ * @param onLost another relay holds the group; called at each write that finds it so. For the caller that write has
+ * come to nothing: no delivery was claimed, an attempt was late.
  */
 export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => void): LaneStore {
   async function unlessLost<Answer>(

@@ -13,7 +13,7 @@ function start(call: (signal: AbortSignal) => Promise<Outcome>) {
   return { clock, stop, answer };
 }
 
-/** A channel that says what it knows once it is told to give up. */
+/** A channel that says what it knows once it is asked to give up. */
 function obedient(signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () =>
@@ -74,7 +74,7 @@ describe("a call to a channel", () => {
     expect(await answer).toMatchObject({ kind: "ambiguous", reason: "process_stopped" });
   });
 
-  it("is told to give up at once when the relay has stopped before", async () => {
+  it("is asked to give up at once when the relay has stopped before", async () => {
     const clock = createTestClock();
     const answer = callChannel(
       async (signal) => (signal.aborted ? { ...sent, note: "given up" } : sent),

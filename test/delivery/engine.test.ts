@@ -204,20 +204,20 @@ describe("pacing", () => {
 });
 
 describe("digests", () => {
-  it("tells more than ten waiting as one digest that accounts for each", async () => {
+  it("sends more than ten waiting as one digest that accounts for each", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     const ids: string[] = [];
     for (let index = 0; index < 1000; index += 1) ids.push(await accept({ title: `Burst ${index}` }));
     await clock.advance(75_000);
     const texts = channels.chat?.calls.map((call) => call.text) ?? [];
-    const told = texts.map((text) => Number(/\b(\d+) alerts/.exec(text)?.[1] ?? 1));
-    expect(told.reduce((sum, count) => sum + count, 0)).toBe(1000);
+    const counts = texts.map((text) => Number(/\b(\d+) alerts/.exec(text)?.[1] ?? 1));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1000);
     expect(texts.length).toBeLessThanOrEqual(5);
     const all = await Promise.all(ids.map((id) => states(id)));
     expect(new Set(all.map((state) => state.chat))).toEqual(new Set(["sent", "digested"]));
   });
 
-  it("tells what waited out an outage newest first, with how late and why", async () => {
+  it("sends what waited out an outage newest first, with how late and why", async () => {
     const { accept, clock, channels, states } = await startFixture([ntfyTo("hook")]);
     const hook = channels.hook as NonNullable<typeof channels.hook>;
     hook.always = () => refused;
@@ -337,7 +337,7 @@ describe("updates", () => {
     expect(await states(id)).toEqual({ chat: "sent" });
   });
 
-  it("tells repeats that waited together by one edit", async () => {
+  it("shows repeats that waited together by one edit", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     await accept(key);
     await clock.settle();
@@ -392,7 +392,7 @@ describe("destinations that fail", () => {
     expect(attempts.reduce((sum, count) => sum + count, 0)).toBe(6);
   });
 
-  it("announces a dead destination on another one within a minute, fails what waits for it, and says when it is back", async () => {
+  it("sends a notice of a dead destination on another one within a minute, fails what waits for it, and says when it is back", async () => {
     const { accept, clock, channels, states, engine } = await startFixture([
       telegramTo("chat"),
       ntfyTo("hook"),

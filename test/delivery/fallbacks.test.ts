@@ -48,10 +48,10 @@ describe("fallbacks", () => {
     await fixture.clock.advance(2 * minute);
     chat.always = () => refusedRecipient;
     await fixture.clock.advance(15 * minute);
-    const told = channelOf(fixture, "hook").calls.filter((call) =>
+    const notices = channelOf(fixture, "hook").calls.filter((call) =>
       call.text.includes("Sent here because chat has not taken it in time"),
     );
-    expect(told).toHaveLength(1);
+    expect(notices).toHaveLength(1);
   });
 
   it("take over by time from what is held for a person", async () => {
@@ -74,7 +74,7 @@ describe("fallbacks", () => {
     expect(channelOf(fixture, "hook").calls).toHaveLength(1);
   });
 
-  it("take what waited for a destination that was renamed, and people are told of it", async () => {
+  it("take what waited for a destination that was renamed, and people get a notice of it", async () => {
     const fixture = await startFixture([ntfyTo("hook")]);
     await stopEngine(fixture.engine, fixture.clock);
     const at = fixture.clock.now() + hour;

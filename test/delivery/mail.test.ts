@@ -30,7 +30,7 @@ describe("channels that cannot edit", () => {
     expect(texts[3]).not.toContain("time since");
   });
 
-  it("tell more than ten for one mailbox as one mail, and count each mailbox for itself", async () => {
+  it("show more than ten for one mailbox as one mail, and count each mailbox for itself", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"])]);
     const mail = channelOf(fixture, "mail");
     mail.script.push(flood(10 * second, "account"), flood(10 * second));

@@ -26,7 +26,7 @@ describe("notices", () => {
     ]);
   });
 
-  it("wait on the page until there is somebody to tell", async () => {
+  it("wait on the page until there is somebody to notify", async () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const chat = channelOf(fixture, "chat");
     const hook = channelOf(fixture, "hook");
@@ -86,7 +86,7 @@ describe("notices", () => {
     expect(channelOf(fixture, "hook").calls.at(-1)?.text).toContain("gone works again");
   });
 
-  it("tell elsewhere of an alert that was refused while its destination works, and then count for ten minutes", async () => {
+  it("are sent elsewhere of an alert that was refused while its destination works, and then count for ten minutes", async () => {
     const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
     channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient, refusedRecipient);
     const calls = () => channelOf(fixture, "chat").calls;
@@ -122,33 +122,30 @@ describe("notices", () => {
     expect(texts.at(-1)).toContain("2 messages did not reach mail");
   });
 
-  it.each(["a restart", "a crash"])(
-    "tell after %s what was still to be counted, in its time",
-    async (how) => {
-      const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
-      const calls = () => channelOf(fixture, "chat").calls;
-      channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient);
-      await fixture.accept({ title: "first" }, { to: ["mail"] });
-      await fixture.clock.advance(5 * second);
-      await fixture.accept({ title: "second" }, { to: ["mail"] });
-      await fixture.clock.advance(5 * second);
-      expect(calls()).toHaveLength(1);
-      // Whoever crashes saves nothing any more.
-      if (how === "a crash") fixture.failing.add("saveStatus").add("recordNotice");
-      await fixture.restart();
-      fixture.failing.clear();
-      await fixture.clock.advance(9 * minute);
-      expect(calls()).toHaveLength(1);
-      await fixture.clock.advance(2 * minute);
-      expect(calls()).toHaveLength(2);
-      expect(calls().at(-1)?.text).toContain("alerts: second");
-      await fixture.restart();
-      await fixture.clock.advance(20 * minute);
-      expect(calls()).toHaveLength(2);
-    },
-  );
+  it.each(["a restart", "a crash"])("say after %s what was still to be counted, in its time", async (how) => {
+    const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
+    const calls = () => channelOf(fixture, "chat").calls;
+    channelOf(fixture, "mail").script.push(refusedRecipient, refusedRecipient);
+    await fixture.accept({ title: "first" }, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    await fixture.accept({ title: "second" }, { to: ["mail"] });
+    await fixture.clock.advance(5 * second);
+    expect(calls()).toHaveLength(1);
+    // Whoever crashes saves nothing any more.
+    if (how === "a crash") fixture.failing.add("saveStatus").add("recordNotice");
+    await fixture.restart();
+    fixture.failing.clear();
+    await fixture.clock.advance(9 * minute);
+    expect(calls()).toHaveLength(1);
+    await fixture.clock.advance(2 * minute);
+    expect(calls()).toHaveLength(2);
+    expect(calls().at(-1)?.text).toContain("alerts: second");
+    await fixture.restart();
+    await fixture.clock.advance(20 * minute);
+    expect(calls()).toHaveLength(2);
+  });
 
-  it("tell the readers themselves of a message that was refused when there is nobody else", async () => {
+  it("reach the readers themselves of a message that was refused when there is nobody else", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
     chat.script.push(refusedMessage, refusedMessage);
@@ -162,7 +159,7 @@ describe("notices", () => {
     expect([...fixture.engine.refusedMessages()]).toEqual([["chat", 2]]);
   });
 
-  it("tell of an alert that is held since nobody knows whether it arrived", async () => {
+  it("ask about an alert that is held since nobody knows whether it arrived", async () => {
     const held = telegramTo("chat", { onAmbiguous: "hold" });
     const fixture = await startFixture([held, ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(lost);
@@ -174,7 +171,7 @@ describe("notices", () => {
     expect(channelOf(fixture, "hook").calls[0]?.text).not.toContain("alerts:");
   });
 
-  it("do not tell of a failure that a person looks on at, or that the fallback has taken over", async () => {
+  it("say nothing of a failure that a person looks on at, or that the fallback has taken over", async () => {
     const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
     channelOf(fixture, "mail").always = () => refusedRecipient;
     await fixture.accept({}, { to: ["mail"], purpose: "test" });

@@ -3,7 +3,7 @@ import { channelOf, outcomesOf, startFixture, stopEngine, telegramTo } from "./e
 import { flood, minute, second } from "./outcomes.ts";
 
 describe("a message of several parts", () => {
-  it("is told once, though its chat has to wait between two parts for longer than a lease", async () => {
+  it("is sent once, though its chat has to wait between two parts for longer than a lease", async () => {
     const fixture = await startFixture([telegramTo("chat"), telegramTo("other")]);
     const chat = channelOf(fixture, "chat");
     chat.script.push(async () => {
@@ -20,7 +20,7 @@ describe("a message of several parts", () => {
     expect((chat.calls[1]?.at ?? 0) - (chat.calls[0]?.at ?? 0)).toBeGreaterThanOrEqual(10 * minute);
   });
 
-  it("goes on after a restart, for all repeats that it told together", async () => {
+  it("goes on after a restart, for all repeats that it showed together", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
     await stopEngine(fixture.engine, fixture.clock);

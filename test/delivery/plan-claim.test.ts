@@ -16,7 +16,7 @@ function plan(due: DueDelivery[], limits = chat) {
   return planned && { ...planned, deliveries: planned.deliveries.map(({ seq }) => seq) };
 }
 
-describe("what is told next", () => {
+describe("what is sent next", () => {
   it("is nothing when nothing is due", () => {
     expect(plan([])).toBeUndefined();
   });
@@ -100,7 +100,7 @@ describe("what is told next", () => {
     expect(plan(several(2, { receivedAt: now - 60_000, freshnessMs: 60_000 }))?.kind).toBe("single");
   });
 
-  it("is the rest of a message that was begun, with all that it told", () => {
+  it("is the rest of a message that was begun, with all that it showed", () => {
     const begun = { alertKey: "a", progress: { refs: ["7"] } };
     const due = [
       dueDelivery(1),
@@ -121,8 +121,8 @@ describe("what is told next", () => {
   });
 
   it("repeats a digest with the same alerts under the same id", () => {
-    const told = { digestId: "d", ambiguous: 1, progress: { refs: [], digestReason: "outage" as const } };
-    expect(plan([...several(20), ...several(3, told, 21)])).toEqual({
+    const sent = { digestId: "d", ambiguous: 1, progress: { refs: [], digestReason: "outage" as const } };
+    expect(plan([...several(20), ...several(3, sent, 21)])).toEqual({
       kind: "digest",
       reason: "outage",
       digestId: "d",
@@ -138,19 +138,19 @@ describe("what is told next", () => {
   });
 
   it("does not repeat half a digest under its id when the rest was not listed", () => {
-    const told = { digestId: "d", ambiguous: 1 };
+    const sent = { digestId: "d", ambiguous: 1 };
     const limits = { ...chat, cutAt: now };
-    expect(plan([...several(2, { dueAt: now - 5 }), ...several(3, told, 3)], limits)).toEqual({
+    expect(plan([...several(2, { dueAt: now - 5 }), ...several(3, sent, 3)], limits)).toEqual({
       kind: "single",
       deliveries: [1],
     });
-    expect(plan(several(3, told), limits)).toEqual({
+    expect(plan(several(3, sent), limits)).toEqual({
       kind: "digest",
       reason: "burst",
       digestId: undefined,
       deliveries: [3, 2, 1],
     });
-    expect(plan(several(3, told), { ...chat, cutAt: now + 1 })).toMatchObject({ digestId: "d" });
+    expect(plan(several(3, sent), { ...chat, cutAt: now + 1 })).toMatchObject({ digestId: "d" });
   });
 });
 
@@ -180,34 +180,34 @@ describe("in any queue", () => {
     cutAt: fc.constantFrom(undefined, now, now + 1),
   });
 
-  it("something is told, of one recipient, each once, and in the end everything", () => {
+  it("something is sent, of one recipient, each once, and in the end everything", () => {
     fc.assert(
       fc.property(anyQueue, anyLimits, (queue, limits) => {
         let left = queue;
         while (left.length > 0) {
           const planned = planClaim(left, limits, now);
-          const told = planned?.deliveries ?? [];
-          expect(told.length).toBeGreaterThan(0);
-          expect(new Set(told).size).toBe(told.length);
-          expect(new Set(told.map(({ recipient }) => recipient)).size).toBe(1);
-          expect(told.every((delivery) => left.includes(delivery))).toBe(true);
-          expect(told.map(({ alertSeq }) => alertSeq)).toEqual(
-            told.map(({ alertSeq }) => alertSeq).sort((a, b) => b - a),
+          const sent = planned?.deliveries ?? [];
+          expect(sent.length).toBeGreaterThan(0);
+          expect(new Set(sent).size).toBe(sent.length);
+          expect(new Set(sent.map(({ recipient }) => recipient)).size).toBe(1);
+          expect(sent.every((delivery) => left.includes(delivery))).toBe(true);
+          expect(sent.map(({ alertSeq }) => alertSeq)).toEqual(
+            sent.map(({ alertSeq }) => alertSeq).sort((a, b) => b - a),
           );
-          left = left.filter((delivery) => !told.includes(delivery));
+          left = left.filter((delivery) => !sent.includes(delivery));
         }
       }),
     );
   });
 
-  it("what was begun is never told together with what was not", () => {
+  it("what was begun is never sent together with what was not", () => {
     const isBegun = (delivery: DueDelivery) => delivery.ambiguous > 0 || delivery.progress.refs.length > 0;
     fc.assert(
       fc.property(anyQueue, anyLimits, (queue, limits) => {
-        const told = planClaim(queue, limits, now)?.deliveries ?? [];
-        const begun = told.filter(isBegun).length;
-        const isOldDigest = told.some((delivery) => delivery.digestId !== undefined);
-        expect(begun === 0 || begun === told.length || isOldDigest).toBe(true);
+        const sent = planClaim(queue, limits, now)?.deliveries ?? [];
+        const begun = sent.filter(isBegun).length;
+        const isOldDigest = sent.some((delivery) => delivery.digestId !== undefined);
+        expect(begun === 0 || begun === sent.length || isOldDigest).toBe(true);
       }),
     );
   });

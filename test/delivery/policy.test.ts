@@ -21,7 +21,7 @@ const fresh: DeliveryHistory = {
   form: "rich",
   moves: 0,
   inDigest: false,
-  byHand: false,
+  manual: false,
 };
 
 const sent: Outcome = { kind: "sent", ref: "1" };
@@ -102,7 +102,7 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
   ["a refused recipient", rejected("recipient"), {}, ends("failed", /^refused$/)],
   ["a refused destination", rejected("destination"), {}, ends("failed", /^refused$/)],
   ["a refused account", rejected("account"), {}, waits(0)],
-  ["a refused account, asked by hand", rejected("account"), { byHand: true }, ends("failed", /^refused$/)],
+  ["a refused account, asked by hand", rejected("account"), { manual: true }, ends("failed", /^refused$/)],
 
   ["no answer", lost, {}, waits(30 * second)],
   ["no answer, with a longer wait asked for", { ...lost, waitMs: 2 * minute }, {}, waits(2 * minute)],

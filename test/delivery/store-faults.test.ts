@@ -27,7 +27,7 @@ describe("a store that refuses in the middle", () => {
     expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "sent"]);
   });
 
-  it("records the outcome although the destination's health cannot be saved, and announces it later", async () => {
+  it("records the outcome although the destination's health cannot be saved, and sends the notice later", async () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(kicked);
     fixture.failing.add("saveStatus").add("recordNotice");

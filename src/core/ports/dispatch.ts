@@ -115,14 +115,16 @@ export interface HeldChange {
  */
 export interface Dispatch {
   /**
-   * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them. When
-   * there are more than `limit`, what a person asked for by hand and the relay's own notices come first. What is resent
+   * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them.
+   * When there are more than `limit`, manual resends and tests and the relay's own notices come first. What is resent
    * together with much else comes last.
    */
   listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
-  /** Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked. */
+  /**
+   * Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked.
+   */
   claimDeliveries(
     lane: LaneFence,
     input: ClaimInput,
@@ -142,7 +144,9 @@ export interface Dispatch {
     at: number,
     fallbacks: FallbackCall[],
   ): Promise<"done" | "lost">;
-  /** What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time. */
+  /**
+   * What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time.
+   */
   listHeld(
     destination: string,
     after: Pick<HeldDelivery, "dueAt" | "seq">,
@@ -161,8 +165,8 @@ export interface Dispatch {
   /** Unfinished deliveries whose fallback time has come. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**
-   * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of one
-   * destination that an alert was for.
+   * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of
+   * one destination that an alert was for.
    */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
   /**
@@ -185,8 +189,8 @@ export interface Dispatch {
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
   failOrphans(lane: LaneFence, known: string[], at: number): Promise<number | "lost">;
   /**
-   * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together; the
-   * first whatever its size. Notices have none.
+   * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together;
+   * the first whatever its size. Notices have none.
    */
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;

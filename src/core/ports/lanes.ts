@@ -8,8 +8,8 @@ import type { DestinationStatus, PaceRecord, StatusKey } from "../destination-st
  *     free ──acquire──▶ held ──renew──▶ held ──release──▶ free
  *                        │──the lease ends and another relay acquires it──▶ lost
  *
- * The fence says which acquisition a write belongs to. It grows at each, over all groups, and every statement that writes
- * for a lane is guarded by it: whoever has lost a group writes nothing more, however late it learns of it.
+ * The fence says which acquisition a write belongs to. It grows at each, over all groups, and every statement that
+ * writes for a lane is guarded by it: whoever has lost a group writes nothing more, however late it learns of it.
  */
 export interface Lanes {
   /**

@@ -4,7 +4,7 @@ import type { FallbackCall } from "../../core/ports/dispatch.ts";
 import type { Destination, PlannedDelivery } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 
-/** Makes what the destination that stands by is to deliver. A fallback has no fallback of its own. */
+/** Makes the deliveries at a fallback destination. A fallback has no fallback of its own. */
 export interface Fallbacks {
   /**
    * One call for each of these deliveries that has a fallback which was not called yet.

@@ -22,8 +22,8 @@ export interface QuietHoursDeps {
 const batchSize = 400;
 
 /**
- * At a start: what quiet hours hold follows those of the configuration of now. What they hold no more is sent at once, as
- * the summary that their end would bring; the rest waits for the new end.
+ * At a start: what quiet hours hold follows those of the configuration of now. What they hold no more is sent at once,
+ * as the summary that their end would bring; the rest waits for the new end.
  */
 export async function followQuietHours(deps: QuietHoursDeps): Promise<void> {
   for (const { name } of deps.destinations) await followAt(name, deps);

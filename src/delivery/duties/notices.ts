@@ -12,7 +12,10 @@ import { planNotice, writeNotice, writeOrphanNotice, writeUndeliveredNotice } fr
 
 /** Sends notices of the relay itself, on a destination that works. Each rejects as the store does. */
 export interface Notifier {
-  /** Where a notice about these can be sent, another account first: the bot that was thrown out of one chat may be out of all. */
+  /**
+   * Where a notice about these can be sent, another account first: the bot that was thrown out of one chat may be out
+   * of all.
+   */
   targetsFor(concerned: Destination[]): Destination[];
   /** On the first of these; the second is its fallback. With none the notice stands on the page alone. */
   send(facts: AlertFacts, targets: Destination[]): Promise<void>;
@@ -57,7 +60,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
           : {
               route: "notices",
               result: "skipped",
-              reason: "no other destination works that could be told",
+              reason: "no other destination works that could take it",
             },
       ],
       deliveries: target ? planDeliveries(target, second, now) : [],

@@ -3,12 +3,13 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Log } from "../../core/log.ts";
 import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
-/** How long a channel may take to give up after it has been told to. */
+/** How long a channel may take to give up after it was asked to. */
 const graceMs = 5_000;
 
 /**
- * One call to a channel that surely ends: after `timeoutMs` or when `stop` is aborted the channel is told to give up and
- * says what it knows; a channel that does not even do that, or that throws, leaves it open whether the message left.
+ * One call to a channel that surely ends: after `timeoutMs` or when `stop` is aborted the channel is asked to give up
+ * and says what it knows; a channel that does not even do that, or that throws, leaves it open whether the message
+ * left.
  */
 export async function callChannel(
   call: (signal: AbortSignal) => Promise<Outcome>,

@@ -189,7 +189,9 @@ function timeOf({ madeAt = 0, late }: DeliveryProgress): Pick<MessageContext, "n
   return { now: madeAt, late };
 }
 
-/** The quiet hours in which all of them came; absent when they were held by others, which the configuration had before. */
+/**
+ * The quiet hours in which all of them came; absent when they were held by others, which the configuration had before.
+ */
 function hoursOf(
   { quietHours, timeZone }: Destination,
   { deliveries, digest }: Claim,

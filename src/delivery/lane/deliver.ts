@@ -37,27 +37,31 @@ import type { PayloadReader } from "./payloads.ts";
  *     plan (lane.ts, plan-claim) ──▶ claim ──▶ steps (plan-update): edit, answer or send
  *
  *     for each step, for each part of its message:
- *       compose ──▶ take a slot ──▶ call ──▶ judge (policy) ──▶ remember (pace, health) ──▶ write (store) ──▶ log
- *                      │ the wait is long, or the relay stops: the claim is given back, with the parts that were sent
+ *       compose ──▶ take a slot ──▶ call ──▶ judge (policy) ──▶ remember (pace, health) ──▶ write ──▶ log
+ *                      │ a long wait, or the relay stops: the claim is given back, with the parts that were sent
  *
  *     after a part that was sent the next follows; after any other outcome the claim is settled:
  *
- * | outcome | the delivery (`policy.ts`) | its progress (`progress.ts`) | pace (`memory/pace.ts`) | health (`plan/health.ts`) |
+ * | outcome | delivery | progress | pace | health |
  * |---|---|---|---|---|
- * | sent | next part; after the last one sent or digested, and the thread moves on | one part more | – | well |
- * | retry | waiting, on the schedule; failed at its end | parts sent stay sent | – | one failure more, down after five |
- * | retry, 429 with a wait | waiting exactly so long; uses up no try | parts sent stay sent | the chat is silent; the bot too, when two chats or the account are asked | as before |
- * | retry, moved | at once, at the new address; failed after three moves | begins anew, one move more | – | remembers the address |
- * | rejected: message | once more as plain text, then failed | begins anew | – | well |
- * | rejected: recipient | failed | begins anew | – | well |
- * | rejected: destination | failed | begins anew | – | dead, probed daily |
- * | rejected: account | waiting until the account is accepted again | begins anew | – | the account is paused |
- * | ambiguous | waiting and then marked as a repeat, or held | begins anew | the chat is silent, if it asked (not mail) | one failure more |
+ * | sent | next part; at the end sent or digested | one part more | – | well |
+ * | retry | waiting, by the schedule; failed at its end | stays | – | a failure more; down after five |
+ * | retry: 429 with a wait | waiting just as long; uses up no try | stays | silence (1) | as before |
+ * | retry: moved | at once, to the new address; thrice | anew, a move more | – | keeps the address |
+ * | rejected: message | once more as plain text, then failed | anew | – | well |
+ * | rejected: recipient | failed | anew | – | well |
+ * | rejected: destination | failed | anew | – | dead, probed daily |
+ * | rejected: account | waiting until the account is accepted again | anew | – | the account is paused |
+ * | ambiguous | waiting, then marked as a repeat; or held | anew | silence (2) | a failure more |
+ *
+ * Decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`, in the order of the columns.
+ * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. (2) If it
+ * asked for a wait, and never after a mail.
  *
  * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
- * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A call
- * that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose lane is
- * lost writes nothing more, and what it had claimed is for the next holder to recover.
+ * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
+ * call that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose
+ * lane is lost writes nothing more, and what it had claimed is for the next holder to recover.
  */
 export interface Deliverer {
   /** Takes what was planned; undefined when nothing of it can be taken any more. */
@@ -307,7 +311,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return advance(progress, { kind: "composed", at: now, late: explainLateness(said, context) });
   }
 
-  /** `undefined` when it cannot be composed in any form; that is a defect of ours, and no reason to keep the rest waiting. */
+  /**
+   * `undefined` when it cannot be composed in any form; that is a defect of ours, and no reason to keep the rest
+   * waiting.
+   */
   function unlessUnwritable({ deliveries }: Claim, compose: () => Message[]): Message[] | undefined {
     try {
       return compose();
@@ -461,7 +468,7 @@ const uncomposable: Outcome = {
   detail: "the message could not be written, which is a defect of Tocsin; its log says more",
 };
 
-/** In a function that throws where there is no `edit`, so that a slip is an outcome like any other. */
+/** Checked where the call is caught, so that a slip is an outcome like any other. */
 function editOn(channel: Channel, ref: string, message: Message, context: SendContext): Promise<Outcome> {
   if (!channel.edit) throw new Error(`a ${channel.type} channel cannot edit`);
   return channel.edit(ref, message, context);

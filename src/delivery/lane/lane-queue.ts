@@ -8,10 +8,10 @@ import type { LaneStore } from "../lane-store.ts";
 
 /** What waits for one destination, as its lane takes from it. */
 export interface LaneQueue {
-  /** What may be told now. What nobody wants any more has been ended and is not among it. */
+  /** What may be sent now. What nobody wants any more has been ended and is not among it. */
   list(look: QueueLook, now: number): Promise<QueueView>;
   /**
-   * None can arrive: they fail at once, and what stands by takes over.
+   * None can arrive: they fail at once, and their fallbacks take over.
    * @param because why, for the readers of the fallback, in words that follow "because"
    */
   fail(deliveries: DueDelivery[], reason: string, because: string, now: number): Promise<void>;
@@ -20,8 +20,8 @@ export interface LaneQueue {
 
 export interface QueueLook {
   /**
-   * After an outage: also what waits for a later try, since the waits were for a destination that was down. A repeat after
-   * an ambiguous outcome, and quiet hours, keep their time.
+   * After an outage: also what waits for a later try, since the waits were for a destination that was down. A repeat
+   * after an ambiguous outcome, and quiet hours, keep their time.
    */
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
@@ -43,12 +43,12 @@ export interface LaneQueueDeps {
 }
 
 /**
- * The most that one message accounts for. Claiming and recording as many takes the writing thread about 15 and 7 ms, and
- * accepting alerts waits for it; 2,000 took 73 and 28 ms.
+ * The most that one message accounts for. Claiming and recording as many takes the writing thread about 15 and 7 ms,
+ * and accepting alerts waits for it; 2,000 took 73 and 28 ms.
  */
-const mostTold = 400;
+const mostSent = 400;
 /** One more shows whether there are more. */
-const mostListed = mostTold + 1;
+const mostListed = mostSent + 1;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
@@ -101,9 +101,9 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
         (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
-      if (overdue.length === 0) return { due: due.slice(0, mostTold), cutAt };
+      if (overdue.length === 0) return { due: due.slice(0, mostSent), cutAt };
       await endOverdue(overdue, now);
-      return { due: due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostTold), cutAt };
+      return { due: due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostSent), cutAt };
     },
     fail: (deliveries, reason, because, now) => finish(deliveries, { state: "failed", reason }, because, now),
     nextDueAt: () => store.nextDueAt(destination.name),

@@ -10,7 +10,7 @@ import type { PaceMemory } from "../memory/pace.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
 import { explainReason } from "../plan/explain-reason.ts";
 import { isProbed } from "../plan/health.ts";
-import { type ClaimPlan, isByHand, planClaim } from "../plan/plan-claim.ts";
+import { type ClaimPlan, isManual, planClaim } from "../plan/plan-claim.ts";
 import type { Deliverer } from "./deliver.ts";
 import type { LaneQueue } from "./lane-queue.ts";
 
@@ -116,8 +116,8 @@ export function createLane(deps: LaneDeps): Lane {
     const { health: own, reason, reasonCode, openUntil } = health.of(destination);
     if (openUntil !== undefined) wasDown = true;
     const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
-    const byHand = due.find(isByHand);
-    if (byHand) return await claimAndDeliver({ kind: "single", deliveries: [byHand] }, stop, now);
+    const manual = due.find(isManual);
+    if (manual) return await claimAndDeliver({ kind: "single", deliveries: [manual] }, stop, now);
     if (own === "dead" && due.length > 0) {
       const why = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
       const because = `${destination.name} gets no alerts${why}`;

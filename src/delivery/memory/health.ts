@@ -38,8 +38,8 @@ export interface Ending {
 
 /**
  * What outcomes say about the destinations of one lane group and the account that they share. Memory is the truth while
- * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it: what
- * could not be saved is saved later.
+ * the group is held and the store its copy for the next holder, so nothing here waits for the disk or fails with it:
+ * what could not be saved is saved later.
  */
 export interface HealthMemory {
   stateOf(destination: Destination): DestinationState;
@@ -54,8 +54,8 @@ export interface HealthMemory {
   noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void;
   /**
    * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
-   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge. Nothing
-   * else would say so.
+   * mail, an unknown recipient, a schedule that is used up, a call without an answer that a person has to judge.
+   * Nothing else would say so.
    */
   noteEnding(ending: Ending): void;
   /** The undelivered that a notice is due about; it stays due until `noteNotified`. */
@@ -219,7 +219,9 @@ function isUnheard(outcome: Outcome, next: NextStep): boolean {
   return outcome.kind !== "rejected" || outcome.scope === "message" || outcome.scope === "recipient";
 }
 
-/** Somebody waits for one resend or a test, a notice must not cause notices, and a fallback delivers the alert itself. */
+/**
+ * Somebody waits for one resend or a test, a notice must not cause notices, and a fallback delivers the alert itself.
+ */
 function isLost({ purpose, fallbackTo }: Ending["deliveries"][number], next: NextStep): boolean {
   const isFallingBack = next.state === "failed" && fallbackTo !== undefined;
   const isWatched = purpose === "resend" || purpose === "test" || purpose === "notice";

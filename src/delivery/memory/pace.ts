@@ -22,8 +22,8 @@ export interface PaceMemory {
    */
   restamp(keys: PaceKey[], now: number): PaceRecord[];
   /**
-   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before. A
-   * shorter wish never shortens a longer one. What it returns has to be stored.
+   * The other side asked us to call later, as it may with any refusal: nobody who shares what it is about calls before.
+   * A shorter wish never shortens a longer one. What it returns has to be stored.
    */
   parkAfter(outcome: Outcome, destination: Destination, recipient: string, now: number): PaceRecord[];
 }
@@ -126,7 +126,10 @@ function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
   return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
 }
 
-/** Calls that lie ahead were made before the clock was set back; waiting for their windows could take as long as the step. */
+/**
+ * Calls that lie ahead were made before the clock was set back; waiting for their windows could take as long as the
+ * step.
+ */
 function upTo(sentAt: number[], now: number): number[] {
   return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now);
 }

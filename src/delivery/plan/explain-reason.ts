@@ -79,7 +79,9 @@ export function explainReason(reason: ReasonCode, channel: ChannelType): string 
   }
 }
 
-/** As `explainReason`, with the other side's own words where these say what to do: a refusal, never a network's code. */
+/**
+ * As `explainReason`, with the other side's own words where these say what to do: a refusal, never a network's code.
+ */
 export function explainOutcome(outcome: Exclude<Outcome, { kind: "sent" }>, channel: ChannelType): string {
   const words = explainReason(outcome.reason, channel);
   const quoted = quote(outcome);

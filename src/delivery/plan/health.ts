@@ -83,9 +83,9 @@ function judgeRejection(
 }
 
 /**
- * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered message;
- * a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a person asks;
- * after a yes that proves nothing more its next message is tried at once.
+ * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered
+ * message; a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a
+ * person asks; after a yes that proves nothing more its next message is tried at once.
  */
 export function judgeProbe(
   status: DestinationStatus,

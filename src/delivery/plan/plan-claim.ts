@@ -16,8 +16,8 @@ export interface ClaimLimits {
 }
 
 /**
- * What to send next, the newest first. `single` may hold several deliveries of one alert key: the newest is sent, with a
- * count of the rest.
+ * What to send next, the newest first. `single` may hold several deliveries of one alert key: the newest is sent, with
+ * a count of the rest.
  */
 export type ClaimPlan =
   | { kind: "single"; deliveries: DueDelivery[] }
@@ -42,15 +42,15 @@ const oneMinuteMs = 60_000;
 const fewNotices = 3;
 
 /**
- * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In this
- * order: what a person asked for by hand; the relay's own notices; what was begun or perhaps sent already (the
+ * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In
+ * this order: a manual resend or test; the relay's own notices; what was begun or perhaps sent already (the
  * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
  * when all are late; what was resent together.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   if (limits.can.joinsByKey) return planEach(due);
-  const byHand = due.find(isByHand);
-  if (byHand) return { kind: "single", deliveries: [byHand] };
+  const manual = due.find(isManual);
+  if (manual) return { kind: "single", deliveries: [manual] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
   const first = notice ?? due[0];
   const waiting = due.filter(
@@ -68,10 +68,10 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
 /** Each alone and in the order of the log: an incident that was resolved before it was triggered would stay open. */
 function planEach(due: DueDelivery[]): ClaimPlan | undefined {
   const [oldest] = [...due].sort((a, b) => a.alertSeq - b.alertSeq);
-  return oldest && { kind: "single", deliveries: [due.find(isByHand) ?? oldest] };
+  return oldest && { kind: "single", deliveries: [due.find(isManual) ?? oldest] };
 }
 
-export function isByHand(delivery: Pick<DueDelivery, "purpose">): boolean {
+export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {
   return delivery.purpose === "resend" || delivery.purpose === "test";
 }
 
@@ -80,9 +80,12 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
   return delivery.freshnessMs !== undefined && now - delivery.receivedAt > delivery.freshnessMs;
 }
 
-/** Says that something is over: it is sent without a sound. What a person asked for sounds as any other, so it can be tried. */
+/**
+ * Says that something is over: it is sent without a sound. What a person asked for sounds as any other, so it can be
+ * tried.
+ */
 export function isGoodNews(delivery: Pick<DueDelivery, "purpose" | "status">): boolean {
-  return delivery.status === "resolved" && !isByHand(delivery);
+  return delivery.status === "resolved" && !isManual(delivery);
 }
 
 /** Some of it, or perhaps all, has reached a reader. */
@@ -90,7 +93,10 @@ function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;
 }
 
-/** What was begun is sent again as the same message about the same alerts. Those of one message became due at one moment. */
+/**
+ * What was begun is sent again as the same message about the same alerts. Those of one message became due at one
+ * moment.
+ */
 function planBegun(waiting: DueDelivery[], limits: ClaimLimits): ClaimPlan | undefined {
   const first = waiting.find(isBegun);
   if (!first) return undefined;
@@ -169,7 +175,9 @@ function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
   return [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
 }
 
-/** A refusal of the rich form is written to all that were sent together, so one alone says nothing about this message. */
+/**
+ * A refusal of the rich form is written to all that were sent together, so one alone says nothing about this message.
+ */
 export function formOf({ deliveries }: { deliveries: readonly DueDelivery[] }): MessageForm {
   return deliveries.every((delivery) => delivery.form === "plain") ? "plain" : "rich";
 }

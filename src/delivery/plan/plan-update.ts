@@ -49,8 +49,8 @@ const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unkno
  * How an alert is sent in view of what was sent before of the same key. Pure.
  *
  * An edit pings nobody, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and
- * whatever fires after it was over are new messages. A resolution both changes the first message and answers it, without
- * a sound. Where there is no message to return to, the history goes on in messages of their own.
+ * whatever fires after it was over are new messages. A resolution both changes the first message and answers it,
+ * without a sound. Where there is no message to return to, the history goes on in messages of their own.
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;

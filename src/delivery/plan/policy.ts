@@ -5,7 +5,7 @@ import type { DeliverySettings, RetrySchedule } from "../../core/delivery-settin
 import type { MessageForm } from "../../core/message.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
-import { formOf, isByHand } from "./plan-claim.ts";
+import { formOf, isManual } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
 export interface DeliveryHistory {
@@ -21,7 +21,7 @@ export interface DeliveryHistory {
   /** It is sent together with others. */
   inDigest: boolean;
   /** A person asked for it and looks on: a resend or a test. */
-  byHand: boolean;
+  manual: boolean;
 }
 
 /** When the other side asks for patience without saying how much. */
@@ -41,7 +41,7 @@ const maxMoves = 3;
  * | retry | on the schedule; failed when it is used up |
  * | rejected: message | once more as plain text; then failed |
  * | rejected: recipient, destination | failed |
- * | rejected: account | waits until the account is accepted again; what a person asked for by hand fails |
+ * | rejected: account | waits until the account is accepted again; a manual resend or test fails |
  * | ambiguous | `retry`: later, marked, at most so often, then held; `hold`: held |
  */
 export function decideNext(
@@ -121,8 +121,8 @@ function decideRejected(
       }
       return { state: "failed", reason: outcome.detail };
     case "account":
-      // Waiting would be tried again at once, since what is asked for by hand does not stop at a pause.
-      if (history.byHand) return { state: "failed", reason: outcome.detail };
+      // Waiting would be tried again at once, since a manual one does not stop at a pause.
+      if (history.manual) return { state: "failed", reason: outcome.detail };
       return {
         state: "waiting",
         reason: `waits until the account is accepted again: ${outcome.detail}`,
@@ -197,6 +197,6 @@ export function historyOf(
     form: formOf(claim),
     moves: progress.moves ?? 0,
     inDigest: digest !== undefined,
-    byHand: isByHand(deliveries[0]),
+    manual: isManual(deliveries[0]),
   };
 }

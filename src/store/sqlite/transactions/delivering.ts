@@ -59,7 +59,8 @@ export function createDelivering(
   const step = db.prepare(
     `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, progress = ?, form = coalesce(?, form),
        attempts = attempts + ?, ambiguous = ambiguous + ?,
-       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason), fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
+       last_detail = coalesce(?, last_detail), last_reason = coalesce(?, last_reason),
+       fallback_at = CASE WHEN ? THEN NULL ELSE fallback_at END,
        claim_token = NULL, lease_until = NULL
      WHERE seq = ? AND claim_token = ? AND ${underFence}`,
   );

@@ -66,12 +66,14 @@ export function createStateKeeping(
     .pluck();
   const heldCount = db
     .prepare<[string], number>(
-      "SELECT count(*) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+      `SELECT count(*) FROM deliveries INDEXED BY deliveries_held
+       WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
     )
     .pluck();
   const heldUntil = db
     .prepare<[string], number | null>(
-      "SELECT min(due_at) FROM deliveries INDEXED BY deliveries_held WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL",
+      `SELECT min(due_at) FROM deliveries INDEXED BY deliveries_held
+       WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
     )
     .pluck();
   const destinationsWaiting = db

@@ -151,7 +151,7 @@ export function describeAttempts(open: OpenStore): void {
       await attempt({
         token: "t1",
         deliverySeqs: claimed.map(({ seq }) => seq),
-        next: { state: "digested", reason: "told with 2 others" },
+        next: { state: "digested", reason: "sent with 2 others" },
       });
       for (const { id } of alerts) {
         const delivery = (await store.getAlert(id))?.deliveries[0];

@@ -25,7 +25,7 @@ export function describeClaims(open: OpenStore): void {
       expect(await purposes(10)).toEqual(["alert", "alert", "alert", "alert", "alert", "resend"]);
     });
 
-    it("tells planning all that it needs of a delivery", async () => {
+    it("gives planning all that it needs of a delivery", async () => {
       const { route, due } = await openScene(open);
       const fallback = { to: "mail", at: noon + 600_000 };
       const { id, seq } = await route({

@@ -50,7 +50,7 @@ export function describeMemory(open: OpenStore): void {
       expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
     });
 
-    it("finds what the first message told", async () => {
+    it("finds what the first message shows", async () => {
       const { store, route } = await openScene(open);
       const { id, seq } = await route({ facts: { title: "first" } });
       expect(await store.findAlertFacts(seq)).toEqual({
