@@ -102,7 +102,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     for (const lane of lanes.values()) lane.wake();
   };
   const health = createHealthMemory({ store, clock, settings, log, onChange: wakeAll }, statuses);
-  const notices = createGroupNotices({ ...deps, destinations, health });
+  const notices = createGroupNotices({ ...deps, lane: grant, destinations, health });
   const recovery = { store, destinations, health, settings, clock, random, log };
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
   for (const { destination, channel } of outlets) {

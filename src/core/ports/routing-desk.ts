@@ -1,6 +1,7 @@
 import type { AlertFacts, AlertOrigin } from "../alert.ts";
 import type { DeliveryPurpose } from "../delivery.ts";
 import type { Decision, PlannedDelivery } from "../rules.ts";
+import type { LaneFence } from "./lanes.ts";
 
 export interface UnroutedRequest {
   requestSeq: number;
@@ -42,6 +43,8 @@ export interface Repeat {
 
 /** A notice of the relay itself: an alert without a request, routed by whoever makes it. */
 export interface NoticeRecord {
+  /** It is written only while its sender holds this lane. Absent: in any case. */
+  lane?: LaneFence;
   id: string;
   at: number;
   facts: AlertFacts;
@@ -65,5 +68,6 @@ export interface RoutingDesk {
   recordRouting(records: RoutingRecord[]): Promise<Repeat[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
-  recordNotice(notice: NoticeRecord): Promise<void>;
+  /** `lost`: another relay holds the lane, and nothing was written. */
+  recordNotice(notice: NoticeRecord): Promise<"done" | "lost">;
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
 import type { Destination, PlannedDelivery } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
@@ -17,9 +18,12 @@ export interface Notifier {
    * of all.
    */
   targetsFor(concerned: Destination[]): Destination[];
-  /** On the first of these; the second is its fallback. With none the notice stands on the page alone. */
-  send(facts: AlertFacts, targets: Destination[]): Promise<void>;
-  sendOrphans(destination: string, count: number): Promise<void>;
+  /**
+   * On the first of these; the second is its fallback. With none the notice stands on the page alone.
+   * @param lane the one that the notice is about; once that is lost nothing is sent
+   */
+  send(lane: LaneFence, facts: AlertFacts, targets: Destination[]): Promise<"done" | "lost">;
+  sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
 }
 
 export interface NotifierDeps {
@@ -47,10 +51,15 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     return [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
   }
 
-  async function send(facts: AlertFacts, [target, second]: Destination[]): Promise<void> {
+  async function send(
+    lane: LaneFence,
+    facts: AlertFacts,
+    [target, second]: Destination[],
+  ): Promise<"done" | "lost"> {
     const now = clock.now();
     if (!target) log.error("notice.nowhere", { title: facts.title });
-    await store.recordNotice({
+    return store.recordNotice({
+      lane: { group: lane.group, fence: lane.fence },
       id: newId(),
       at: now,
       facts,
@@ -70,7 +79,8 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   return {
     targetsFor,
     send,
-    sendOrphans: (destination, count) => send(writeOrphanNotice(destination, count), targetsFor([])),
+    sendOrphans: (lane, destination, count) =>
+      send(lane, writeOrphanNotice(destination, count), targetsFor([])),
   };
 }
 
@@ -84,6 +94,9 @@ export interface GroupNotices {
 
 export interface GroupNoticesDeps {
   notifier: Notifier;
+  lane: LaneFence;
+  /** Another relay holds the lane group. */
+  onLost(): void;
   health: HealthMemory;
   destinations: Destination[];
   clock: Clock;
@@ -92,7 +105,7 @@ export interface GroupNoticesDeps {
 }
 
 export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
-  const { notifier, health, clock, destinations, publicUrl } = deps;
+  const { notifier, lane, health, clock, destinations, publicUrl } = deps;
 
   function pageOf(path: string): string | undefined {
     return publicUrl === undefined ? undefined : `${publicUrl.replace(/(?<!\/)\/+$/, "")}${path}`;
@@ -113,7 +126,8 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       const [only, ...more] = concerned;
       const isOver = due.says === "better" && more.length === 0;
       const link = isOver ? pageOfLog(only, "failed") : pageOf("/destinations");
-      await notifier.send(writeNotice(due.says, status, concerned, link), targets);
+      const sent = await notifier.send(lane, writeNotice(due.says, status, concerned, link), targets);
+      if (sent === "lost") return deps.onLost();
     }
     health.noteNotice(status, due.notice);
   }
@@ -132,7 +146,9 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
         const own = summary.failed > 0 ? concerned.filter(health.isWell) : [];
         const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
-        await notifier.send(writeUndeliveredNotice(summary, link), others.length > 0 ? others : own);
+        const facts = writeUndeliveredNotice(summary, link);
+        const sent = await notifier.send(lane, facts, others.length > 0 ? others : own);
+        if (sent === "lost") return deps.onLost();
         health.noteNotified(summary, clock.now());
       }
     },

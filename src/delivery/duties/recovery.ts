@@ -113,6 +113,6 @@ export async function settleOrphans(deps: OrphanDeps): Promise<void> {
   await store.failOrphans(lane, known, clock.now());
   for (const [destination, count] of counts) {
     log.warn("delivery.orphans", { destination, count });
-    await deps.notifier.sendOrphans(destination, count);
+    await deps.notifier.sendOrphans(lane, destination, count);
   }
 }

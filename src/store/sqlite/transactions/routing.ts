@@ -8,6 +8,7 @@ import type {
 } from "../../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
 
@@ -109,7 +110,7 @@ export function createRouting(
   );
   const insertNotice = db.prepare(
     `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions)
-     VALUES (?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ?)`,
+     SELECT ?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ? WHERE ? IS NULL OR ${underFence}`,
   );
 
   function openRequest(requestSeq: number): UnroutedRequest {
@@ -207,8 +208,9 @@ export function createRouting(
       }
     },
 
-    recordNotice(notice: NoticeRecord): void {
-      const { lastInsertRowid } = insertNotice.run(
+    recordNotice(notice: NoticeRecord): "done" | "lost" {
+      const { group = null, fence = null } = notice.lane ?? {};
+      const { changes, lastInsertRowid } = insertNotice.run(
         notice.id,
         notice.at,
         notice.at,
@@ -217,10 +219,15 @@ export function createRouting(
         notice.deliveries.length === 0 ? 1 : 0,
         JSON.stringify(notice.facts),
         JSON.stringify(notice.decisions),
+        group,
+        group,
+        fence,
       );
+      if (changes === 0) return "lost";
       const alertSeq = Number(lastInsertRowid);
       changed.add(alertSeq);
       for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, "notice", notice.at);
+      return "done";
     },
   };
 }

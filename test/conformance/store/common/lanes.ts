@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
 import { takeLane } from "../../../support/lane.ts";
-import { noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
+import { factsOf, noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
 import { thread } from "../scene-samples.ts";
 
 const memory = {
@@ -85,6 +85,11 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   ],
   ["a claim given back", ({ store, lane }) => store.releaseClaim(lane, "t1", noon)],
   ["the end of all that waits for no destination", ({ store, lane }) => store.failOrphans(lane, [], noon)],
+  [
+    "a notice about them",
+    ({ store, lane, newId }) =>
+      store.recordNotice({ lane, id: newId(), at: noon, facts: factsOf(), decisions: [], deliveries: [] }),
+  ],
   ["paces", ({ store, lane }) => store.savePaces(lane, paces)],
   ["the health of a destination", ({ store, lane }) => store.saveStatus(lane, statusOf())],
 ];
@@ -168,6 +173,7 @@ async function stateOf({ store, id, due }: Scene & { id: string }) {
   const detail = await store.getAlert(id);
   return {
     memory: grant?.memory,
+    alerts: (await store.countAlerts()).total,
     deliveries: detail?.deliveries.map(({ attempts, ...delivery }) => delivery),
     due: await due("chat"),
     thread: await store.findThread("chat", "-1004", "tvl:usdc"),
