@@ -12,13 +12,23 @@ import { email } from "./email/vendor.ts";
 import type { HttpChannelOptions } from "./http/http-client.ts";
 import { layOut } from "./layout/layout.ts";
 import { ntfy } from "./ntfy/vendor.ts";
+import { pagerduty } from "./pagerduty/vendor.ts";
 import { slack } from "./slack/vendor.ts";
 import { telegram } from "./telegram/vendor.ts";
 import type { Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
 
 /** One line a vendor; the order is the one in which people read them. */
-export const vendors: readonly Vendor[] = [telegram, email, webhook, slack, discord, ntfy, apprise];
+export const vendors: readonly Vendor[] = [
+  telegram,
+  email,
+  webhook,
+  slack,
+  discord,
+  ntfy,
+  apprise,
+  pagerduty,
+];
 
 const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));
 

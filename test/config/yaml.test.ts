@@ -17,6 +17,7 @@ const exampleEnv = {
   SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/canarySlack",
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
   NTFY_TOKEN: "tk_canaryNtfy",
+  PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
 };
 
 describe("the example file", () => {
@@ -24,7 +25,17 @@ describe("the example file", () => {
 
   test("loads, without a warning", () => {
     expect(config.warnings).toEqual([]);
-    const types = ["telegram", "telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
+    const types = [
+      "telegram",
+      "telegram",
+      "email",
+      "webhook",
+      "slack",
+      "discord",
+      "ntfy",
+      "apprise",
+      "pagerduty",
+    ];
     expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
     expect(config.rules.routes.map(({ name }) => name)).toEqual([
       "critical",
@@ -55,7 +66,7 @@ describe("the example file", () => {
         { field: "severity", condition: { equals: ["critical"] } },
         { field: "chain", condition: { equals: ["eth", "arbitrum"] } },
       ],
-      to: ["ops", "desk", "team-discord", "treasury-mail", "phones", "incident-hook"],
+      to: ["ops", "desk", "team-discord", "treasury-mail", "phones", "incident-hook", "on-call"],
       continue: true,
       isDefault: false,
       updates: "auto",
@@ -78,7 +89,7 @@ describe("the example file", () => {
     const server = { webhookSecret: new Secret("canaryHook"), adminToken: new Secret("canaryAdmin") };
     const texts = secretTextsOf(config, server);
     expect(texts.filter((text) => !text.includes("canary") && text !== whsec)).toEqual([]);
-    expect(texts).toHaveLength(9);
+    expect(texts).toHaveLength(10);
   });
 });
 
@@ -293,4 +304,17 @@ test("a file of aliases within aliases is refused, not unfolded", () => {
   const read = () => problemsOf(levels.join("\n")).map((problem) => problem.message);
   expect(read()).toContain("the file unfolds to too much");
   expect(createCostMeter().measure(read, 500)).toBeLessThan(500);
+});
+
+test("a key of PagerDuty that is none, or stands in the file, is refused without being shown", () => {
+  const file = (key: string) =>
+    `destinations: { oncall: { type: pagerduty, routingKey: "${key}", region: mars } }`;
+  expect(problemsOf(file(referTo("KEY")), { KEY: "canaryTooShort" })).toMatchObject([
+    { path: "destinations.oncall.routingKey", message: expect.stringContaining("(it is not shown)") },
+    { path: "destinations.oncall.region", message: '"mars" is not known' },
+  ]);
+  expect(problemsOf(file("canaryRoutingKeyOf32Characters00"))).toMatchObject([
+    { path: "destinations.oncall.routingKey", message: "is secret and does not belong in the file" },
+    { path: "destinations.oncall.region" },
+  ]);
 });

@@ -6,6 +6,7 @@ import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
 import { json, text } from "../support/vendors/http-vendor.ts";
 import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
+import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
 import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
@@ -142,6 +143,38 @@ describeChannel("apprise", { edits: false }, async (answerMs): Promise<ChannelUn
     }),
     secrets: [vendor.key],
     verdicts: { is_gone: { kind: "rejected", scope: "destination", reason: "address_invalid" } },
+    close: () => vendor.close(),
+  };
+});
+
+describeChannel("pagerduty", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
+  const vendor = await createPagerdutyVendor();
+  return {
+    channel: await openWithin(answerMs)({
+      ...destinationBase("oncall"),
+      type: "pagerduty",
+      routingKey: new Secret(vendor.routingKey),
+      server: vendor.origin,
+      allowInternal,
+    }),
+    recipient: "oncall",
+    message: (words) => ({
+      kind: "pagerduty",
+      event: {
+        event_action: "trigger",
+        dedup_key: "tocsin:a",
+        client: "Tocsin",
+        payload: { summary: words, source: "desk", severity: "critical", custom_details: { text: words } },
+      },
+    }),
+    longestText: "é".repeat(1_024),
+    other: otherSideOf(vendor, () => vendor.seen, {
+      refuses_the_account: json(400, { status: "invalid event", errors: ["Invalid routing key"] }),
+      refuses_the_message: json(400, { status: "invalid event", errors: ["'payload.severity' is invalid"] }),
+    }),
+    secrets: [vendor.routingKey],
+    // The repeat joins the same incident.
+    verdicts: { fails: { kind: "retry", reason: "server_error" } },
     close: () => vendor.close(),
   };
 });

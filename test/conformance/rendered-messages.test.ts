@@ -11,6 +11,7 @@ import { sendContext } from "../support/send-context.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
 import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
 import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
+import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
 import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 
@@ -22,6 +23,16 @@ afterEach(async () => {
 
 const allowInternal = ["127.0.0.1"];
 const vendors: [string, () => Promise<Destination>][] = [
+  [
+    "pagerduty",
+    async () => {
+      const vendor = await createPagerdutyVendor();
+      closers.push(vendor.close);
+      const routingKey = new Secret(vendor.routingKey);
+      const server = vendor.origin;
+      return { ...destinationBase("d"), type: "pagerduty", routingKey, server, allowInternal };
+    },
+  ],
   [
     "slack",
     async () => {

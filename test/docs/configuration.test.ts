@@ -71,6 +71,7 @@ const env = {
   SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T/B/x",
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/x",
   NTFY_TOKEN: "tk_example",
+  PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
 };
 
 const examples = documentPaths.flatMap((path) =>

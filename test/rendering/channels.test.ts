@@ -39,7 +39,15 @@ describe("every channel", () => {
   it("gives a readable, bounded message for any document in any form", () => {
     fc.assert(
       fc.property(anyDocument, fc.constantFrom("rich" as const, "plain" as const), (document, form) => {
-        for (const channel of ["email", "webhook", "slack", "discord", "ntfy", "apprise"] as const) {
+        for (const channel of [
+          "email",
+          "webhook",
+          "slack",
+          "discord",
+          "ntfy",
+          "apprise",
+          "pagerduty",
+        ] as const) {
           const [message] = rendering.renderDocument(channel, document, { form, timeZone: "UTC" });
           if (message === undefined) throw new Error(`nothing for ${channel}`);
           expect(readableText(message).trim()).not.toBe("");
@@ -64,6 +72,10 @@ describe("every channel", () => {
 /** The documented limits of each vendor. */
 function faultsOf(message: Message): string[] {
   switch (message.kind) {
+    case "pagerduty": {
+      const { summary } = message.event.payload;
+      return summary === "" || summary.length > 1024 ? [`summary ${summary.length}`] : [];
+    }
     case "email":
       return [
         /[\r\n]/.test(message.subject) ? "line break in subject" : "",

@@ -35,6 +35,7 @@ export const canaries = {
   discord: makeCanary("discord"),
   ntfyToken: makeCanary("ntfyToken"),
   appriseUser: makeCanary("appriseUser"),
+  routingKey: { name: "routingKey", value: "CANARYroutingKeyq7Zk3Vx9XXXXXXXX" },
   applicationUrl: makeCanary("applicationUrl", "%22"),
 } satisfies Record<string, Canary>;
 
@@ -50,8 +51,16 @@ export const canaryNames = [...Object.values(canaries), ...Object.values(senders
   ({ name }) => name,
 );
 
-type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "telegram";
-const httpKinds: readonly HttpKind[] = ["webhook", "slack", "discord", "ntfy", "apprise", "telegram"];
+type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "pagerduty" | "telegram";
+const httpKinds: readonly HttpKind[] = [
+  "webhook",
+  "slack",
+  "discord",
+  "ntfy",
+  "apprise",
+  "pagerduty",
+  "telegram",
+];
 
 /** What the other side makes of a message: success, and every failure that may bring a secret back. */
 const behaviours: Record<string, Behaviour> = {
@@ -144,6 +153,8 @@ function secretTextFor(kind: HttpKind, origin: string, botId: number): string {
       return `${origin}/api/webhooks/9007199254740993/${canaries.discord.value}`;
     case "telegram":
       return `${botId}:${canaries.bot.value}`;
+    case "pagerduty":
+      return canaries.routingKey.value;
     case "ntfy":
     case "apprise":
       return "unused";
@@ -163,6 +174,8 @@ function optionsFor(kind: HttpKind, origin: string, variable: string): string {
       return `type: ntfy, server: "${origin}", topic: alerts, token: "\${NTFY_TOKEN}", ${internal}`;
     case "apprise":
       return `type: apprise, server: "${origin}", urls: ["\${APPRISE_URL}"], ${internal}`;
+    case "pagerduty":
+      return `type: pagerduty, routingKey: ${reference}, server: "${origin}", ${internal}`;
     case "telegram":
       return `type: telegram, chatId: "-1001700000001", botToken: ${reference}, apiRoot: "${origin}"`;
   }

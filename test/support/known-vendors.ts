@@ -7,6 +7,8 @@ import type { EmailMessage } from "../../src/vendors/email/render.tsx";
 import type { EmailDestination } from "../../src/vendors/email/vendor.ts";
 import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import type { NtfyDestination } from "../../src/vendors/ntfy/vendor.ts";
+import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
+import type { PagerdutyDestination } from "../../src/vendors/pagerduty/vendor.ts";
 import type { SlackMessage } from "../../src/vendors/slack/render.ts";
 import type { SlackDestination } from "../../src/vendors/slack/vendor.ts";
 import type { TelegramMessage } from "../../src/vendors/telegram/render.ts";
@@ -22,7 +24,8 @@ export type KnownMessage =
   | SlackMessage
   | DiscordMessage
   | NtfyMessage
-  | AppriseMessage;
+  | AppriseMessage
+  | PagerdutyMessage;
 
 export type KnownDestination =
   | TelegramDestination
@@ -31,6 +34,7 @@ export type KnownDestination =
   | SlackDestination
   | DiscordDestination
   | NtfyDestination
-  | AppriseDestination;
+  | AppriseDestination
+  | PagerdutyDestination;
 
 export type KnownChannel = ChannelCalls<KnownMessage>;

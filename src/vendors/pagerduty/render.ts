@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import type { Document } from "../../core/document.ts";
+import type { Message, MessageData, MessageForm } from "../../core/message.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { isLinkable } from "../../ground/text/linkable.ts";
+import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "../layout/fit.ts";
+import { layOut } from "../layout/layout.ts";
+import { writePlainText } from "../layout/plain-text.ts";
+
+/** https://developer.pagerduty.com/docs/send-alert-event : a summary has at most 1024 characters, a key 255. */
+const maxSummaryUnits = 1024;
+const maxKeyUnits = 255;
+/** Far below the 512 KB that an event may have: who is woken reads the beginning, the page has the rest. */
+const maxTextUnits = 16_000;
+
+export interface PagerdutyMessage extends Message {
+  kind: "pagerduty";
+  /** What is sent, without the routing key. */
+  event: {
+    event_action: "trigger" | "acknowledge" | "resolve";
+    /** Absent, PagerDuty makes one: every event is an incident of its own. */
+    dedup_key?: string;
+    client: string;
+    client_url?: string;
+    links?: { href: string; text: string }[];
+    payload: {
+      summary: string;
+      source: string;
+      severity: "critical" | "error" | "warning" | "info";
+      timestamp?: string;
+      component?: string;
+      group?: string;
+      class?: string;
+      custom_details: { text: string } & Record<string, unknown>;
+    };
+  };
+}
+
+/**
+ * One event of the Events API v2. All alerts of one key share the `dedup_key`, so a repeat joins the incident that is open
+ * and a resolution resolves it. The plain form leaves all but the text out.
+ */
+export function renderPagerduty(
+  document: Document,
+  times: TimeFormat,
+  form: MessageForm,
+  data: MessageData | undefined,
+): PagerdutyMessage {
+  const write = (candidate: Document): string => writePlainText(layOut(candidate, times));
+  const text = write(fitDocument(document, (candidate) => write(candidate).length <= maxTextUnits));
+  const summary = cut(document.subject, maxSummaryUnits);
+  const severity = severityOf(document);
+  const alert = data?.alerts[0];
+  if (alert === undefined) {
+    const payload = { summary, source: "Tocsin", severity, custom_details: { text } };
+    return { kind: "pagerduty", event: { event_action: "trigger", client: "Tocsin", payload } };
+  }
+  const word = (name: string): string | undefined => {
+    const value = alert.facts[name];
+    return typeof value === "string" && value !== "" ? cut(value, maxKeyUnits) : undefined;
+  };
+  const link = word("link");
+  const links = [
+    ...(alert.url === undefined ? [] : [{ href: alert.url, text: "Open in Tocsin" }]),
+    ...(link !== undefined && isLinkable(link) ? [{ href: link, text: "The sender's link" }] : []),
+  ];
+  return {
+    kind: "pagerduty",
+    event: {
+      event_action: actionOf(document, alert.facts),
+      dedup_key: keyOf(alert.facts.alertKey),
+      client: "Tocsin",
+      ...(alert.url === undefined ? {} : { client_url: alert.url }),
+      ...(links.length === 0 ? {} : { links }),
+      payload: {
+        summary,
+        source: word("source") ?? "Tocsin",
+        severity,
+        timestamp: isInstant(alert.receivedAt) ? new Date(alert.receivedAt).toISOString() : undefined,
+        component: word("token"),
+        group: word("chain"),
+        class: word("metric"),
+        custom_details: form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts) },
+      },
+    },
+  };
+}
+
+/** Longer keys are told apart by their hash. */
+function keyOf(alertKey: unknown): string {
+  const key = `tocsin:${String(alertKey)}`;
+  if (key.length <= maxKeyUnits) return key;
+  return `tocsin:${createHash("sha256").update(key).digest("hex")}`;
+}
+
+/** A sender that says "acknowledged" gives it as a field, as an alert's own status is only firing or resolved. */
+function actionOf(document: Document, facts: Record<string, unknown>): "trigger" | "acknowledge" | "resolve" {
+  if (document.status === "resolved") return "resolve";
+  const fields = Array.isArray(facts.fields) ? (facts.fields as { name: string; value: string }[]) : [];
+  const isAcknowledged = fields.some(
+    ({ name, value }) =>
+      /^(status|state|action|event_?action)$/i.test(name) && /^acknowledged?$/i.test(value.trim()),
+  );
+  return isAcknowledged ? "acknowledge" : "trigger";
+}
+
+/** An alert without severity may be the worst one, and `error` wakes people as `critical` does. */
+function severityOf({ severity }: Document): "critical" | "error" | "warning" | "info" {
+  return severity === "unknown" ? "error" : severity;
+}
+
+function detailsOf(facts: Record<string, unknown>): Record<string, unknown> {
+  const names = ["value", "previousValue", "threshold", "unit", "externalId"];
+  const fields = Array.isArray(facts.fields) ? (facts.fields as { name: string; value: string }[]) : [];
+  return {
+    ...Object.fromEntries(names.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]]))),
+    ...(fields.length === 0
+      ? {}
+      : { fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) }),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Outcome } from "../../core/delivery.ts";
+import type { ChannelCalls } from "../../core/ports/channel.ts";
+import {
+  type AnswerContext,
+  classifyRefusal,
+  describeAnswer,
+  jsonObjectOf,
+  unexpectedSuccess,
+} from "../http/classify.ts";
+import type { Answer } from "../http/exchange.ts";
+import {
+  createHttpClient,
+  type HttpChannelOptions,
+  parseDestinationUrl,
+  urlBelow,
+} from "../http/http-client.ts";
+import { secretsOfUrl } from "../http/redact.ts";
+import type { PagerdutyMessage } from "./render.ts";
+import type { PagerdutyDestination } from "./vendor.ts";
+
+/**
+ * PagerDuty's Events API v2. A repeat joins the incident of the same `dedup_key`, so after a 5xx it is safe; a silence is
+ * ambiguous as everywhere. Nothing can be asked without making an incident, so a probe only connects.
+ * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
+ */
+export function createPagerdutyChannel(
+  destination: PagerdutyDestination,
+  options: HttpChannelOptions,
+): ChannelCalls<PagerdutyMessage> {
+  const url = urlBelow(parseDestinationUrl(destination.server, destination), "v2/enqueue");
+  const routingKey = destination.routingKey.reveal();
+  const http = createHttpClient({
+    ...options,
+    allowInternal: destination.allowInternal,
+    secrets: [...secretsOfUrl(new URL(destination.server)), routingKey],
+  });
+  return {
+    send: async ({ event }, context) => {
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ routing_key: routingKey, ...event });
+      return http.call({ url, method: "POST", headers, body }, classifyPagerduty, context.signal);
+    },
+    probe: (_recipient, signal) => http.probeConnection(url, signal),
+    close: () => http.close(),
+  };
+}
+
+/** Source: https://developer.pagerduty.com/docs/send-alert-event (202, 400 with `errors`, 429, 5xx). */
+export function classifyPagerduty(answer: Answer, context: AnswerContext): Outcome {
+  const { status } = answer;
+  const body = jsonObjectOf(answer);
+  if (status >= 200 && status < 300) {
+    return body?.status === "success"
+      ? { kind: "sent" }
+      : unexpectedSuccess(answer, context, 'status "success"');
+  }
+  const errors = Array.isArray(body?.errors) ? body.errors.filter((error) => typeof error === "string") : [];
+  const detail = [describeAnswer(answer, context), ...errors].join(". ");
+  if (
+    status === 400 &&
+    [body?.message, ...errors].some((words) => /^invalid (routing|integration) key/i.test(String(words)))
+  )
+    return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
+  if (status === 400) return { kind: "rejected", scope: "message", reason: "message_refused", detail };
+  if (status === 404) {
+    const hint = `${detail}. Is this the address of the Events API?`;
+    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+  }
+  return classifyRefusal(answer, context, { repeatable: true });
+}

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Destination } from "../../core/rules.ts";
+import { Secret } from "../../core/secret.ts";
+import { field, readOneOf } from "../../ground/shape/field.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
+import { allowInternal, hostOf, httpUrl } from "../options.ts";
+import type { Vendor } from "../vendor.ts";
+import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
+
+export interface PagerdutyDestination extends Destination {
+  type: "pagerduty";
+  /** Of an integration "Events API v2" of a service; it is all that a sender needs. */
+  routingKey: Secret;
+  /** Default: that of the region, `https://events.pagerduty.com` or `https://events.eu.pagerduty.com`. */
+  server: string;
+  allowInternal: string[];
+}
+
+/** https://developer.pagerduty.com/docs/events-api-v2-overview : accounts of the EU have a host of their own. */
+const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
+
+const options = z.object({
+  routingKey: field(readRoutingKey),
+  region: field(readOneOf(["us", "eu"])).optional(),
+  server: httpUrl.optional(),
+  allowInternal,
+});
+
+/** 32 letters and digits. It is never shown. */
+function readRoutingKey(value: unknown): string | Refusal {
+  if (typeof value === "string" && /^[A-Za-z0-9]{32}$/.test(value.trim())) return value.trim();
+  return new Refusal(
+    value === undefined || value === null
+      ? "is missing"
+      : "is not an integration key of 32 characters (it is not shown)",
+    `write ${referTo("PAGERDUTY_ROUTING_KEY")}; it is the key of an integration "Events API v2" of the service`,
+  );
+}
+
+export const pagerduty = {
+  type: "pagerduty",
+  can: { edits: false, joinsByKey: true, carries: "facts" },
+  words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
+  options: options.shape,
+  secretOptions: ["routingKey"],
+  build: ({ routingKey, region = "us", server, allowInternal = [] }: z.infer<typeof options>) => ({
+    routingKey: new Secret(routingKey),
+    server: server ?? servers[region],
+    allowInternal,
+  }),
+  recipients: ({ name }) => [name],
+  addresses: ({ routingKey }: PagerdutyDestination) => [`pagerduty ${routingKey.reveal()}`],
+  shownRecipients: ({ server }: PagerdutyDestination) => [hostOf(server)],
+  describe: ({ server }: PagerdutyDestination) => `incidents at ${hostOf(server)}`,
+  secrets: ({ routingKey }: PagerdutyDestination) => [routingKey],
+  // The limit holds for the key, whichever destinations use it.
+  paceKey: ({ routingKey }: PagerdutyDestination) =>
+    `pagerduty:${createHash("sha256").update(routingKey.reveal()).digest("hex").slice(0, 16)}`,
+  // https://community.pagerduty.com/forum/t/monitoring-api-rate-limiting/3318 : 120 events a minute for each key.
+  pace: { perMinute: 120 },
+  concurrency: 1,
+  probeProves: "connection",
+  render: (document, times, { form, data }) => [renderPagerduty(document, times, form, data)],
+  readableText: ({ event }: PagerdutyMessage) =>
+    `${event.payload.summary}\n\n${event.payload.custom_details.text}`,
+  open: async (destination: PagerdutyDestination, options) =>
+    (await import("./send.ts")).createPagerdutyChannel(destination, options),
+} satisfies Vendor;
