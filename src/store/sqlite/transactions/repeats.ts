@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import type { AlertOrigin } from "../../../core/alert.ts";
 import type { TransactionContext } from "./context.ts";
 
 const lengths = 2 ** 21;
@@ -20,6 +21,7 @@ export interface LookedUp {
 interface BodyRow {
   request_seq: number;
   item: number;
+  origin: AlertOrigin;
   received_at: number;
   fingerprint: number;
 }
@@ -33,11 +35,12 @@ const mostCompared = 10;
  */
 export function createRepeats({ db }: Pick<TransactionContext, "db">) {
   const findBody = db.prepare<[number], BodyRow>(
-    `SELECT a.request_seq, a.item, a.received_at, r.fingerprint FROM alerts a JOIN requests r ON r.seq = a.request_seq
-     WHERE a.seq = ? AND r.dedupe_key IS NULL`,
+    `SELECT a.request_seq, a.item, a.origin, a.received_at, r.fingerprint
+     FROM alerts a JOIN requests r ON r.seq = a.request_seq WHERE a.seq = ? AND r.dedupe_key IS NULL`,
   );
-  const listCandidates = db.prepare<[number, number, number, number], { id: string; request_seq: number }>(
-    `SELECT id, request_seq FROM alerts WHERE fingerprint = ? AND item = ? AND seq <> ? AND received_at > ?
+  const listCandidates = db.prepare<unknown[], { id: string; request_seq: number }>(
+    `SELECT id, request_seq FROM alerts
+     WHERE fingerprint = ? AND item = ? AND origin = ? AND seq <> ? AND received_at > ?
      ORDER BY seq DESC LIMIT ${mostCompared}`,
   );
   const compare = db
@@ -45,23 +48,24 @@ export function createRepeats({ db }: Pick<TransactionContext, "db">) {
       "SELECT 1 FROM requests one, requests other WHERE one.seq = ? AND other.seq = ? AND one.body = other.body",
     )
     .pluck();
-  /** All alerts of a batch ask about the same two bodies. */
-  let compared: { one: number; other: number; isSame: boolean } | undefined;
+  /** All alerts of a batch ask about the same bodies. */
+  let asked = { about: -1, answers: new Map<number, boolean>() };
 
   function isSameBody(one: number, other: number): boolean {
-    if (compared?.one !== one || compared.other !== other)
-      compared = { one, other, isSame: compare.get(one, other) !== undefined };
-    return compared.isSame;
+    if (asked.about !== one) asked = { about: one, answers: new Map() };
+    const isSame = asked.answers.get(other) ?? compare.get(one, other) !== undefined;
+    asked.answers.set(other, isSame);
+    return isSame;
   }
 
   return {
     lookUp(alertSeq: number, windowMs: number): LookedUp {
       const body = findBody.get(alertSeq);
       if (body === undefined) return {};
-      const { fingerprint, item, received_at } = body;
+      const { fingerprint, item, origin } = body;
       const first = listCandidates
-        .all(fingerprint, item, alertSeq, received_at - windowMs)
-        .find(({ request_seq }) => isSameBody(request_seq, body.request_seq));
+        .all(fingerprint, item, origin, alertSeq, body.received_at - windowMs)
+        .find(({ request_seq }) => isSameBody(body.request_seq, request_seq));
       return first === undefined ? { fingerprint } : { repeatOf: first.id };
     },
   };

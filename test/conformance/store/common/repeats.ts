@@ -116,6 +116,13 @@ export function describeRepeats(open: OpenStore): void {
       expect(await fatesOf(store, all)).toEqual(["sent", "sent", "sent"]);
     });
 
+    it("never takes an alert for the repeat of a test", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody("a", { origin: "test" }), withBody("a"), withBody("a", { origin: "test" })];
+      await take(store, all);
+      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0]]);
+    });
+
     it("forgets a body after the window, and counts it from the last that was no repeat", async () => {
       const { store } = await openScene(open);
       const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
