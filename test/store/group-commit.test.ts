@@ -69,6 +69,20 @@ describe("group commit", () => {
     expect(version).toBe(3);
   });
 
+  it("drops the key of a request only where the database is damaged, not while another program writes to it", () => {
+    const refused = Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+    const { group, count } = setUp(({ acceptRequest, ...others }) => ({
+      ...others,
+      acceptRequest(incoming) {
+        if (incoming.dedupeKey !== undefined) throw refused;
+        return acceptRequest(incoming);
+      },
+    }));
+    const call = { name: "acceptRequest" as const, arguments: [request({ dedupeKey: "k" })] };
+    expect(group.commit([call]).results).toMatchObject([{ ok: false, error: { code: "store_unavailable" } }]);
+    expect(count()).toBe(0);
+  });
+
   it("keeps what is a bug apart from what the disk refuses", () => {
     const error = (code: string) => Object.assign(new Error("x"), { code });
     const bug = error("SQLITE_CONSTRAINT_UNIQUE");

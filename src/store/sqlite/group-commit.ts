@@ -1,6 +1,6 @@
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
-import { isDiskFull, toStoreError } from "./store-error.ts";
+import { isDamage, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
@@ -52,7 +52,7 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     try {
       return { ok: true, value: runAll([call])[0] };
     } catch (error) {
-      const simpler = isDiskFull(error) ? undefined : withoutLookingBack(call);
+      const simpler = isDamage(error) ? withoutLookingBack(call) : undefined;
       const result = simpler === undefined ? undefined : runAlone(simpler);
       if (!result?.ok) return { ok: false, error: toStoreError(error) };
       context.damage = (error as Error).message;

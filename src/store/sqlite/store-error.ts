@@ -19,6 +19,11 @@ export function isDiskFull(error: unknown): boolean {
   return codesOfFullDisk.has(sqliteCode(error) ?? "");
 }
 
+/** Whether a page could not be read: what does without it may succeed. */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(CORRUPT|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
+}
+
 /** Whether a code of SQLite tells of a mistake in this program. */
 function isBug(code: string): boolean {
   return codesOfBugs.test(code);
