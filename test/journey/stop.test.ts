@@ -1,50 +1,30 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { adminToken, type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { createHttpVendor } from "../support/vendors/http-vendor.ts";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const bearer = `Authorization: Bearer ${adminToken}`;
 
-/** A vendor that takes each request and answers when the test says so. */
-async function createHangingVendor() {
-  const waiting: ServerResponse[] = [];
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on("end", () => waiting.push(response));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    count: () => waiting.length,
-    answerAll: () => {
-      for (const response of waiting.splice(0)) response.writeHead(204).end();
-    },
-  };
-}
-
+/** A relay that sends to a receiver which answers when the test says so. */
 async function startWithHangingVendor() {
-  const vendor = await createHangingVendor();
+  const vendor = await createHttpVendor(() => ({ status: 204 }));
+  onTestFinished(vendor.close);
+  vendor.behave({ kind: "hold" });
   const world = await createJourneyWorld({
     yaml: `
 destinations:
-  hook: { type: webhook, url: "${vendor.url}", allowInternal: ["127.0.0.1"] }
+  hook: { type: webhook, url: "${vendor.origin}", allowInternal: ["127.0.0.1"] }
 delivery: { shutdown: 10m }
 `,
   });
   const start = () => world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
-  const relay = await start();
-  return { vendor, relay, start };
+  return { count: () => vendor.held.length, vendor, relay: await start(), start };
 }
 
 async function untilStopping(relay: RelayProcess): Promise<void> {
@@ -118,9 +98,9 @@ it("ends while the log page is open in a browser, which goes on when the relay i
 });
 
 it("accepts alerts until the last send has ended, refuses changes, and delivers them after the next start", async () => {
-  const { vendor, relay, start } = await startWithHangingVendor();
+  const { vendor, count, relay, start } = await startWithHangingVendor();
   const first = await relay.post(`{"title":"under way"}`);
-  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send" });
+  await waitUntil(count, (held) => held === 1, { what: "the first send" });
   const half = await openRaw(relay.url);
   await half.write(
     `POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`,
@@ -138,21 +118,21 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   expect([refused.status, refused.headers.get("connection")]).toEqual([503, "close"]);
   expect(await refused.json()).toMatchObject({ error: { code: "relay_stopping" } });
   expect(relay.process.exitCode).toBeNull();
-  vendor.answerAll();
+  for (const answer of vendor.held.splice(0)) answer();
   expect(await ended).toBe(0);
 
   const again = await start();
   const sent = await waitForState(again, first.ids[0] ?? "", "sent");
   expect(sent.deliveries).toHaveLength(1);
-  await waitUntil(vendor.count, (count) => count > 0, { what: "the sends of the new process" });
+  await waitUntil(count, (held) => held > 0, { what: "the sends of the new process" });
   const { data } = await again.getJson<{ data: ApiAlert[] }>("/api/alerts");
   expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
 });
 
 it("a later second signal ends it at once, and nothing that was answered is lost", async () => {
-  const { vendor, relay, start } = await startWithHangingVendor();
+  const { count, relay, start } = await startWithHangingVendor();
   const accepted = [...(await relay.post(`{"title":"under way"}`)).ids];
-  await waitUntil(vendor.count, (count) => count === 1, { what: "the first send" });
+  await waitUntil(count, (held) => held === 1, { what: "the first send" });
   const exited = once(relay.process, "exit");
   relay.process.kill("SIGTERM");
   await untilStopping(relay);

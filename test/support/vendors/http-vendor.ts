@@ -15,7 +15,7 @@ export interface VendorAnswer {
   body?: string;
 }
 
-/** How the other side behaves, until told otherwise. */
+/** How the other side behaves, until changed. */
 export type Behaviour =
   | { kind: "normal" }
   /** Every request is answered so, and nothing is taken. */
@@ -24,6 +24,8 @@ export type Behaviour =
   | { kind: "take_then_hang" }
   | { kind: "take_then_reset" }
   | { kind: "take_then_half_answer" }
+  /** Each request waits in `held` until the test calls it: then it is handled as usual. */
+  | { kind: "hold" }
   /** Reads the request and answers with bytes that are not HTTP. */
   | { kind: "garbage" };
 
@@ -31,6 +33,8 @@ export interface HttpVendor {
   origin: string;
   /** Every request that was read whole, oldest first. */
   requests: VendorRequest[];
+  /** The answers that are held back, oldest first. */
+  held: (() => void)[];
   behave(behaviour: Behaviour): void;
   /** Resolves when the next request has been read whole. */
   nextRequest(): Promise<void>;
@@ -42,6 +46,7 @@ export async function createHttpVendor(
   handle: (request: VendorRequest) => VendorAnswer,
 ): Promise<HttpVendor> {
   const requests: VendorRequest[] = [];
+  const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
   let behaviour: Behaviour = { kind: "normal" };
   let waiting: (() => void)[] = [];
@@ -66,6 +71,9 @@ export async function createHttpVendor(
       case "answer":
         reply(response, how.answer(request));
         return;
+      case "hold":
+        held.push(() => reply(response, handle(request)));
+        return;
       case "take_then_hang":
         handle(request);
         return;
@@ -88,6 +96,7 @@ export async function createHttpVendor(
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    held,
     behave: (next) => {
       behaviour = next;
     },
