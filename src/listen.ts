@@ -144,7 +144,8 @@ export function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");
   const end = query === -1 ? path.length : query;
-  return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end);
+  // An origin alone means its root; for no path at all the router throws.
+  return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end) || "/";
 }
 
 /** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */

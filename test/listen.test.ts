@@ -15,8 +15,8 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const endsConnection = /^connection: close$/im;
 
 /**
- * The listener with a store that commits when the test says so, and two pages: `/quick`, and `/held`, which answers when the test
- * says so or never.
+ * The listener with a store that commits when the test says so, and two pages: `/quick` (also at `/`), and `/held`,
+ * which answers when the test says so or never.
  */
 async function openListener() {
   const clock = createTestClock();
@@ -49,7 +49,8 @@ async function openListener() {
   const door = createDoor({ store, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock });
   server.serve((request) => {
-    if (new URL(request.url).pathname === "/quick") return new Response("here");
+    const { pathname } = new URL(request.url);
+    if (pathname === "/quick" || pathname === "/") return new Response("here");
     return new Promise((resolve) => {
       held.push(resolve);
       noteArrival();
@@ -121,6 +122,18 @@ it("knows the hook however its address is written, and by no other spelling of t
   }
   expect((await fetch(`${relay.url}${hook}`, { method: "HEAD" })).status).toBe(405);
   expect(relay.stored).toEqual(["{}", "{}", "{}", "{}", "{}"]);
+});
+
+it("gives a target that names no path to the pages, whatever the method", async () => {
+  const relay = await openListener();
+  for (const target of ["http://x", "https://x:443", "http://x?/hooks/"]) {
+    for (const method of ["GET", "POST", "PUT", "OPTIONS"]) {
+      const connection = await relay.connect();
+      await connection.write(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const [answer] = await connection.readToEnd();
+      expect(answer?.status, `${method} ${target}`).toBe(200);
+    }
+  }
 });
 
 describe("winding down", () => {
