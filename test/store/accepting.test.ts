@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
-import type { RoutingRecord, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
+import type { UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
 import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
-import { factsOf, hour, newId, noon, planned, request } from "../conformance/store/scene-samples.ts";
+import { hour, newId, noon, planned, request, routed } from "../conformance/store/scene-samples.ts";
 import { damageTable } from "../support/damage-table.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -40,17 +40,7 @@ function routeAll(session: DatabaseSession): unknown {
   ];
   const records = unrouted
     .flatMap(({ alerts }) => alerts)
-    .map(
-      ({ seq }): RoutingRecord => ({
-        alertSeq: seq,
-        facts: factsOf(),
-        decisions: [],
-        deliveries: [planned("chat")],
-        purpose: "alert",
-        routedAt: noon,
-        repeatWindowMs: hour,
-      }),
-    );
+    .map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: hour }));
   return run(session, [{ name: "recordRouting", arguments: [records] }])[0];
 }
 

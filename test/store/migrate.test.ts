@@ -10,7 +10,7 @@ import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { fingerprintOf } from "../../src/store/sqlite/transactions/repeats.ts";
-import { factsOf, hour, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
+import { hour, newIdAt, noon, request, routed } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 function migration(number: number, sql: string): Migration {
@@ -276,10 +276,9 @@ describe("a database from before repeats were decided at routing", () => {
       ({ alerts }) => alerts,
     );
     expect(unrouted).toHaveLength(7);
-    const common = { facts: factsOf(), decisions: [], deliveries: [], purpose: "alert", routedAt: noon };
     const repeats = ask({
       name: "recordRouting",
-      arguments: [unrouted.map(({ seq }) => ({ alertSeq: seq, ...common, repeatWindowMs: 48 * hour }))],
+      arguments: [unrouted.map(({ seq }) => routed(seq, { repeatWindowMs: 48 * hour }))],
     }) as Repeat[];
     // What waited for routing is the first of its own repeat.
     expect(repeats.map(({ repeatOf }) => repeatOf)).toEqual([ids[1], ids[4], ids[5]]);

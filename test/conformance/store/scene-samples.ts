@@ -2,7 +2,7 @@ import type { AlertFacts } from "../../../src/core/alert.ts";
 import type { ThreadUpdate } from "../../../src/core/delivery-job.ts";
 import { createIdSource, type NewId } from "../../../src/core/id.ts";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
-import type { RoutingDesk, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
+import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../../../src/core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../src/core/rules.ts";
 
 /** Noon on some day: instants of the suite count from here. */
@@ -60,6 +60,12 @@ export function request(changes: Partial<IncomingRequest> = {}): IncomingRequest
   };
 }
 
+/** What routing has made of an alert. Default: no route wanted it. */
+export function routed(alertSeq: number, changes: Partial<RoutingRecord> = {}): RoutingRecord {
+  const given = { alertSeq, facts: factsOf(), purpose: "alert", routedAt: noon } as const;
+  return { ...given, decisions: [], deliveries: [], ...changes };
+}
+
 /** An accepted alert as routing is given it. */
 export async function findUnrouted(
   store: Pick<RoutingDesk, "listUnrouted">,
@@ -70,6 +76,7 @@ export async function findUnrouted(
   if (alert === undefined) throw new Error("the accepted alert does not wait for routing");
   return alert;
 }
+
 export const thread: ThreadUpdate = {
   rootRef: "11",
   rootAlertSeq: 1,

@@ -6,12 +6,12 @@ import type { Maintenance } from "../../../src/core/ports/administration.ts";
 import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
-import type { PlannedDelivery } from "../../../src/core/rules.ts";
+import type { Decision, PlannedDelivery } from "../../../src/core/rules.ts";
 import { takeLane } from "../../support/lane.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
-import { factsOf, findUnrouted, newId, noon, planned, request } from "./scene-samples.ts";
+import { factsOf, findUnrouted, newId, noon, planned, request, routed } from "./scene-samples.ts";
 
-export { factsOf, newId, newIdAt, noon, planned, request } from "./scene-samples.ts";
+export { factsOf, newId, newIdAt, noon, planned, request, routed } from "./scene-samples.ts";
 
 /** Opens a store in a folder; the same folder again is the same store after a restart. */
 export type OpenStore<S extends Store = Store> = (dataDir: string) => Promise<S>;
@@ -29,7 +29,7 @@ export interface Scene<S extends Store = Store> {
   due(destination: string, now?: number): Promise<DueDelivery[]>;
   /** Does what the store does by itself now and then, so that what was routed is found by searching. */
   maintain(now?: number): Promise<Maintenance | undefined>;
-  /** Claims what is due at a destination, under this token. */
+  /** Claims what is due at a destination, under this token. Attempts under it are of all that. */
   claim(destination: string, token: string, changes?: ClaimChanges): Promise<ClaimedDelivery[]>;
   attempt(changes: AttemptChanges, paces?: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
   /** The state of each delivery of an alert, in their order. */
@@ -38,6 +38,8 @@ export interface Scene<S extends Store = Store> {
 
 interface RouteOptions {
   to?: (string | PlannedDelivery)[];
+  /** Default: to deliver or hold, for each of `to`. */
+  decisions?: Decision[];
   facts?: Partial<AlertFacts>;
   receivedAt?: number;
 }
@@ -48,12 +50,13 @@ interface ClaimChanges {
   digestId?: string;
 }
 
-type AttemptChanges = Pick<AttemptRecord, "token" | "deliverySeqs"> & Partial<AttemptRecord>;
+type AttemptChanges = Pick<AttemptRecord, "token"> & Partial<AttemptRecord>;
 
 /** One store with short words for what tests do to it again and again. Closed when the test ends. */
 export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Scene<S>> {
   const dataDir = makeTempFolder();
   const store = await open(dataDir);
+  const claimedBy = new Map<string, number[]>();
   const scene: Scene<S> = {
     store,
     dataDir,
@@ -63,28 +66,20 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
       await scene.store.close();
       scene.store = await open(dataDir);
     },
-    async route({ to = ["chat"], facts = {}, receivedAt = noon } = {}) {
+    async route({ to = ["chat"], decisions, facts = {}, receivedAt = noon } = {}) {
       const incoming = request({ receivedAt });
       await scene.store.acceptRequest(incoming);
-      const [id] = incoming.ids;
-      const alert = await findUnrouted(scene.store, id);
+      const { seq, id } = await findUnrouted(scene.store, incoming.ids[0]);
       const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));
-      await scene.store.recordRouting([
-        {
-          alertSeq: alert.seq,
-          facts: factsOf(facts),
-          decisions: deliveries.map(({ destination, state }) => ({
-            route: "everything",
-            destination,
-            result: state === "held" ? "held" : "deliver",
-            reason: "it takes everything",
-          })),
-          deliveries,
-          purpose: "alert",
-          routedAt: receivedAt + 5,
-        },
-      ]);
-      return { seq: alert.seq, id: alert.id };
+      const record = routed(seq, { facts: factsOf(facts), deliveries, routedAt: receivedAt + 5 });
+      record.decisions =
+        decisions ??
+        deliveries.map(({ destination, state }) => {
+          const result = state === "held" ? "held" : "deliver";
+          return { route: "everything", destination, result, reason: "it takes everything" };
+        });
+      await scene.store.recordRouting([record]);
+      return { seq, id };
     },
     maintain: async (now = noon) => scene.store.maintain?.(now),
     due: (destination, now = noon) => scene.store.listDue(destination, now, 100),
@@ -97,12 +92,17 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
         [],
       );
       if (claimed === "lost") throw new Error("the lane is lost");
+      claimedBy.set(
+        token,
+        claimed.map(({ seq }) => seq),
+      );
       return claimed;
     },
     attempt: (changes, paces = []) =>
       scene.store.recordAttempt(
         scene.lane,
         {
+          deliverySeqs: claimedBy.get(changes.token) ?? [],
           at: noon + 100,
           durationMs: 50,
           action: "send",

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { takeLane } from "../../../support/lane.ts";
 import { noon, type OpenStore, openScene, planned } from "../scene.ts";
+import { thread } from "../scene-samples.ts";
 
 export function describeAttempts(open: OpenStore): void {
   describe("attempts", () => {
     it("ends a delivery as sent, with the attempt on the record", async () => {
       const { store, route, claim, attempt } = await openScene(open);
       const { id } = await route();
-      const [delivery] = await claim("chat", "t1");
+      await claim("chat", "t1");
       const answer = await attempt({
         token: "t1",
-        deliverySeqs: [delivery?.seq ?? 0],
         detail: "topic gone, sent to the group",
       });
       expect(answer).toBe("recorded");
@@ -35,10 +35,9 @@ export function describeAttempts(open: OpenStore): void {
     it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
       const scene = await openScene(open);
       await scene.route();
-      const [delivery] = await scene.claim("chat", "t1");
+      await scene.claim("chat", "t1");
       await scene.attempt({
         token: "t1",
-        deliverySeqs: [delivery?.seq ?? 0],
         outcome: "ambiguous",
         reason: "no_answer",
         detail: "no answer within 30 s",
@@ -64,10 +63,9 @@ export function describeAttempts(open: OpenStore): void {
     it("does not count an attempt that only was to wait", async () => {
       const { route, claim, attempt, due } = await openScene(open);
       await route();
-      const [delivery] = await claim("chat", "t1");
+      await claim("chat", "t1");
       await attempt({
         token: "t1",
-        deliverySeqs: [delivery?.seq ?? 0],
         outcome: "retry",
         reason: "rate_limited",
         countsAsAttempt: false,
@@ -79,10 +77,9 @@ export function describeAttempts(open: OpenStore): void {
     it("keeps the claim, and a longer lease, while more parts follow", async () => {
       const { store, lane, route, claim, attempt } = await openScene(open);
       const { id } = await route();
-      const [delivery] = await claim("chat", "t1");
+      await claim("chat", "t1");
       const part = (number: number) => ({
         token: "t1",
-        deliverySeqs: [delivery?.seq ?? 0],
         part: number,
         parts: 3,
         progress: { refs: ["1", "2", "3"].slice(0, number) },
@@ -114,18 +111,7 @@ export function describeAttempts(open: OpenStore): void {
         reason: "kicked",
         next: { state: "failed", reason: "kicked" },
         fallbacks: [{ deliverySeq: deliverySeqs[0] ?? 0, planned: [planned("mail")] }],
-        thread: {
-          rootRef: "1",
-          rootAlertSeq: 1,
-          lastRef: "1",
-          lastAlertSeq: 1,
-          firstAt: noon,
-          lastNewAt: noon,
-          lastAt: noon,
-          count: 1,
-          severity: "warning",
-          status: "firing",
-        },
+        thread,
       });
       expect(answer).toBe("late");
       const detail = await store.getAlert(id);
@@ -138,8 +124,8 @@ export function describeAttempts(open: OpenStore): void {
     it("takes no attempt twice: the second of one claim is late", async () => {
       const { route, claim, attempt } = await openScene(open);
       await route();
-      const [delivery] = await claim("chat", "t1");
-      const record = { token: "t1", deliverySeqs: [delivery?.seq ?? 0] };
+      await claim("chat", "t1");
+      const record = { token: "t1" };
       expect(await attempt(record)).toBe("recorded");
       expect(await attempt(record)).toBe("late");
     });
@@ -163,10 +149,9 @@ export function describeAttempts(open: OpenStore): void {
     it("holds a delivery for a person: neither due nor finished", async () => {
       const { store, route, claim, attempt, due } = await openScene(open);
       const { id } = await route();
-      const [delivery] = await claim("chat", "t1");
+      await claim("chat", "t1");
       await attempt({
         token: "t1",
-        deliverySeqs: [delivery?.seq ?? 0],
         outcome: "ambiguous",
         reason: "no_answer",
         next: { state: "held", reason: "nobody knows whether it arrived" },

@@ -120,11 +120,10 @@ export function describeClaims(open: OpenStore): void {
     it("returns a tried claim as waiting, and leaves other claims alone", async () => {
       const { store, lane, route, claim, attempt, states } = await openScene(open);
       const { id } = await route({ to: ["chat", "mail"] });
-      const [delivery] = await claim("chat", "t1");
+      await claim("chat", "t1");
       await claim("mail", "t2");
       const next = { state: "waiting", reason: "", dueAt: noon + 200 } as const;
-      const deliverySeqs = [delivery?.seq ?? 0];
-      await attempt({ token: "t1", deliverySeqs, outcome: "retry", reason: "connect_failed", next });
+      await attempt({ token: "t1", outcome: "retry", reason: "connect_failed", next });
       await claim("chat", "t3", { now: noon + 200 });
       await store.releaseClaim(lane, "t3", noon + 300);
       expect(await states(id)).toEqual(["waiting", "sending"]);

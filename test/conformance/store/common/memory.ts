@@ -9,10 +9,9 @@ export function describeMemory(open: OpenStore): void {
     it("remembers the messages of one alert key in one chat, and replaces them", async () => {
       const scene = await openScene(open);
       await scene.route({ to: ["chat", "mail"] });
-      const [delivery] = await scene.claim("chat", "t1");
-      const deliverySeqs = [delivery?.seq ?? 0];
-      await scene.attempt({ token: "t1", deliverySeqs, next: undefined, thread });
-      await scene.attempt({ token: "t1", deliverySeqs, thread: { ...thread, count: 3 } });
+      await scene.claim("chat", "t1");
+      await scene.attempt({ token: "t1", next: undefined, thread });
+      await scene.attempt({ token: "t1", thread: { ...thread, count: 3 } });
       await scene.restart();
       expect(await scene.store.findThread("chat", "-1004", "tvl:usdc")).toEqual({
         destination: "chat",
@@ -28,24 +27,23 @@ export function describeMemory(open: OpenStore): void {
     it("remembers that an alert is over as soon as it is routed, until a message of its key goes out", async () => {
       const scene = await openScene(open);
       await scene.route({});
-      const [delivery] = await scene.claim("chat", "t1");
-      const deliverySeqs = [delivery?.seq ?? 0];
-      await scene.attempt({ token: "t1", deliverySeqs, next: undefined, thread });
+      await scene.claim("chat", "t1");
+      await scene.attempt({ token: "t1", next: undefined, thread });
       const find = () => scene.store.findThread("chat", "-1004", "tvl:usdc");
       expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
       await scene.route({ facts: { status: "resolved" }, to: ["mail", "chat"] });
       await scene.restart();
       expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
-      await scene.attempt({ token: "t1", deliverySeqs, thread });
+      await scene.attempt({ token: "t1", thread });
       expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
     });
 
     it("remembers an alert key where the vendor gives no ids of messages", async () => {
       const scene = await openScene(open);
       await scene.route({});
-      const [delivery] = await scene.claim("chat", "t1");
+      await scene.claim("chat", "t1");
       const withoutRefs = { ...thread, rootRef: undefined, lastRef: undefined };
-      await scene.attempt({ token: "t1", deliverySeqs: [delivery?.seq ?? 0], thread: withoutRefs });
+      await scene.attempt({ token: "t1", thread: withoutRefs });
       const found = await scene.store.findThread("chat", "-1004", "tvl:usdc");
       expect(found).toMatchObject({ rootRef: undefined, lastRef: undefined, count: 2 });
     });

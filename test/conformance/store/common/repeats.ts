@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { IncomingRequest } from "../../../../src/core/ports/inbox.ts";
 import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
+import type { Decision } from "../../../../src/core/rules.ts";
 import { type OpenStore, openScene } from "../scene.ts";
-import { factsOf, hour, noon, planned, request } from "../scene-samples.ts";
+import { factsOf, hour, noon, planned, request, routed } from "../scene-samples.ts";
 
 /** Two words of one length with one CRC-32. */
 const [oneBody, collidingBody] = ["plumless", "buckeroo"];
@@ -14,18 +15,19 @@ async function take(store: Store, requests: IncomingRequest[], repeatWindowMs = 
   return routeAll(store, { repeatWindowMs });
 }
 
+const sending: Decision = {
+  route: "all",
+  destination: "chat",
+  result: "deliver",
+  reason: "it takes everything",
+};
+
 async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs">) {
   const unrouted = (await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER)).flatMap(({ alerts }) => alerts);
   return store.recordRouting(
-    unrouted.map(({ seq }) => ({
-      alertSeq: seq,
-      facts: factsOf(),
-      decisions: [{ route: "all", destination: "chat", result: "deliver", reason: "it takes everything" }],
-      deliveries: [planned("chat")],
-      purpose: "alert",
-      routedAt: noon,
-      ...judged,
-    })),
+    unrouted.map(({ seq }) =>
+      routed(seq, { decisions: [sending], deliveries: [planned("chat")], ...judged }),
+    ),
   );
 }
 

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { factsOf, noon, type OpenStore, openScene, planned, request } from "../scene.ts";
+import type { Decision } from "../../../../src/core/rules.ts";
+import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
+
+const dropping: Decision = { route: "noise", result: "dropped", reason: "severity is info" };
 
 export function describeRouting(open: OpenStore): void {
   describe("routing", () => {
@@ -63,16 +67,8 @@ export function describeRouting(open: OpenStore): void {
     it("routes an alert once, whoever routes it again", async () => {
       const { store, route, states } = await openScene(open);
       const { id, seq } = await route();
-      await store.recordRouting([
-        {
-          alertSeq: seq,
-          facts: factsOf({ title: "again" }),
-          decisions: [],
-          deliveries: [planned("chat")],
-          purpose: "alert",
-          routedAt: noon + 9,
-        },
-      ]);
+      const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
+      await store.recordRouting([routed(seq, again)]);
       expect(await states(id)).toEqual(["queued"]);
       expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
     });
@@ -84,22 +80,8 @@ export function describeRouting(open: OpenStore): void {
     });
 
     it("shows an alert that a route dropped on purpose as dropped, and lists it as such", async () => {
-      const { store } = await openScene(open);
-      const incoming = request();
-      await store.acceptRequest(incoming);
-      const [unrouted] = await store.listUnrouted(1, noon);
-      const id = incoming.ids[0] ?? "";
-      const dropping = { route: "noise", result: "dropped", reason: "severity is info" } as const;
-      await store.recordRouting([
-        {
-          alertSeq: unrouted?.alerts[0]?.seq ?? 0,
-          facts: factsOf(),
-          decisions: [dropping],
-          deliveries: [],
-          purpose: "alert",
-          routedAt: noon,
-        },
-      ]);
+      const { store, route } = await openScene(open);
+      const { id } = await route({ to: [], decisions: [dropping] });
       expect(await store.getAlert(id)).toMatchObject({
         dropped: true,
         unmatched: false,
@@ -112,21 +94,9 @@ export function describeRouting(open: OpenStore): void {
     });
 
     it("counts an alert as delivered when another route sends what one has dropped", async () => {
-      const { store } = await openScene(open);
-      const incoming = request();
-      await store.acceptRequest(incoming);
-      const [unrouted] = await store.listUnrouted(1, noon);
-      await store.recordRouting([
-        {
-          alertSeq: unrouted?.alerts[0]?.seq ?? 0,
-          facts: factsOf(),
-          decisions: [{ route: "noise", result: "dropped", reason: "severity is info" }],
-          deliveries: [planned("chat")],
-          purpose: "alert",
-          routedAt: noon,
-        },
-      ]);
-      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({ dropped: false, unmatched: false });
+      const { store, route } = await openScene(open);
+      const { id } = await route({ decisions: [dropping] });
+      expect(await store.getAlert(id)).toMatchObject({ dropped: false, unmatched: false });
     });
 
     it("ends a muted delivery at once, and never hands it out", async () => {
@@ -145,27 +115,17 @@ export function describeRouting(open: OpenStore): void {
       const { store } = await openScene(open);
       const incoming = request();
       await store.acceptRequest(incoming);
-      const [unrouted] = await store.listUnrouted(1, noon);
-      const seq = unrouted?.alerts[0]?.seq ?? 0;
+      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
       await store.recordRoutingFailure([seq], "the rule could not be read", noon + 5000);
       expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
       const [again] = await store.listUnrouted(10, noon + 5000);
       expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
-      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({
+      expect(await store.getAlert(id)).toMatchObject({
         routingError: "the rule could not be read",
         unmatched: false,
       });
-      await store.recordRouting([
-        {
-          alertSeq: seq,
-          facts: factsOf(),
-          decisions: [],
-          deliveries: [],
-          purpose: "alert",
-          routedAt: noon + 5001,
-        },
-      ]);
-      expect((await store.getAlert(incoming.ids[0] ?? ""))?.routingError).toBeUndefined();
+      await store.recordRouting([routed(seq)]);
+      expect((await store.getAlert(id))?.routingError).toBeUndefined();
     });
 
     it("hands out a request whole, also where it goes beyond what was asked for", async () => {
@@ -212,15 +172,10 @@ export function describeRouting(open: OpenStore): void {
     });
 
     it("does not take what another alert's message shows for what no route wanted", async () => {
-      const { store } = await openScene(open);
-      const incoming = request();
-      await store.acceptRequest(incoming);
-      const [unrouted] = await store.listUnrouted(1, noon);
-      const decisions = [{ route: "(none)", result: "contained", reason: "shown by another" } as const];
-      const alertSeq = unrouted?.alerts[0]?.seq ?? 0;
-      const common = { facts: factsOf(), deliveries: [], purpose: "alert", routedAt: noon } as const;
-      await store.recordRouting([{ alertSeq, decisions, ...common, deliveries: [] }]);
-      expect(await store.getAlert(incoming.ids[0] ?? "")).toMatchObject({ unmatched: false, decisions });
+      const { store, route } = await openScene(open);
+      const decisions: Decision[] = [{ route: "(none)", result: "contained", reason: "shown by another" }];
+      const { id } = await route({ to: [], decisions });
+      expect(await store.getAlert(id)).toMatchObject({ unmatched: false, decisions });
     });
 
     it("keeps a notice of the relay itself as an alert without a request", async () => {

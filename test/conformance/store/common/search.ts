@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { factsOf, noon, type OpenStore, openScene, request, type Scene } from "../scene.ts";
+import { factsOf, noon, type OpenStore, openScene, request, routed, type Scene } from "../scene.ts";
 
 async function search({ store }: Scene, q: string): Promise<string[]> {
   return (await store.listAlerts({ limit: 10, q })).map(({ facts }) => facts?.title ?? "");
@@ -17,7 +17,7 @@ const searches: [string, string, boolean][] = [
   ["digits of that number apart", "05.0", false],
   ["what belongs together", "tvl-24h", true],
   ["accents, with or without", "ZÜRICH zurich zu\u0308rich", true],
-  ["FTS5's own syntax as text", 'title:fell OR "x', false],
+  ["a search engine's own syntax as text", 'title:fell OR "x', false],
   ["nothing but signs", '"*()', false],
 ];
 
@@ -88,16 +88,7 @@ export function describeSearch(open: OpenStore): void {
       await scene.store.recordRoutingFailure([alertSeq], "a bug", noon + 5000);
       await scene.maintain();
       expect(await search(scene, "firing")).toEqual(["later"]);
-      await scene.store.recordRouting([
-        {
-          alertSeq,
-          facts: factsOf({ title: "stuck" }),
-          decisions: [],
-          deliveries: [],
-          purpose: "alert",
-          routedAt: noon,
-        },
-      ]);
+      await scene.store.recordRouting([routed(alertSeq, { facts: factsOf({ title: "stuck" }) })]);
       await scene.maintain();
       expect(await search(scene, "firing")).toEqual(["later", "stuck"]);
     });

@@ -4,7 +4,18 @@ import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import type { Mute } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
-import { factsOf, newId, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
+import {
+  factsOf,
+  newId,
+  noon,
+  type OpenStore,
+  openScene,
+  planned,
+  request,
+  routed,
+  type Scene,
+} from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
 
 interface Pair extends Scene {
   /** The same database, opened once more. */
@@ -44,19 +55,11 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       const { store, other, states } = await openPair(open);
       const incoming = request();
       await store.acceptRequest(incoming);
-      const [id = ""] = incoming.ids;
-      const [found] = await Promise.all([store, other].map((one) => one.listUnrouted(10, noon)));
-      const alertSeq = found?.[0]?.alerts[0]?.seq ?? -1;
-      const record = (to: string) => ({
-        alertSeq,
-        facts: factsOf(),
-        decisions: [],
-        deliveries: [planned(to)],
-        purpose: "alert" as const,
-        routedAt: noon,
-      });
-      await Promise.all([store.recordRouting([record("chat")]), other.recordRouting([record("chat")])]);
-      await other.recordRoutingFailure([alertSeq], "late", noon);
+      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
+      expect(await findUnrouted(other, id)).toMatchObject({ seq });
+      const record = routed(seq, { deliveries: [planned("chat")] });
+      await Promise.all([store, other].map((one) => one.recordRouting([record])));
+      await other.recordRoutingFailure([seq], "late", noon);
       expect(await states(id)).toEqual(["queued"]);
       expect((await store.getAlert(id))?.routingError).toBeUndefined();
     });
