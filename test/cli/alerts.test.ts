@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat } from "./relay-world.ts";
 
@@ -300,13 +300,5 @@ describe("alerts export", () => {
 /** An HTTP server of a few lines, gone when the test ends. Its address. */
 async function serve(answer: Parameters<typeof createServer>[1] & object): Promise<string> {
   const server = createServer(answer as Parameters<typeof createServer>[1]);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(
-    () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (await listenOnLoopback(server)).url;
 }

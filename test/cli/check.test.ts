@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { registerCheck } from "../../src/cli/check.ts";
 import { createTestContext } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tocsin-check-"));
+beforeEach(() => {
+  folder = makeTempFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** The command on its own, so that this holds whatever else the program has. */
 async function runCheck(argv: string[], options: { cwd: string; env: Record<string, string> }) {

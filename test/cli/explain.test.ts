@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { roughThreadEntry } from "../support/reader.ts";
 import { createRelayWorld, deskChat, mailAddress } from "./relay-world.ts";
 
@@ -50,9 +50,7 @@ it("shows the very body of an outgoing webhook, the sender's payload in it", asy
       response.writeHead(204).end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { url } = await listenOnLoopback(server);
   const world = await createRelayWorld({
     yaml: `destinations: { book: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] } }\n`,
   });

@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
 import type { StatusOnWire } from "../../src/cli/relay/relay-client.ts";
 import { statusSchema } from "../../src/web/api/schemas.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 
 const well: StatusOnWire = {
   relay: {
@@ -39,10 +38,5 @@ export async function serveStatus(
     const [code, body] = answers[request.url ?? ""] ?? [404, missing];
     response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (await listenOnLoopback(server)).url;
 }

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { type FakeAnswer, type FakeService, startFakeService } from "../upstream/fake-service.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -16,17 +16,13 @@ let answer: () => FakeAnswer;
 let onRequest: () => void;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tocsin-process-"));
+  folder = makeTempFolder();
   answer = () => ({ json: { data: [] } });
   onRequest = () => {};
   service = await startFakeService(() => {
     onRequest();
     return answer();
   });
-});
-afterEach(async () => {
-  await service.close();
-  await rm(folder, { recursive: true });
 });
 
 /** The real process, in a folder of its own. */

@@ -395,7 +395,6 @@ describe("when the service or the configuration is not right", () => {
             : { id: "acc-1", accountName: "Desk", alertOutputs: before },
       },
     }));
-    onTestFinished(() => service.close());
     const run = await setup(argv, { ALERTING_URL: service.url });
     expect(run.status).toBe(1);
     expect(run.stderr).toContain("the webhook's address reads back differently");

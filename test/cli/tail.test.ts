@@ -1,11 +1,11 @@
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import fc from "fast-check";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { readEvents, type StreamEvent } from "../../src/cli/alerts/follow-changes.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext } from "../support/cli.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
 /** Runs until it is interrupted; `until` resolves when stdout (or stderr) holds what is waited for. */
@@ -168,13 +168,9 @@ async function startFakeRelay() {
     if (next === undefined) arrived.push(stream);
     else next.take(stream);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const { url } = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     nextStream: ({ status = 200, error }: { status?: number; error?: string } = {}) =>
       new Promise<FakeStream>((take) => {
         const waiting = arrived.shift();

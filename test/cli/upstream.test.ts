@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import {
   type FakeAnswer,
   type FakeService,
@@ -30,11 +30,7 @@ let folder: string;
 beforeEach(async () => {
   answer = () => ({ status: 404, json: { message: "nothing here" } });
   service = await startFakeService((request, count) => answer(request, count));
-  folder = await mkdtemp(join(tmpdir(), "tocsin-upstream-"));
-});
-afterEach(async () => {
-  await service.close();
-  await rm(folder, { recursive: true });
+  folder = makeTempFolder();
 });
 
 function tocsin(argv: string[], overrides: Partial<CliContext> = {}) {

@@ -1,7 +1,6 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import {
   followWebhookSecret,
   loadOrCreateSecrets,
@@ -10,16 +9,16 @@ import {
 } from "../../src/config/generated-secrets.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 let folder: string;
 let dataDir: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tocsin-secrets-"));
+beforeEach(() => {
+  folder = makeTempFolder();
   dataDir = join(folder, "data");
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 

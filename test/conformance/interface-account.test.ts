@@ -213,8 +213,6 @@ test("S22 alerts are sent to both configured outputs, and a null output is not n
   await told.alerting.setAlertOutputs({ webhookUrl: null });
   expect(await fire(), "none again").toEqual([2, 1]);
   await told.sandbox.close();
-  await receiver.close();
-  await botApi.close();
 });
 
 test("S23 alerts follow from conditions on metrics", async () => {
@@ -227,7 +225,6 @@ test("S23 alerts follow from conditions on metrics", async () => {
   told.advance(1000);
   await told.sandbox.settled();
   await told.sandbox.close();
-  await receiver.close();
   const keys = receiver.received.map(({ body }) => JSON.parse(body).metricKey);
   expect(keys).toContain(metricKey);
 });

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { createPost } from "../../src/sandbox/service/notifier.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 
 const source = new URL("../../src/", import.meta.url).pathname;
 
@@ -21,18 +21,11 @@ it("nothing waits on AbortSignal.timeout within AbortSignal.any", () => {
 });
 
 it("the sandbox gives up on a receiver that never answers, also when memory was collected meanwhile", async () => {
-  const server = createServer(() => {}).listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const server = createServer(() => {});
   const asked = new Promise<void>((resolve) => {
     server.once("request", () => resolve());
   });
-  await new Promise<void>((resolve) => {
-    server.once("listening", () => resolve());
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { url } = await listenOnLoopback(server);
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
 

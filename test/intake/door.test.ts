@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
@@ -12,6 +12,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { createDoor, type Door, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
 import { pathOf } from "../../src/listen.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const secret = "door-secret-kS93jdLwm2PzQe81";
@@ -55,15 +56,8 @@ async function openDoor(
     door.handle(request, response, pathOf(request.url ?? "").slice(hookPrefix.length));
     watch?.(door, request, response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await store.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
+  onTestFinished(() => store.close());
+  const { url: origin, port } = await listenOnLoopback(server);
   const hook = `${origin}/hooks/${secret}`;
   return {
     hook,

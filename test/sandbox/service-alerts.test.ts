@@ -24,12 +24,6 @@ async function start(options: Partial<ServiceSandboxOptions> = {}): Promise<Sand
   return fixture;
 }
 
-async function receive(...args: Parameters<typeof startReceiver>) {
-  const receiver = await startReceiver(...args);
-  open.push(receiver);
-  return receiver;
-}
-
 async function setOutputs({ sandbox, call }: SandboxFixture, outputs: object): Promise<void> {
   const answer = await call(`${sandbox.alertingUrl}/account`, {
     method: "PUT",
@@ -43,7 +37,7 @@ describe("alerts of the market", () => {
   test("fires when a condition begins to hold and resolves when it ends", async () => {
     const fixture = await start();
     const { sandbox, advance } = fixture;
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await sandbox.createAccount({ accountName: "Quiet", key: "key-of-quiet" });
     const account = sandbox.describe().accounts[1];
     const metricKey = await anyMetricKey(fixture);
@@ -75,7 +69,7 @@ describe("alerts of the market", () => {
 
   test("turns some of its own conditions within an hour, both ways", async () => {
     const fixture = await start();
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await setOutputs(fixture, { webhookUrl: receiver.url });
     for (let second = 0; second < 3600; second += 10) fixture.advance(10_000);
     await fixture.sandbox.settled();
@@ -98,7 +92,7 @@ describe("alerts of the market", () => {
 describe("notifications", () => {
   test("tells an event once when it is accepted", async () => {
     const fixture = await start();
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await setOutputs(fixture, { webhookUrl: receiver.url });
     const event = fixture.sandbox.fire({ severity: "critical", value: 7, threshold: 5, condition: "above" });
     await fixture.sandbox.settled();
@@ -150,7 +144,7 @@ describe("notifications", () => {
 
   test.each(notificationShapes)("has a body that tells the value in the shape %s", async (shape) => {
     const fixture = await start({ shape });
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await setOutputs(fixture, { webhookUrl: receiver.url });
     fixture.sandbox.fire({ value: 123.25 });
     await fixture.sandbox.settled();
@@ -163,7 +157,7 @@ describe("notifications", () => {
 
   test("repeats with growing pauses until the receiver takes it, and logs each attempt", async () => {
     const fixture = await start();
-    const receiver = await receive((response, count) => {
+    const receiver = await startReceiver((response, count) => {
       response.statusCode = count < 3 ? 503 : 202;
       response.end();
     });
@@ -193,7 +187,7 @@ describe("notifications", () => {
 
   test("waits as long as the receiver's Retry-After asks", async () => {
     const fixture = await start();
-    const receiver = await receive((response, count) => {
+    const receiver = await startReceiver((response, count) => {
       response.writeHead(count === 1 ? 503 : 200, { "retry-after": "40" }).end();
     });
     await setOutputs(fixture, { webhookUrl: receiver.url });
@@ -221,8 +215,8 @@ describe("notifications", () => {
   test("a receiver that hangs does not stop the market or other accounts", async () => {
     const fixture = await start({ deliveryConcurrency: 2 });
     const { sandbox } = fixture;
-    const hanging = await receive(() => undefined);
-    const healthy = await receive();
+    const hanging = await startReceiver(() => undefined);
+    const healthy = await startReceiver();
     await setOutputs(fixture, { webhookUrl: hanging.url });
     const { id } = await sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
     await fixture.call(`${sandbox.alertingUrl}/account`, {
@@ -239,7 +233,7 @@ describe("notifications", () => {
   });
 
   test("closing ends what is under way without counting it as an attempt", async () => {
-    const hanging = await receive(() => undefined);
+    const hanging = await startReceiver(() => undefined);
     const fixture = await startSandbox();
     await setOutputs(fixture, { webhookUrl: hanging.url });
     fixture.sandbox.fire();
@@ -250,7 +244,7 @@ describe("notifications", () => {
 
   test("a storm of a thousand is accounted for one by one", async () => {
     const fixture = await start();
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await setOutputs(fixture, { webhookUrl: receiver.url });
     const events = fixture.sandbox.storm(1000);
     await fixture.sandbox.settled();
@@ -261,7 +255,7 @@ describe("notifications", () => {
 
   test("an alert's link shows what was sent of it, also after many newer ones", async () => {
     const fixture = await start({ shape: "text" });
-    const receiver = await receive();
+    const receiver = await startReceiver();
     await setOutputs(fixture, { webhookUrl: receiver.url });
     const { link } = fixture.sandbox.fire({ value: 4321.5, severity: "critical" });
     fixture.sandbox.storm(60);
@@ -286,7 +280,7 @@ describe("notifications", () => {
 
 describe("the messenger output", () => {
   test("posts to the channel by the bot, obeys retry_after, and shows the token nowhere", async () => {
-    const botApi = await receive((response, count) => {
+    const botApi = await startReceiver((response, count) => {
       const refused = {
         ok: false,
         description: "Too Many Requests: retry after 30",

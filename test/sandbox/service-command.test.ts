@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Command } from "commander";
 import { describe, expect, test, vi } from "vitest";
 import { registerSandbox } from "../../src/cli/sandbox.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import { createTestContext } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { startReceiver } from "./service-fixture.ts";
 
 /** Runs the command until `use` is done with it, on a free port. */
@@ -49,12 +47,11 @@ describe("tocsin sandbox", () => {
   });
 
   test("keeps its key in --data", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "sandbox-command-"));
+    const folder = makeTempFolder();
     const keys: string[] = [];
     const note = async ({ apiKey }: { apiKey: string }) => void keys.push(apiKey);
     await run(["--data", folder], note);
     await run(["--data", folder], note);
-    await rm(folder, { recursive: true });
     expect(keys[0]).toMatch(/^sandbox-/);
     expect(keys[1]).toBe(keys[0]);
   });
@@ -69,7 +66,6 @@ describe("tocsin sandbox", () => {
       });
       await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThanOrEqual(25), 5000);
     });
-    await receiver.close();
   });
 
   test.each([

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import type { ServiceSandbox, ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 
 /** 21 November 2025, 12:00:00 UTC. */
 export const startAt = Date.UTC(2025, 10, 21, 12);
@@ -61,36 +62,17 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  close(): Promise<void>;
 }
 
-/** A webhook of its own on a free port. `answer` ends the response, or leaves it hanging; default 200. */
+/** A receiver of webhooks, until the test ends. `answer` ends the response, or leaves it hanging; default 200. */
 export async function startReceiver(
   answer: (response: ServerResponse, count: number) => void = (response) => void response.end(),
 ): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
-    received.push(await readRequest(request));
+    const { url: path = "", headers } = request;
+    received.push({ path, contentType: headers["content-type"], body: await text(request) });
     answer(response, received.length);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-async function readRequest(request: IncomingMessage): Promise<Received> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return {
-    path: request.url ?? "",
-    contentType: request.headers["content-type"],
-    body: Buffer.concat(chunks).toString("utf8"),
-  };
+  return { url: (await listenOnLoopback(server)).url, received };
 }

@@ -1,15 +1,14 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createStateFile, type SandboxState, type StateFile } from "../../src/sandbox/service/state.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { startAt, startReceiver, startSandbox } from "./service-fixture.ts";
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sandbox-state-"));
+beforeEach(() => {
+  folder = makeTempFolder();
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const statePath = () => join(folder, "sandbox.json");
 
@@ -61,7 +60,6 @@ describe("a restart", () => {
     second.advance(1);
     await second.sandbox.settled();
     await second.sandbox.close();
-    await receiver.close();
     expect(receiver.received.map(({ body }) => JSON.parse(body).eventId)).toContain(event.id);
   });
 

@@ -1,10 +1,9 @@
 import { writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { type Canary, makeCanary } from "../support/canaries.ts";
+import { findClosedPort } from "../support/loopback.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import {
@@ -229,12 +228,4 @@ async function createMailServers(): Promise<Record<string, string>> {
 
 function base64(text: string): string {
   return Buffer.from(text, "utf8").toString("base64");
-}
-
-async function findClosedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

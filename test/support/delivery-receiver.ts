@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { json } from "node:stream/consumers";
+import { listenOnLoopback } from "./loopback.ts";
 
 /** One outgoing webhook as it arrived. */
 export interface Received {
@@ -20,25 +20,15 @@ export async function createDeliveryReceiver(options: {
   random: () => number;
 }): Promise<DeliveryReceiver> {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
-    let text = "";
-    request.on("data", (chunk) => {
-      text += chunk;
+  const server = createServer(async (request, response) => {
+    const { data } = (await json(request)) as { data: { alerts: { id: string }[]; repeat: boolean } };
+    received.push({
+      alertIds: data.alerts.map(({ id }) => id),
+      markedRepeat: data.repeat,
+      webhookId: String(request.headers["webhook-id"]),
     });
-    request.on("end", () => {
-      const body = JSON.parse(text) as { data: { alerts: { id: string }[]; repeat: boolean } };
-      received.push({
-        alertIds: body.data.alerts.map(({ id }) => id),
-        markedRepeat: body.data.repeat,
-        webhookId: String(request.headers["webhook-id"]),
-      });
-      setTimeout(() => response.writeHead(204).end(), options.random() * options.longestMs);
-    });
+    setTimeout(() => response.writeHead(204).end(), options.random() * options.longestMs);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
+  const { url } = await listenOnLoopback(server);
+  return { url, received };
 }

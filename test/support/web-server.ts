@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { onTestFinished } from "vitest";
+import { listenOnLoopback } from "./loopback.ts";
 import { createWebFixture, type WebFixture, type WebFixtureOptions } from "./web-fixture.ts";
 
 /** The pages on a port of this machine, for clients that need a real connection. */
@@ -10,14 +9,8 @@ export async function serveWebFixture(
 ): Promise<WebFixture & { url: string; dropConnections(): void }> {
   let fetch: WebFixture["web"]["fetch"] = () => new Response(null, { status: 503 });
   const server = createServer(getRequestListener((request, env) => fetch(request, env)));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await listenOnLoopback(server);
   const fixture = await createWebFixture({ publicUrl: url, ...options });
   fetch = fixture.web.fetch;
-  onTestFinished(async () => {
-    fixture.web.close();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return { ...fixture, url, dropConnections: () => server.closeAllConnections() };
 }

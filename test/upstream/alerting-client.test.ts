@@ -1,16 +1,11 @@
 import { inspect } from "node:util";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
 import type { UpstreamClientOptions } from "../../src/upstream/requester.ts";
-import {
-  type FakeAnswer,
-  type FakeService,
-  refusingUrl,
-  type SeenRequest,
-  startFakeService,
-} from "./fake-service.ts";
+import { findClosedPort } from "../support/loopback.ts";
+import { type FakeAnswer, type SeenRequest, startFakeService } from "./fake-service.ts";
 
 const key = "canary-key-5f1d";
 const account = {
@@ -23,17 +18,11 @@ const account = {
   updatedAt: "2026-01-02T00:00:00Z",
 };
 
-let service: FakeService | undefined;
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-});
-
 async function setUp(
   answer: (request: SeenRequest, count: number) => FakeAnswer,
   overrides: Partial<UpstreamClientOptions> = {},
 ) {
-  service = await startFakeService(answer);
+  const service = await startFakeService(answer);
   const waits: number[] = [];
   const client = createAlertingClient({
     url: `${service.url}/`,
@@ -151,7 +140,7 @@ describe("errors by cause", () => {
   });
 
   it("nobody listening is upstream_unreachable", async () => {
-    const url = await refusingUrl();
+    const url = `http://127.0.0.1:${await findClosedPort()}`;
     const { client, waits } = await setUp(() => "hang", { url });
     const error = await failure(client.readAccount());
     expect(error.code).toBe("upstream_unreachable");
@@ -284,7 +273,7 @@ describe("setting the outputs", () => {
   });
 
   it("repeats what never left", async () => {
-    const url = await refusingUrl();
+    const url = `http://127.0.0.1:${await findClosedPort()}`;
     const { client, waits } = await setUp(() => "hang", { url });
     expect((await failure(client.setAlertOutputs(wanted))).message).toContain("connection refused");
     expect(waits).toHaveLength(3);

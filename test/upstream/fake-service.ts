@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { listenOnLoopback } from "../support/loopback.ts";
 
 export interface SeenRequest {
   method: string;
@@ -22,10 +23,9 @@ export type FakeAnswer =
 export interface FakeService {
   url: string;
   seen: SeenRequest[];
-  close(): Promise<void>;
 }
 
-/** A server on a free loopback port that answers as `answer` says and remembers what it was asked. */
+/** A server, until the test ends, that answers as `answer` says and remembers what it was asked. */
 export async function startFakeService(
   answer: (request: SeenRequest, count: number) => FakeAnswer,
 ): Promise<FakeService> {
@@ -35,29 +35,10 @@ export async function startFakeService(
     seen.push(request);
     respond(answer(request, seen.length), response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    seen,
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error ? reject(error) : resolve()));
-        server.closeAllConnections();
-      }),
-  };
-}
-
-/** An address of this machine at which nobody listens. */
-export async function refusingUrl(): Promise<string> {
-  const service = await startFakeService(() => "hang");
-  await service.close();
-  return service.url;
+  return { url: (await listenOnLoopback(server)).url, seen };
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const target = incoming.url ?? "";
   const url = new URL(target, "http://fake");
   return {
@@ -66,7 +47,7 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
     path: url.pathname,
     query: Object.fromEntries(url.searchParams),
     headers: incoming.headers,
-    body: Buffer.concat(chunks).toString("utf8"),
+    body: await text(incoming),
   };
 }
 

@@ -1,19 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createPricingClient, type PricingClientOptions } from "../../src/upstream/pricing-client.ts";
-import { type FakeAnswer, type FakeService, type SeenRequest, startFakeService } from "./fake-service.ts";
-
-let service: FakeService | undefined;
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-});
+import { type FakeAnswer, type SeenRequest, startFakeService } from "./fake-service.ts";
 
 async function setUp(
   answer: (request: SeenRequest) => FakeAnswer,
   overrides: Partial<PricingClientOptions> = {},
 ) {
-  service = await startFakeService(answer);
+  const service = await startFakeService(answer);
   const client = createPricingClient({
     url: service.url,
     apiKey: new Secret("price-key"),

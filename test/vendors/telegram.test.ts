@@ -1,5 +1,4 @@
-import type { AddressInfo } from "node:net";
-import { createServer, type Server as NetServer } from "node:net";
+import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SendContext } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -8,6 +7,7 @@ import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/text.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
+import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 
 const secretPart = "AAE-canary_5f2c9d1e7b";
 const token = `42:${secretPart}`;
@@ -82,18 +82,10 @@ const text = (content: string, entities: TelegramEntity[] = []): Message => ({
 });
 
 async function silentServer(onData?: (socket: import("node:net").Socket) => void): Promise<number> {
-  const sockets = new Set<import("node:net").Socket>();
-  const server: NetServer = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {});
+  const server = createServer((socket) => {
     if (onData !== undefined) socket.on("data", () => onData(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closers.push(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  return (server.address() as AddressInfo).port;
+  return (await listenOnLoopback(server)).port;
 }
 
 describe("sending to a Telegram chat", () => {
@@ -233,8 +225,7 @@ describe("sending to a Telegram chat", () => {
 
 describe("what is known when no answer comes", () => {
   it("is certain that nothing left when nobody listens", async () => {
-    const port = await silentServer();
-    await closers.pop()?.();
+    const port = await findClosedPort();
     expect(await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context())).toMatchObject({
       kind: "retry",
       reason: "connect_failed",

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { createServer as createTcpServer } from "node:net";
 import { createServer } from "node:tls";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { createSigner, createWebhookChannel } from "../../src/vendors/webhook/se
 import { type WebhookDestination, webhook } from "../../src/vendors/webhook/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
+import { listenOnLoopback } from "../support/loopback.ts";
 import { sendContext } from "../support/send-context.ts";
 import {
   createHttpVendor,
@@ -174,10 +175,8 @@ describe("an outgoing webhook", () => {
     server.on("connection", () => {
       connections += 1;
     });
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    const { port } = server.address() as AddressInfo;
+    const { port } = await listenOnLoopback(server);
     const outcome = await send(open({ url: `https://localhost:${port}/in`, allowInternal: ["localhost"] }));
-    await new Promise((closed) => server.close(closed));
     expect(outcome).toMatchObject({ kind: "retry", reason: "tls_failed" });
     expect(connections).toBeGreaterThan(0);
   });
@@ -220,10 +219,8 @@ describe("an outgoing webhook", () => {
       socket.on("drain", pour);
       socket.once("data", pour);
     });
-    await new Promise<void>((listening) => endless.listen(0, "127.0.0.1", listening));
-    const { port } = endless.address() as AddressInfo;
+    const { port } = await listenOnLoopback(endless);
     const outcome = await send(open({ url: `http://127.0.0.1:${port}/in` }));
-    await new Promise((closed) => endless.close(closed));
     expect(outcome).toEqual({ kind: "sent" });
     expect(written).toBeLessThan(20_000_000);
   });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { text as readText } from "node:stream/consumers";
 
 export interface VendorRequest {
   method: string;
@@ -152,14 +153,12 @@ function reply(response: ServerResponse, answer: VendorAnswer): void {
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
   return {
     method: incoming.method ?? "",
     path: incoming.url ?? "",
     headers,
-    body: Buffer.concat(chunks).toString("utf8"),
+    body: await readText(incoming),
   };
 }
