@@ -1,9 +1,7 @@
 -- Who runs the deliveries of a lane group. The fence grows at every acquisition, over all groups, and rows are never removed.
 CREATE TABLE lanes (
-  lane_group  TEXT PRIMARY KEY,
-  owner       TEXT    NOT NULL,
-  fence       INTEGER NOT NULL,
-  lease_until INTEGER NOT NULL
+  lane_group TEXT PRIMARY KEY,
+  fence      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 -- Of claims from before there were fences: older than any.
 ALTER TABLE deliveries ADD COLUMN claim_fence INTEGER NOT NULL DEFAULT 0;

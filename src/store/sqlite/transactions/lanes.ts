@@ -14,22 +14,20 @@ interface PaceRow {
 
 export type LaneKeeping = ReturnType<typeof createLanes>;
 
-/** Who holds which lane group. One process alone has the database open, so whoever asks is granted all. */
-export function createLanes({ db, now }: TransactionContext) {
+/**
+ * Who holds which lane group. One process alone has the database open, so whoever asks is granted all, and holds it
+ * without a lease until somebody asks again.
+ */
+export function createLanes({ db }: TransactionContext) {
   // The largest fence of all is one of these rows for ever, since none is removed.
   const nextFence = "(SELECT coalesce(max(fence), 0) + 1 FROM lanes)";
   const acquire = db
-    .prepare<[string, string, number], number>(
-      `INSERT INTO lanes (lane_group, owner, fence, lease_until) VALUES (?, ?, ${nextFence}, ?)
-       ON CONFLICT (lane_group) DO UPDATE SET owner = excluded.owner, fence = excluded.fence,
-         lease_until = excluded.lease_until
-       RETURNING fence`,
+    .prepare<[string], number>(
+      `INSERT INTO lanes (lane_group, fence) VALUES (?, ${nextFence})
+       ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING fence`,
     )
     .pluck();
-  const renew = db.prepare("UPDATE lanes SET lease_until = ? WHERE lane_group = ? AND fence = ?");
-  const release = db.prepare(
-    `UPDATE lanes SET owner = '', fence = ${nextFence}, lease_until = 0 WHERE lane_group = ? AND fence = ?`,
-  );
+  const release = db.prepare(`UPDATE lanes SET fence = ${nextFence} WHERE lane_group = ? AND fence = ?`);
   const held = db.prepare(`SELECT 1 WHERE ${underFence}`);
   const paceOf = db.prepare<[string], PaceRow>("SELECT * FROM paces WHERE key = ?");
   const statusOf = db
@@ -54,20 +52,21 @@ export function createLanes({ db, now }: TransactionContext) {
     statuses: statuses.flatMap(readStatus),
   });
 
-  return {
-    isHeld: ({ group, fence }: LaneFence): boolean => held.get(group, fence) !== undefined,
+  const isHeld = ({ group, fence }: LaneFence): boolean => held.get(group, fence) !== undefined;
 
-    acquireLanes: (owner: string, groups: LaneRequest[], leaseMs: number): LaneGrant[] =>
+  return {
+    isHeld,
+
+    acquireLanes: (_owner: string, groups: LaneRequest[], _leaseMs: number): LaneGrant[] =>
       groups.map((request) => {
         const { group } = request;
-        const fence = acquire.get(group, owner, now() + leaseMs) as number;
+        const fence = acquire.get(group) as number;
         return { group, fence, memory: readMemory(request) };
       }),
 
-    renewLanes: (lanes: LaneFence[], leaseMs: number): string[] =>
-      lanes
-        .filter(({ group, fence }) => renew.run(now() + leaseMs, group, fence).changes > 0)
-        .map(({ group }) => group),
+    // Nothing is written: an idle relay leaves the disk alone.
+    renewLanes: (lanes: LaneFence[], _leaseMs: number): string[] =>
+      lanes.filter(isHeld).map(({ group }) => group),
 
     releaseLanes(lanes: LaneFence[]): void {
       for (const { group, fence } of lanes) release.run(group, fence);
