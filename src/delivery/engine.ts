@@ -11,10 +11,10 @@ import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { createFallbacks } from "./duties/fallbacks.ts";
-import type { FindHold } from "./duties/follow-quiet-hours.ts";
+import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { createNotifier } from "./duties/notices.ts";
 import type { Trial } from "./duties/prober.ts";
-import { settleOrphans } from "./duties/recovery.ts";
+import { recoverAbandoned, settleOrphans } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
@@ -74,7 +74,7 @@ const renewEveryMs = laneLeaseMs / 3;
 const orphanGroup = "orphans";
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, log, newId, reader } = deps;
+  const { store, clock, settings, log, newId, reader, findHold = () => undefined } = deps;
   const owner = newId();
   const outlets = groupOutlets(deps.outlets);
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
@@ -103,7 +103,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   });
   const shared = {
     ...deps,
-    findHold: deps.findHold ?? (() => undefined),
     payloads: reader ? createPayloadReader({ store, reader, log }) : noPayloads,
     fallbacks,
     notifier,
@@ -149,7 +148,9 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     try {
       if (orphanLane !== undefined && grants.includes(orphanLane as LaneGrant))
         await settleOrphans({ store, lane: orphanLane, destinations, fallbacks, notifier, clock, log });
-      for (const group of groups) await group.takeOver();
+      await recoverAbandoned(deps, groups, "Tocsin was stopped during the call");
+      const taken = groups.flatMap((group) => group.destinations);
+      await followQuietHours({ store, destinations: taken, findHold, clock, log });
     } catch (error) {
       // They are asked for again, and settled then.
       for (const group of groups) held.delete(group.lane.group);
@@ -185,7 +186,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   }
 
   await acquire();
-  const sweeper = createSweeper({ store, clock, log, groups: () => [...held.values()], fallbacks });
+  const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], fallbacks });
   const loops = [sweeper.run(stopping.signal), keepLanes()];
 
   return {

@@ -10,16 +10,14 @@ import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
 import type { Fallbacks } from "./duties/fallbacks.ts";
-import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
-import { recoverAbandoned } from "./duties/recovery.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createDeliverer } from "./lane/deliver.ts";
 import { createLane, type Lane } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
 import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
-import { createLaneStore } from "./lane-store.ts";
+import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
 import { createPaceMemory } from "./memory/pace.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
@@ -35,8 +33,8 @@ export interface LaneGroup {
   readonly lane: LaneGrant;
   readonly destinations: Destination[];
   readonly health: HealthMemory;
-  /** Settles what former holders have left. Before `start`; rejects as the store does. */
-  takeOver(): Promise<void>;
+  /** Under its fence. */
+  readonly store: LaneStore;
   start(): void;
   wake(destination: string): void;
   /** See `Prober`; undefined for a destination of another group. */
@@ -57,7 +55,6 @@ export interface LaneGroupDeps {
   payloads: PayloadReader;
   fallbacks: Fallbacks;
   notifier: Notifier;
-  findHold: FindHold;
   publicUrl?: string;
   /** A call to this destination was refused for what the message is. */
   onRefusedMessage(destination: string): void;
@@ -92,7 +89,7 @@ export function requestOf(
 }
 
 export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGroupDeps): LaneGroup {
-  const { clock, settings, log, random } = deps;
+  const { clock, settings, log } = deps;
   const destinations = outlets.map(({ destination }) => destination);
   const { paces, statuses } = grant.memory;
   const store = createLaneStore(deps.store, grant, deps.onLost);
@@ -103,7 +100,6 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   };
   const health = createHealthMemory({ store, clock, settings, log, onChange: wakeAll }, statuses);
   const notices = createGroupNotices({ ...deps, lane: grant, destinations, health });
-  const recovery = { store, destinations, health, settings, clock, random, log };
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
   for (const { destination, channel } of outlets) {
     const { name } = destination;
@@ -130,10 +126,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     lane: grant,
     destinations,
     health,
-    async takeOver() {
-      await recoverAbandoned(recovery, "Tocsin was stopped during the call");
-      await followQuietHours({ ...deps, destinations });
-    },
+    store,
     start() {
       const stop = { claiming: claiming.signal, calls: calls.signal };
       ended = Promise.all([...lanes.values()].map((lane) => lane.run(stop))).then(() => {});
@@ -141,7 +134,6 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     wake: (destination) => lanes.get(destination)?.wake(),
     probe: (destination) => probers.get(destination)?.probe(calls.signal),
     duties: {
-      leases: () => recoverAbandoned(recovery, "the call never ended"),
       notices: notices.sendChanges,
       undelivered: notices.sendUndelivered,
       health: health.save,

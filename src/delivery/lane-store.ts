@@ -7,7 +7,6 @@ type Fenced =
   | "recordAttempt"
   | "finishDeliveries"
   | "releaseClaim"
-  | "listAbandoned"
   | "savePaces"
   | "saveStatus";
 
@@ -40,7 +39,6 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     recordAttempt: (...args) => unlessLost(store.recordAttempt(lane, ...args), "late"),
     finishDeliveries: (...args) => unlessLost(store.finishDeliveries(lane, ...args), "done"),
     releaseClaim: (...args) => unlessLost(store.releaseClaim(lane, ...args), "done"),
-    listAbandoned: (...args) => store.listAbandoned(lane, ...args),
     savePaces: (...args) => unlessLost(store.savePaces(lane, ...args), "done"),
     saveStatus: (...args) => unlessLost(store.saveStatus(lane, ...args), "done"),
     listDue: (...args) => store.listDue(...args),

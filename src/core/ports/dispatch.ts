@@ -85,6 +85,11 @@ export interface DestinationCounts {
   heldByQuietHours?: { count: number; until: number };
 }
 
+/** A claimed delivery with the token of its claim. */
+export interface AbandonedDelivery extends DueDelivery {
+  token: string;
+}
+
 /** A delivery that quiet hours hold. */
 export interface HeldDelivery {
   id: string;
@@ -156,12 +161,11 @@ export interface Dispatch {
   rescheduleHeld(change: HeldChange): Promise<number>;
   /** Gives claimed deliveries back untried (shutdown before the call). */
   releaseClaim(lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost">;
-  /** Claims of these destinations that nobody will end: made under an older fence, or with a lease that has ended. */
-  listAbandoned(
-    lane: LaneFence,
-    destinations: string[],
-    limit: number,
-  ): Promise<(DueDelivery & { token: string })[]>;
+  /**
+   * Claims that nobody will end, of destinations with the fence under which each is run now: made under an older one,
+   * or with a lease that has ended.
+   */
+  listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;
   /** Unfinished deliveries whose fallback time has come. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**

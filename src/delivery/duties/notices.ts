@@ -119,6 +119,8 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
   }
 
   async function sendChange(status: DestinationStatus, concerned: Destination[]): Promise<void> {
+    // Was never bad. With many destinations, looking every second for one to send it to would take longest of all.
+    if (status.health === "ok" && status.notice === undefined) return;
     const targets = notifier.targetsFor(concerned);
     const due = planNotice(status, targets.length > 0, clock.now());
     if (due === undefined) return;

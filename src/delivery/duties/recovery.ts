@@ -2,21 +2,17 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { orphanReason } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
-import type { Dispatch } from "../../core/ports/dispatch.ts";
+import type { AbandonedDelivery, Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
-import type { LaneStore } from "../lane-store.ts";
-import type { HealthMemory } from "../memory/health.ts";
+import type { LaneGroup } from "../lane-group.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 import type { Fallbacks } from "./fallbacks.ts";
 import type { Notifier } from "./notices.ts";
 
 export interface RecoveryDeps {
-  store: Pick<LaneStore, "listAbandoned" | "recordAttempt">;
-  /** Of one lane group. */
-  destinations: Destination[];
-  health: Pick<HealthMemory, "noteEnding">;
+  store: Pick<Dispatch, "listAbandoned">;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
@@ -27,50 +23,69 @@ export interface RecoveryDeps {
 const recoveryBatch = 2000;
 
 /**
- * Claims that nobody will end: of a former holder of the lane, or whose lease has run out. The call may or may not have
+ * Claims that nobody will end: of a former holder of a lane, or whose lease has run out. The call may or may not have
  * been made, so each is recorded as ambiguous and goes on as the policy says.
+ * @param groups those that are held: one question for all of them, since it is asked every second
  * @param detail why nobody will, for people
  */
-export async function recoverAbandoned(deps: RecoveryDeps, detail: string): Promise<void> {
-  const { store, settings, clock, random, log } = deps;
-  const now = clock.now();
-  const byName = new Map(deps.destinations.map((destination) => [destination.name, destination]));
-  const abandoned = (await store.listAbandoned([...byName.keys()], recoveryBatch)).flatMap((delivery) => {
-    const destination = byName.get(delivery.destination);
-    return destination ? [{ delivery, destination }] : [];
-  });
-  const settling = abandoned.map(async ({ delivery, destination }) => {
-    const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
-    const { progress, digestId } = delivery;
-    const history = historyOf({ deliveries: [delivery], digest: digestId }, destination, progress);
-    const next = decideNext(outcome, history, settings, now, random);
-    const result = await store.recordAttempt(
-      {
-        token: delivery.token,
-        deliverySeqs: [delivery.seq],
-        at: now,
-        durationMs: 0,
-        action: "send",
-        part: 1,
-        parts: 1,
-        outcome: "ambiguous",
-        reason: "process_stopped",
-        detail,
-        countsAsAttempt: true,
-        progress: advance(progress, { kind: "abandoned" }),
-        next,
-      },
-      [],
-    );
-    if (result === "recorded") deps.health.noteEnding({ destination, deliveries: [delivery], outcome, next });
-    return result;
-  });
-  const results = await Promise.all(settling);
+export async function recoverAbandoned(
+  deps: RecoveryDeps,
+  groups: Pick<LaneGroup, "lane" | "destinations" | "store" | "health">[],
+  detail: string,
+): Promise<void> {
+  if (groups.length === 0) return;
+  const homes = new Map(
+    groups.flatMap((group) =>
+      group.destinations.map((destination) => [destination.name, { group, destination }]),
+    ),
+  );
+  const fences = Object.fromEntries([...homes].map(([name, { group }]) => [name, group.lane.fence]));
+  const abandoned = await deps.store.listAbandoned(fences, recoveryBatch);
   if (abandoned.length === 0) return;
-  log.warn("delivery.recovered", { count: abandoned.length });
+  const results = await Promise.all(
+    abandoned.map(async (delivery) => {
+      const home = homes.get(delivery.destination);
+      return home && (await recover(deps, delivery, home.destination, home.group, detail));
+    }),
+  );
+  deps.log.warn("delivery.recovered", { count: abandoned.length });
   // A batch that settles nothing would come again for ever.
   if (abandoned.length === recoveryBatch && results.includes("recorded"))
-    await recoverAbandoned(deps, detail);
+    await recoverAbandoned(deps, groups, detail);
+}
+
+async function recover(
+  { settings, clock, random }: RecoveryDeps,
+  delivery: AbandonedDelivery,
+  destination: Destination,
+  { store, health }: Pick<LaneGroup, "store" | "health">,
+  detail: string,
+): Promise<"recorded" | "late"> {
+  const { progress, digestId, token, seq } = delivery;
+  const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
+  const now = clock.now();
+  const history = historyOf({ deliveries: [delivery], digest: digestId }, destination, progress);
+  const next = decideNext(outcome, history, settings, now, random);
+  const result = await store.recordAttempt(
+    {
+      token,
+      deliverySeqs: [seq],
+      at: now,
+      durationMs: 0,
+      action: "send",
+      part: 1,
+      parts: 1,
+      outcome: outcome.kind,
+      reason: outcome.reason,
+      detail,
+      countsAsAttempt: true,
+      progress: advance(progress, { kind: "abandoned" }),
+      next,
+    },
+    [],
+  );
+  if (result === "recorded") health.noteEnding({ destination, deliveries: [delivery], outcome, next });
+  return result;
 }
 
 export interface OrphanDeps {

@@ -1,9 +1,8 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneGroup } from "../lane-group.ts";
 import type { Fallbacks } from "./fallbacks.ts";
+import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 
 /** What has to be looked at all the time, whether or not an alert comes. */
 export interface Sweeper {
@@ -12,13 +11,12 @@ export interface Sweeper {
   lastTurnAt(): number;
 }
 
-export interface SweeperDeps {
-  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks"> & Pick<Administration, "maintain">;
+export interface SweeperDeps extends RecoveryDeps {
+  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned"> &
+    Pick<Administration, "maintain">;
   /** That are held now. */
-  groups(): Pick<LaneGroup, "duties">[];
+  groups(): LaneGroup[];
   fallbacks: Fallbacks;
-  clock: Clock;
-  log: Log;
 }
 
 const sweepMs = 1_000;
@@ -44,9 +42,11 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   /** Each on its own: one that fails holds up none of the others. */
   async function takeTurn(stop: AbortSignal): Promise<void> {
+    const groups = deps.groups();
     const duties: [string, () => Promise<void>][] = [
+      ["leases", () => recoverAbandoned(deps, groups, "the call never ended")],
       ["fallbacks", callFallbacks],
-      ...deps.groups().flatMap((group) => Object.entries(group.duties)),
+      ...groups.flatMap((group) => Object.entries(group.duties)),
       ["maintenance", () => maintain(stop)],
     ];
     for (const [duty, perform] of duties) {

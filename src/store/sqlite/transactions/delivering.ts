@@ -1,6 +1,12 @@
 import type { ClaimedDelivery, DueDelivery, NextStep } from "../../../core/delivery-job.ts";
 import type { PaceRecord } from "../../../core/destination-status.ts";
-import type { AlertRequest, AttemptRecord, ClaimInput, FallbackCall } from "../../../core/ports/dispatch.ts";
+import type {
+  AbandonedDelivery,
+  AlertRequest,
+  AttemptRecord,
+  ClaimInput,
+  FallbackCall,
+} from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
@@ -73,10 +79,12 @@ export function createDelivering(
        claim_token = NULL, lease_until = NULL WHERE claim_token = ? AND ${underFence} RETURNING alert_seq`,
   );
   // Two indexes hold the destination too, and every delivery it ever had.
-  const abandoned = db.prepare<[string, number, number, number], DeliveryRow>(
-    `SELECT ${deliveryColumns} FROM deliveries d INDEXED BY deliveries_claimed JOIN alerts a ON a.seq = d.alert_seq
-     WHERE d.claim_token IS NOT NULL AND d.destination IN (SELECT value FROM json_each(?))
-       AND (d.claim_fence < ? OR d.lease_until <= ?) ORDER BY d.lease_until ${boundLimit}`,
+  const abandoned = db.prepare<[string, number, number], DeliveryRow>(
+    `WITH held (destination, fence) AS MATERIALIZED (SELECT key, value FROM json_each(?))
+     SELECT ${deliveryColumns} FROM deliveries d INDEXED BY deliveries_claimed
+       CROSS JOIN held ON held.destination = d.destination CROSS JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.claim_token IS NOT NULL AND (d.claim_fence < held.fence OR d.lease_until <= ?)
+     ORDER BY d.lease_until ${boundLimit}`,
   );
   const fallbacksDue = db.prepare<[number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.fallback_at <= ? ORDER BY d.fallback_at LIMIT 500`,
@@ -240,13 +248,9 @@ export function createDelivering(
       return isHeld(lane) ? "done" : "lost";
     },
 
-    listAbandoned: (
-      { fence }: LaneFence,
-      destinations: string[],
-      limit: number,
-    ): (DueDelivery & { token: string })[] =>
+    listAbandoned: (held: Record<string, number>, limit: number): AbandonedDelivery[] =>
       abandoned
-        .all(JSON.stringify(destinations), fence, now(), limit)
+        .all(JSON.stringify(held), now(), limit)
         .map((row) => ({ ...toDueDelivery(row), token: row.claim_token ?? "" })),
 
     listFallbacksDue: (at: number): DueDelivery[] => fallbacksDue.all(at).map(toDueDelivery),

@@ -29,7 +29,7 @@ export function describeAttempts(open: OpenStore): void {
           },
         ],
       });
-      expect(await store.listAbandoned(await takeLane(store), ["chat"], 9)).toEqual([]);
+      expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
     });
 
     it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
@@ -85,11 +85,11 @@ export function describeAttempts(open: OpenStore): void {
         progress: { refs: ["1", "2", "3"].slice(0, number) },
       });
       await attempt({ ...part(1), next: undefined, leaseMs: 0 });
-      expect(await store.listAbandoned(lane, ["chat"], 9)).toMatchObject([
+      expect(await store.listAbandoned({ chat: lane.fence }, 9)).toMatchObject([
         { token: "t1", progress: { refs: ["1"] }, attempts: 0 },
       ]);
       await attempt({ ...part(2), next: undefined, leaseMs: 60_000 });
-      expect(await store.listAbandoned(lane, ["chat"], 9)).toEqual([]);
+      expect(await store.listAbandoned({ chat: lane.fence }, 9)).toEqual([]);
       await attempt(part(3));
       const sent = (await store.getAlert(id))?.deliveries[0];
       expect(sent?.state).toBe("sent");

@@ -114,7 +114,7 @@ export function describeClaims(open: OpenStore): void {
       expect(await states(id)).toEqual(["queued"]);
       expect(await due("chat", noon + 6)).toEqual([]);
       expect(await due("chat", noon + 7)).toMatchObject([{ attempts: 0, dueAt: noon + 7 }]);
-      expect(await store.listAbandoned(await takeLane(store), ["chat"], 9)).toEqual([]);
+      expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
     });
 
     it("returns a tried claim as waiting, and leaves other claims alone", async () => {
@@ -135,16 +135,18 @@ export function describeClaims(open: OpenStore): void {
       await scene.claim("chat", "t1", { leaseMs: 0 });
       await scene.claim("mail", "t2");
       await scene.claim("other", "t3");
-      const names = ["chat", "mail", "nowhere"];
-      expect(await scene.store.listAbandoned(scene.lane, names, 9)).toMatchObject([
+      const { fence } = scene.lane;
+      const held = { chat: fence, mail: fence, nowhere: fence };
+      expect(await scene.store.listAbandoned(held, 9)).toMatchObject([
         { token: "t1", destination: "chat", state: "sending" },
       ]);
       await scene.restart();
-      const next = await takeLane(scene.store, "a group that the destinations belong to now");
-      const tokens = async (limit: number) =>
-        (await scene.store.listAbandoned(next, names, limit)).map(({ token }) => token);
-      expect(await tokens(9)).toEqual(["t1", "t2"]);
-      expect(await tokens(1)).toEqual(["t1"]);
+      const next = await takeLane(scene.store, "a group that one destination belongs to now");
+      const tokens = async (destinations: Record<string, number>, limit: number) =>
+        (await scene.store.listAbandoned(destinations, limit)).map(({ token }) => token);
+      expect(await tokens({ ...held, mail: next.fence }, 9)).toEqual(["t1", "t2"]);
+      expect(await tokens({ mail: next.fence, other: fence }, 9)).toEqual(["t2"]);
+      expect(await tokens({ chat: next.fence, mail: next.fence }, 1)).toEqual(["t1"]);
     });
   });
 }

@@ -159,7 +159,7 @@ export function describeLanes(open: OpenStore): void {
       expect(await write(lost)).toBe("lost");
       expect(await stateOf(lost)).toEqual(before);
       // The next holder goes on as if nothing had been.
-      const [claim] = await store.listAbandoned(next, ["chat"], 9);
+      const [claim] = await store.listAbandoned({ chat: next.fence }, 9);
       expect(claim).toMatchObject({ seq: sending.seq, token: "t1" });
       const released = await store.releaseClaim(next, "t1", noon);
       expect([released, (await store.getAlert(id))?.deliveries[0]?.state]).toEqual(["done", "queued"]);
