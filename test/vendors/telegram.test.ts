@@ -445,8 +445,7 @@ describe("the bot token", () => {
         `HTTP/1.1 400 x\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
       );
     });
-    const dead = await silentServer();
-    await closers.pop()?.();
+    const dead = await findClosedPort();
     const roots = [
       `http://127.0.0.1:${echo}`,
       `http://127.0.0.1:${dead}`,
