@@ -9,7 +9,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * modules again costs more than most of them.
  */
 const inTheirOwnProcess = [
-  "test/cli/**/*.test.ts",
+  "test/cli/!(check|output|texts|upstream|upstream-curve).test.ts",
+  "test/cli/output-process.test.ts",
   "test/config/yaml.test.ts",
   "test/conformance/stores.test.ts",
   "test/core/abort-signals.test.ts",
@@ -17,11 +18,10 @@ const inTheirOwnProcess = [
   "test/ground/files/replace-file.test.ts",
   "test/journey/**/*.test.ts",
   "test/ground/text/clean.test.ts",
-  "test/routing/decimal.test.ts",
-  "test/routing/matcher.test.ts",
+  "test/matching/{decimal,judge}.test.ts",
   "test/sandbox/service-command.test.ts",
-  "test/security/**/*.test.ts",
-  "test/store/**/*.test.ts",
+  "test/security/!(dependencies|mistaken-secrets|patterns|security-document).test.ts",
+  "test/store/{database-thread,durability,full-disk,upgrade}.test.ts",
   "test/web/browser/**/*.test.ts",
 ];
 
