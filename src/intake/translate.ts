@@ -4,35 +4,33 @@ import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { findFacts } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
-import { type Leaf, listLeaves } from "./find/leaves.ts";
+import { type Leaf, type Leaves, listContent } from "./find/leaves.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey } from "./key/alert-key.ts";
-import { namesItself } from "./key/names-itself.ts";
+import { batchNamesItself, namesItself } from "./key/names-itself.ts";
 import { contains, countBytes, toPlainText } from "./read/plain-text.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
-import { unwrapPayload } from "./read/unwrap-payload.ts";
 
 /**
  * Reads what a request says: one translation for each of its alerts, `countAlerts` of them and at least one. Pure, and
  * never throws: a body that cannot be read is described as well as it can be. Work is linear in the body's length.
  */
 export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
-  const reading = readRequest(body, contentType);
-  const request = reading.content();
-  const isNamed = namesItself(reading);
+  const request = readRequest(body, contentType).content();
   if (request.kind === "single") {
-    const { facts, payload } = translateBody(request.body, body);
-    return [{ facts: nameUnsplit(facts, request.unsplit), payload, namesItself: isNamed }];
+    const { facts, ...rest } = translateBody(request.body, body);
+    return [{ facts: nameUnsplit(facts, request.unsplit), ...rest }];
   }
   const { items } = request;
+  const isNamed = batchNamesItself(items, request.envelope);
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
   const notes = [...request.notes, ...(shared?.notes ?? [])];
   return items.map((item) => {
     const payload = inheritEnvelope(item, shared?.envelope);
-    const facts = translatePayload(payload, { format: "json", notes, inBatch: true });
+    const facts = translatePayload(payload, listContent(payload), { format: "json", notes, inBatch: true });
     return { facts, payload, namesItself: isNamed };
   });
 }
@@ -48,8 +46,12 @@ function translateBody(content: BodyContent, body: Uint8Array): Translation {
   const { format, notes } = content;
   switch (format) {
     case "json":
-    case "form":
-      return { facts: translatePayload(content.value, { format, notes }), payload: content.value };
+    case "form": {
+      const { value } = content;
+      const found = listContent(value);
+      const facts = translatePayload(value, found, { format, notes });
+      return { facts, payload: value, namesItself: namesItself(value, found.leaves) };
+    }
     case "broken-json":
       return { facts: translateBroken(content.found, content.text, notes) };
     case "text":
@@ -75,8 +77,7 @@ interface PayloadContext {
   whole?: string;
 }
 
-function translatePayload(payload: Json, context: PayloadContext): AlertFacts {
-  const { leaves, more } = listLeaves(isJsonObject(payload) ? unwrapPayload(payload) : payload);
+function translatePayload(payload: Json, { leaves, more }: Leaves, context: PayloadContext): AlertFacts {
   const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
   if (bare?.kind === "string") return { ...translateText(bare.text, context.notes), format: context.format };
   const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
@@ -116,7 +117,8 @@ function translateBroken(found: JsonObject | undefined, text: string, notes: str
   if (found === undefined) return { ...translateText(text, notes), format: "broken-json" };
   const { length } = text.trim();
   const all = length > maxTextLength ? [...notes, noteOfCut(length)] : notes;
-  return translatePayload(found, { format: "broken-json", notes: all, whole: text });
+  const context = { format: "broken-json", notes: all, whole: text } as const;
+  return translatePayload(found, listContent(found), context);
 }
 
 function appendWhole(text: string | undefined, whole: string | undefined): string | undefined {

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
-import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
 
-const request = (value: unknown) =>
-  readRequest(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)));
+const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+const request = (value: unknown) => readRequest(bytes(value));
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/payloads/${name}`, import.meta.url));
+const namesItself = (body: Buffer) => translateRequest(body, undefined)[0]?.namesItself ?? false;
 const noBody = readRequest(new Uint8Array());
 
 describe("explicitKey", () => {
@@ -70,7 +71,7 @@ describe("namesItself", () => {
     [{ event: { id: "e1" } }],
     [[{ timestamp: 1795219200 }, { timestamp: 1795219201 }]],
   ])("is true of %j", (payload) => {
-    expect(namesItself(request(payload))).toBe(true);
+    expect(namesItself(bytes(payload))).toBe(true);
   });
 
   it.each([
@@ -92,12 +93,12 @@ describe("namesItself", () => {
     [[{ timestamp: 1795219200 }, { title: "x" }]],
     [[]],
   ])("is false of %j, which may truly happen again", (payload) => {
-    expect(namesItself(request(payload))).toBe(false);
+    expect(namesItself(bytes(payload))).toBe(false);
   });
 
   it("is false of what is neither JSON nor a form", () => {
     for (const body of ["", "ETH crossing 3000", '{"timestamp":1795219200,', "\u0000\u0001"]) {
-      expect(namesItself(request(body))).toBe(false);
+      expect(namesItself(bytes(body))).toBe(false);
     }
   });
 
@@ -109,6 +110,6 @@ describe("namesItself", () => {
     ["cloudevents.json", true],
     ["slack-blocks.json", false],
   ])("of %s is %s", (name, expected) => {
-    expect(namesItself(readRequest(fixture(name)))).toBe(expected);
+    expect(namesItself(fixture(name))).toBe(expected);
   });
 });

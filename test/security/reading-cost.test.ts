@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { costOfBatch, costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";
@@ -21,9 +20,6 @@ describe("a mebibyte is read within its bounds, whatever it holds:", () => {
     expect(meter.measure(() => translateRequest(bytes, contentType), bound)).toBeLessThanOrEqual(bound);
     expect(
       meter.measure(() => readRequest(bytes, contentType).countAlerts(), costOfMebibyte),
-    ).toBeLessThanOrEqual(costOfMebibyte);
-    expect(
-      meter.measure(() => namesItself(readRequest(bytes, contentType)), costOfMebibyte),
     ).toBeLessThanOrEqual(costOfMebibyte);
     const facts = translateRequest(bytes, contentType).map(
       (translation) => JSON.stringify(translation.facts).length,

@@ -2,7 +2,6 @@ import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
-import { namesItself } from "../../src/intake/key/names-itself.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
@@ -27,7 +26,6 @@ const keyPaths = ["event.id", "alerts[0].labels.id", "items[3].id", "id"];
 export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {
   translateRequest: ({ bytes, contentType }) => translateRequest(bytes, contentType),
   countAlerts: ({ bytes, contentType }) => readRequest(bytes, contentType).countAlerts(),
-  namesItself: ({ bytes, contentType }) => namesItself(readRequest(bytes, contentType)),
   explicitKey: ({ bytes, contentType }) => explicitKey({}, readRequest(bytes, contentType), keyPaths),
   showBody: ({ bytes }) => showBody(bytes),
 };

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
+import { unwrapPayload } from "../read/unwrap-payload.ts";
 
 /** One scalar of a payload, or one short list of scalars. */
 export interface Leaf {
@@ -43,12 +44,23 @@ interface Trail extends Pick<Leaf, "path" | "names"> {
 
 const top: Trail = { path: [], names: [], length: 0 };
 
+/** Scalars in the order of the payload; `more` is how many there are beyond the 2,000 that are kept. */
+export interface Leaves {
+  leaves: Leaf[];
+  more: number;
+}
+
+/** `listLeaves` of a payload without its packing. */
+export function listContent(payload: Json): Leaves {
+  return listLeaves(isJsonObject(payload) ? unwrapPayload(payload) : payload);
+}
+
 /**
- * All scalars of a payload in their order; `more` is how many there are beyond the 2,000 that are kept. Nulls and empty
+ * All scalars of a value. Nulls and empty
  * strings are no content. A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an
  * object. Recursive: the value has to be one that `parseJson` has let through, at most 64 levels deep.
  */
-export function listLeaves(value: Json): { leaves: Leaf[]; more: number } {
+export function listLeaves(value: Json): Leaves {
   const leaves: Leaf[] = [];
   let more = 0;
   const add = (place: Place | undefined, kind: Leaf["kind"], text: string) => {

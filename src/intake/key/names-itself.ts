@@ -1,8 +1,6 @@
-import { isJsonObject, type Json } from "../../core/json.ts";
-import { type Leaf, listLeaves } from "../find/leaves.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { type Leaf, listContent } from "../find/leaves.ts";
 import { readTime } from "../find/read-time.ts";
-import type { RequestReading } from "../read/read-request.ts";
-import { unwrapPayload } from "../read/unwrap-payload.ts";
 
 /**
  * Ids that a sender makes anew for each event. A bare `id`, or an id of an alert, rule, metric or subscription, is not
@@ -25,26 +23,22 @@ const eventContainers = new Set("data event alert payload message notification b
 
 /**
  * Whether a body carries its own event id or time, so that the very same bytes again are the same event sent again. In
- * doubt false: then the second is sent as something that truly happened again. A batch names itself when each of its
- * alerts does. Never throws.
+ * doubt false: then the second is sent as something that truly happened again. Never throws.
+ *
+ * @param leaves as `listContent` gives them for the payload
  */
-export function namesItself(request: RequestReading): boolean {
-  const content = request.content();
-  if (content.kind === "batch") {
-    const { envelope, items } = content;
-    return (envelope !== undefined && isNamed({ ...envelope, alerts: null })) || items.every(isNamed);
-  }
-  const payload = request.payload();
-  return payload !== undefined && isNamed(payload);
+export function namesItself(payload: Json, leaves: Leaf[]): boolean {
+  return isJsonObject(payload) && (isCloudEvent(payload) || leaves.some(namesEvent));
 }
 
-function isNamed(payload: Json): boolean {
-  if (!isJsonObject(payload)) return false;
-  return isCloudEvent(payload) || listLeaves(unwrapPayload(payload)).leaves.some(namesEvent);
+/** A batch names itself when what stands round its list does, or each of its alerts. */
+export function batchNamesItself(items: JsonObject[], envelope: JsonObject | undefined): boolean {
+  const isNamed = (payload: JsonObject) => namesItself(payload, listContent(payload).leaves);
+  return (envelope !== undefined && isNamed({ ...envelope, alerts: null })) || items.every(isNamed);
 }
 
-function isCloudEvent(payload: Json): boolean {
-  return isJsonObject(payload) && typeof payload.specversion === "string" && typeof payload.id === "string";
+function isCloudEvent(payload: JsonObject): boolean {
+  return typeof payload.specversion === "string" && typeof payload.id === "string";
 }
 
 function namesEvent(leaf: Leaf): boolean {
