@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
-import { recipientsOf } from "../vendors/index.ts";
+import { recipientsOf, vendorOf } from "../vendors/index.ts";
 import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
 
 export interface RoutingResult {
@@ -310,14 +310,17 @@ function startOf(target: Target, input: MatchInput, muted: MuteVerdict, now: num
   return { state: "held", dueAt: hold.until, words: [hold.words, ...muted.notes] };
 }
 
-/** What is over wakes nobody, whatever its severity. */
+/**
+ * What is over wakes nobody, whatever its severity: a chat hears of it in the morning. A vendor that joins by key hears of
+ * it at once, or its incident would stay open and go on paging.
+ */
 function holdOf(
   { destination, findQuietWindow }: Target,
   { severity, status }: Pick<AlertFacts, "severity" | "status">,
   now: number,
 ): Hold | undefined {
   const isExcepted = destination.quietHours?.except.includes(severity) ?? false;
-  if (isExcepted && status !== "resolved") return undefined;
+  if (status === "resolved" ? vendorOf(destination.type).can.joinsByKey : isExcepted) return undefined;
   const window = findQuietWindow?.(now);
   if (window === undefined) return undefined;
   const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";

@@ -269,6 +269,16 @@ describe("quiet hours", () => {
     expect(decisions[0]?.reason).toMatch(/; resolved: waits for the end of the quiet hours$/);
   });
 
+  test("hold nothing that ends an incident, and of what opens one all but the excepted", () => {
+    const onCall = { ...chat("oncall", { quietHours }), type: "pagerduty" };
+    const paging = createRouter(rules({ destinations: [onCall], routes: [route("all", ["oncall"])] }));
+    const stateOf = (facts: Parameters<typeof alert>[0]) =>
+      paging.route(alert(facts), [], noon).deliveries[0]?.state;
+    expect(stateOf({ status: "resolved", severity: "info" })).toBe("queued");
+    expect(stateOf({ severity: "info" })).toBe("held");
+    expect(stateOf({ severity: "critical" })).toBe("queued");
+  });
+
   test("say for what is held already until when they hold it now", () => {
     expect(router.findHold("ops", { severity: "info", status: "firing" }, noon)).toEqual({
       until: noon + 3_600_000,

@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ChannelCalls } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { planClaim } from "../../src/delivery/plan/plan-claim.ts";
 import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
 import { createPagerdutyChannel } from "../../src/vendors/pagerduty/send.ts";
-import { pagerduty } from "../../src/vendors/pagerduty/vendor.ts";
-import { dueDelivery, now } from "../delivery/due-delivery.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
@@ -138,12 +135,4 @@ it("takes a refused integration key for the destination's fault, and says so wit
   await wrong.close();
   expect(outcome).toMatchObject({ kind: "rejected", scope: "destination", reason: "auth_failed" });
   expect(JSON.stringify(outcome)).not.toContain("canaryOther");
-});
-
-it("is sent each alert on its own and in order, however many wait, and whatever holds them together elsewhere", () => {
-  const due = Array.from({ length: 40 }, (_, index) =>
-    dueDelivery(40 - index, { state: "held", createdAt: now - 3_600_000 }),
-  );
-  const limits = { digestOver: 10, can: pagerduty.can, afterOutage: true };
-  expect(planClaim(due, limits, now)).toMatchObject({ kind: "single", deliveries: [{ alertSeq: 1 }] });
 });

@@ -2,7 +2,7 @@ import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
-import { settingsOf } from "../../vendors/index.ts";
+import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { Fallbacks } from "../duties/fallbacks.ts";
 import type { LaneStore } from "../lane-store.ts";
 
@@ -30,12 +30,14 @@ export interface QueueLook {
 
 export interface QueueView {
   due: DueDelivery[];
+  /** See `ClaimLimits.ofKeys`. */
+  ofKeys?: DueDelivery[];
   /** See `ClaimLimits.cutAt`. */
   cutAt?: number;
 }
 
 export interface LaneQueueDeps {
-  store: Pick<LaneStore, "listDue" | "nextDueAt" | "finishDeliveries">;
+  store: Pick<LaneStore, "listDue" | "listUnsent" | "nextDueAt" | "finishDeliveries">;
   destination: Destination;
   fallbacks: Fallbacks;
   settings: DeliverySettings;
@@ -89,6 +91,11 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
+  async function listOfKeys(due: DueDelivery[]): Promise<DueDelivery[] | undefined> {
+    if (due.length === 0 || !vendorOf(destination.type).can.joinsByKey) return undefined;
+    return await store.listUnsent(destination.name, [...new Set(due.map(({ alertKey }) => alertKey))]);
+  }
+
   return {
     async list(look, now) {
       const listed = await store.listDue(
@@ -101,9 +108,9 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
         (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
-      if (overdue.length === 0) return { due: due.slice(0, mostSent), cutAt };
-      await endOverdue(overdue, now);
-      return { due: due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostSent), cutAt };
+      if (overdue.length > 0) await endOverdue(overdue, now);
+      const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostSent);
+      return { due: taken, ofKeys: await listOfKeys(taken), cutAt };
     },
     fail: (deliveries, reason, because, now) => finish(deliveries, { state: "failed", reason }, because, now),
     nextDueAt: () => store.nextDueAt(destination.name),

@@ -49,6 +49,8 @@ export interface LaneDeps {
 
 /** The safety net under a lost signal. */
 const pollMs = 5_000;
+/** All that is due waits for an earlier resolution of its key. */
+const heldBackLookMs = 1_000;
 /** A shut destination is looked at no more often, however many alerts come for it. */
 const shutLookMs = 1_000;
 
@@ -97,12 +99,13 @@ export function createLane(deps: LaneDeps): Lane {
 
   async function takeOpenTurn(isTrying: boolean, stop: AbortSignal, now: number): Promise<number> {
     const afterOutage = wasDown || isTrying;
-    const { due, cutAt } = await queue.list({ isRecovering: afterOutage, isOpen: true }, now);
+    const { due, ofKeys, cutAt } = await queue.list({ isRecovering: afterOutage, isOpen: true }, now);
     const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
     const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
     const { digestOver } = destination;
-    const plan = planClaim(ready, { digestOver, can: channel.can, afterOutage, cutAt }, now);
+    const plan = planClaim(ready, { digestOver, can: channel.can, afterOutage, ofKeys, cutAt }, now);
     if (plan) return await claimAndDeliver(plan, stop, now);
+    if (ready.length > 0) return heldBackLookMs;
     if (due.length > 0) return Math.min(...waits.values());
     wasDown = false;
     const nextAt = await queue.nextDueAt();

@@ -11,6 +11,8 @@ export interface ClaimLimits {
   can: Capabilities;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
+  /** For vendors that join by key: all that is unsent of the keys of those that are due, in the order of the log. */
+  ofKeys?: DueDelivery[];
   /** Set when more are due than were listed: from this time on some are missing. */
   cutAt?: number;
 }
@@ -48,7 +50,7 @@ const fewNotices = 3;
  * when all are late; what was resent together.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  if (limits.can.joinsByKey) return planEach(due);
+  if (limits.can.joinsByKey) return planEach(due, limits.ofKeys ?? due, now);
   const manual = due.find(isManual);
   if (manual) return { kind: "single", deliveries: [manual] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
@@ -65,10 +67,34 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
 }
 
-/** Each alone and in the order of the log: an incident that was resolved before it was triggered would stay open. */
-function planEach(due: DueDelivery[]): ClaimPlan | undefined {
-  const [oldest] = [...due].sort((a, b) => a.alertSeq - b.alertSeq);
-  return oldest && { kind: "single", deliveries: [due.find(isManual) ?? oldest] };
+/**
+ * Each alone and in the order of the log, with what is unsent of its key in view: an incident must not open after it was
+ * resolved, nor a resolution end one that has opened since.
+ *
+ * | of one key | sent now |
+ * |---|---|
+ * | a resolution is due, earlier ones are unsent | the resolution, for all of them: nobody is paged for what is over |
+ * | it fires, an earlier resolution waits for a retry | nothing, until that resolution is sent |
+ * | it fires, else | it alone |
+ */
+function planEach(due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan | undefined {
+  const manual = due.find(isManual);
+  if (manual) return { kind: "single", deliveries: [manual] };
+  const dueSeqs = new Set(due.map(({ seq }) => seq));
+  // More may be due than were listed.
+  const isDue = ({ seq, dueAt }: DueDelivery) => dueSeqs.has(seq) || dueAt <= now;
+  for (const first of ofKeys.filter(isDue).sort((a, b) => a.alertSeq - b.alertSeq)) {
+    const ofKey = ofKeys.filter(({ alertKey }) => alertKey === first.alertKey);
+    const resolutions = ofKey.filter(({ status }) => status === "resolved");
+    const last = newestFirst(resolutions.filter(isDue))[0];
+    if (last && last.alertSeq >= first.alertSeq) {
+      const deliveries = ofKey.filter((delivery) => delivery.alertSeq <= last.alertSeq);
+      return { kind: "single", deliveries: newestFirst(deliveries) };
+    }
+    if (!resolutions.some(({ alertSeq }) => alertSeq < first.alertSeq))
+      return { kind: "single", deliveries: [first] };
+  }
+  return undefined;
 }
 
 export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {

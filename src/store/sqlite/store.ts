@@ -33,6 +33,7 @@ const onWriter = [
   "renewLanes",
   "releaseLanes",
   "listDue",
+  "listUnsent",
   "nextDueAt",
   "claimDeliveries",
   "recordAttempt",

@@ -39,6 +39,11 @@ export function createDelivering(
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
        AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
+  // Another index has the order, and every delivery that there ever was.
+  const unsent = db.prepare<[string, string], DeliveryRow>(
+    `SELECT ${deliveryColumns} FROM deliveries d INDEXED BY deliveries_due JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.destination = ? AND d.due_at IS NOT NULL AND a.alert_key IN (SELECT value FROM json_each(?))`,
+  );
   const nextDue = db
     .prepare<[string, number], number | null>(
       `SELECT min(due_at) FROM deliveries WHERE destination = ? AND (purpose = 'bulk_resend') = ?
@@ -176,6 +181,12 @@ export function createDelivering(
       const others = rows.filter((row) => !seqs.has(row.seq));
       return [...urgent, ...others].slice(0, limit).map(toDueDelivery);
     },
+
+    listUnsent: (destination: string, alertKeys: string[]): DueDelivery[] =>
+      unsent
+        .all(destination, JSON.stringify(alertKeys))
+        .map(toDueDelivery)
+        .sort((one, other) => one.alertSeq - other.alertSeq || one.seq - other.seq),
 
     nextDueAt(destination: string): number | undefined {
       const times = [nextDue.get(destination, 0), nextDue.get(destination, 1)];

@@ -25,6 +25,22 @@ export function describeClaims(open: OpenStore): void {
       expect(await purposes(10)).toEqual(["alert", "alert", "alert", "alert", "alert", "resend"]);
     });
 
+    it("lists all that is unsent of a key, whether it is due or not, in the order of the log", async () => {
+      const { store, route, claim } = await openScene(open);
+      await route({ facts: { alertKey: "a" } });
+      await claim("chat", "taken");
+      const times = [noon + 50, noon, noon + 9];
+      for (const dueAt of times)
+        await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
+      await route({ facts: { alertKey: "b" } });
+      await route({ facts: { alertKey: "c" } });
+      const dueOf = async (keys: string[]) =>
+        (await store.listUnsent("chat", keys)).map(({ dueAt }) => dueAt);
+      expect(await dueOf(["a"])).toEqual(times);
+      expect(await dueOf(["a", "c"])).toEqual([...times, noon]);
+      expect(await dueOf([])).toEqual([]);
+    });
+
     it("gives planning all that it needs of a delivery", async () => {
       const { route, due } = await openScene(open);
       const fallback = { to: "mail", at: noon + 600_000 };
