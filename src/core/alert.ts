@@ -65,7 +65,10 @@ export interface Translation {
   facts: AlertFacts;
   /** What matchers look into; absent when the body is neither JSON nor a form. */
   payload?: Json;
-  /** Its body carries an event id or time of its own, so that the very same bytes again are the same event. Default false. */
+  /**
+   * Its body carries an event id or time of its own, so that the very same bytes again are the same event. Default
+   * false.
+   */
   namesItself?: boolean;
 }
 

@@ -44,7 +44,10 @@ export interface DeliverySettings {
   breaker: BreakerSettings;
   /** For all chats of one Telegram bot together. */
   telegramBotPace: Pace;
-  /** A claim that is older may be taken over. Longer than `sendTimeoutMs`, so that a slow send is not doubled. Milliseconds. */
+  /**
+   * A claim that is older may be taken over. Longer than `sendTimeoutMs`, so that a slow send is not doubled.
+   * Milliseconds.
+   */
   leaseMs: number;
   /** One call to a vendor, from claim to outcome; mail servers get `emailSendTimeoutMs`. Milliseconds. */
   sendTimeoutMs: number;

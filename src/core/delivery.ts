@@ -27,15 +27,18 @@ export const attemptOutcomes = ["sent", "retry", "rejected", "ambiguous"] as con
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /**
- * Why the delivery exists; everything but `alert` is said in the message. A `resend` is of one alert and is tried at once;
- * a `bulk_resend` is one of many and goes out after everything else, as digests when there are many.
+ * Why the delivery exists; everything but `alert` is said in the message. A `resend` is of one alert and is tried at
+ * once; a `bulk_resend` is one of many and goes out after everything else, as digests when there are many.
  */
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
 
 const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
 
-/** Whether it stays so unless a person acts, or quiet hours that hold it end: nobody who waits for an outcome need wait on. */
+/**
+ * Whether it stays so unless a person acts, or quiet hours that hold it end: nobody who waits for an outcome need
+ * wait on.
+ */
 export function isSettled({ state }: { state: DeliveryState }): boolean {
   return settledStates.includes(state);
 }
@@ -57,8 +60,8 @@ interface Standing {
 }
 
 /**
- * The deliveries that say where an alert stands: of each destination (of each address, for mail) the newest, without those
- * that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
+ * The deliveries that say where an alert stands: of each destination (of each address, for mail) the newest, without
+ * those that were resent. `deliveries` are all of one alert, oldest first. The page and the commands count by this.
  * @param hasSeveralRecipients of a channel type: recipients of one destination are independent, as mailboxes are
  */
 export function standingDeliveries<T extends Standing>(
@@ -86,7 +89,10 @@ export type Outcome =
       ref?: string;
       /** Something worth showing that did not stop the delivery, e.g. "topic gone, sent to the group". */
       note?: string;
-      /** What the destination lacks since it was configured; it counts as degraded until a message arrives without this. */
+      /**
+       * What the destination lacks since it was configured; it counts as degraded until a message arrives without
+       * this.
+       */
       degraded?: string;
     }
   | {
@@ -106,7 +112,8 @@ export type Outcome =
       kind: "rejected";
       /**
        * `message`: this rendering was refused, the plain one may pass. `recipient`: this address is refused.
-       * `destination`: nothing can be delivered there until a human acts. `account`: the bot or mail account is refused.
+       * `destination`: nothing can be delivered there until a human acts. `account`: the bot or mail account is
+       * refused.
        */
       scope: "message" | "recipient" | "destination" | "account";
       reason: ReasonCode;

@@ -32,7 +32,10 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** An expected failure with words for a person: what happened and where (`message`), and what to do (`hint`). Holds no secret. */
+/**
+ * An expected failure with words for a person: what happened and where (`message`), and what to do (`hint`). Holds no
+ * secret.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly hint?: string;

@@ -2,8 +2,8 @@ import { randomFillSync } from "node:crypto";
 import type { Now } from "./clock.ts";
 
 /**
- * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source unless the clock is set back by more
- * than `mostBehindMs`: an id never claims a time that is further than that from the clock's.
+ * Makes UUIDv7s (RFC 9562): sortable by time, and strictly increasing within one source unless the clock is set back
+ * by more than `mostBehindMs`: an id never claims a time that is further than that from the clock's.
  */
 export type NewId = () => string;
 

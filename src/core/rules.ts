@@ -6,7 +6,10 @@ export interface Pace {
   perMinute?: number;
 }
 
-/** Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they go out as a digest afterwards. */
+/**
+ * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they go out as a digest
+ * afterwards.
+ */
 export interface QuietHours {
   /** `HH:MM`, 24-hour. */
   from: string;
@@ -25,7 +28,10 @@ export interface Destination {
   /** Unique; the name in routes, on the page and in the API. */
   name: string;
   timeZone: string;
-  /** What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default retry. */
+  /**
+   * What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default
+   * retry.
+   */
   onAmbiguous: "retry" | "hold";
   /** More than this many waiting deliveries go out as one digest. Default 10. */
   digestOver: number;
@@ -51,16 +57,19 @@ export interface Condition {
 }
 
 /**
- * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId source
- * alertKey text origin format`), or `payload` followed by a path: `payload.pool.address`, `payload.labels["a.b"]`,
- * `payload.items[0].id`, `payload.items[*].id` (any element).
+ * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId
+ * source alertKey text origin format`), or `payload` followed by a path: `payload.pool.address`,
+ * `payload.labels["a.b"]`, `payload.items[0].id`, `payload.items[*].id` (any element).
  */
 export interface Matcher {
   field: string;
   condition: Condition;
 }
 
-/** How a later event of the same alert key is told. `auto` (default): resolution edits and answers, quick repeat edits, later repeat answers. */
+/**
+ * How a later event of the same alert key is told. `auto` (default): resolution edits and answers, quick repeat
+ * edits, later repeat answers.
+ */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
 export interface Route {
@@ -78,7 +87,9 @@ export interface Route {
     to: string /** Milliseconds without success after which it is used even though nothing has failed for good. */;
     afterMs: number;
   };
-  /** Older than this at the time of sending, an alert is told in a digest and not as a ping of its own. Milliseconds. */
+  /**
+   * Older than this at the time of sending, an alert is told in a digest and not as a ping of its own. Milliseconds.
+   */
   freshnessMs?: number;
   definedAt: string;
 }

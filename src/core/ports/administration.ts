@@ -14,9 +14,10 @@ export interface StoreHealth {
    * damaged there, and repeats may have been sent.
    */
   damage?: string;
+  /** Alerts that wait for routing. */
   unrouted: number;
   oldestUnroutedAt?: number;
-  /** Size of the database. */
+  /** Size of the database, in bytes. */
   bytes: number;
   /** Room on the disk of the database. Absent where that is another machine's. */
   freeBytes?: number;
@@ -27,6 +28,7 @@ export type Maintenance = Record<string, number | boolean>;
 
 export interface Administration {
   readonly capabilities: StoreCapabilities;
+  /** Looks at the database anew each time: that it can be written is found by writing. */
   health(): Promise<StoreHealth>;
   /**
    * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that
@@ -40,5 +42,6 @@ export interface Administration {
    * database's own tools.
    */
   backup?(path: string): Promise<void>;
+  /** Waits for what was called before; whatever is called later is refused. */
   close(): Promise<void>;
 }

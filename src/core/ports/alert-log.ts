@@ -20,6 +20,7 @@ export type Position = string & { readonly [kind]: "position" };
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
 export interface AlertQuery {
+  /** At least one. */
   limit: number;
   /** Alerts older than the one at this position. */
   before?: Position;
@@ -31,15 +32,18 @@ export interface AlertQuery {
    * `repeat` or `unrouted`.
    */
   state?: DeliveryState | "unmatched" | "dropped" | "repeat" | "unrouted";
+  /** At least one delivery of the alert goes there. With `state`, that same delivery has it. */
   destination?: string;
+  /** Received at or after. */
   fromAt?: number;
+  /** Received at or before. */
   toAt?: number;
 }
 
 export interface AlertSummary {
   position: Position;
   id: string;
-  /** Grows with each change of the alert. */
+  /** Grows with each change of the alert; 0 until the first. */
   version: number;
   origin: AlertOrigin;
   receivedAt: number;
@@ -135,6 +139,7 @@ export interface AlertCounts {
 }
 
 export interface FactsQuery {
+  /** Received at or after. */
   fromAt: number;
   /** Alerts older than the one at this position. */
   before?: Position;
@@ -160,12 +165,13 @@ export interface AlertLog {
   isChangeCursor(text: string): text is ChangeCursor;
   /** Newest first. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
-  /** The alerts that stand beside this one in the log. */
+  /** The alerts that stand beside this one in the log; none for an unknown id. */
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
   /** By destination, those that are no longer configured among them. */
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
+  /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
   /**
    * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before
@@ -177,6 +183,7 @@ export interface AlertLog {
    * `limit` where their texts are long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
+  /** Of an empty log a cursor as well: every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;

@@ -24,8 +24,8 @@ export interface BodyReader {
 }
 
 /**
- * Remembers outside the process which alerts are being read. When the process dies of one, the next start knows which they
- * were and does not begin with them.
+ * Remembers outside the process which alerts are being read. When the process dies of one, the next start knows which
+ * they were and does not begin with them.
  */
 export interface ReadingJournal {
   /** Positions of the alerts that were being read when the last process ended. */

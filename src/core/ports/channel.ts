@@ -25,8 +25,8 @@ export interface Capabilities {
   /** A message can be changed afterwards, so its channel has `edit`. */
   edits: boolean;
   /**
-   * The vendor itself joins all calls of one alert key (an incident that is triggered and resolved): each alert is a call
-   * of its own and goes out alone, never in a digest.
+   * The vendor itself joins all calls of one alert key (an incident that is triggered and resolved): each alert is a
+   * call of its own and goes out alone, never in a digest.
    */
   joinsByKey: boolean;
   /** What messages carry besides the text: nothing, the facts of each alert, or the sender's payload as well. */
@@ -39,7 +39,9 @@ export interface Capabilities {
  */
 export interface ChannelCalls<M extends Message = Message> {
   send(message: M, context: SendContext): Promise<Outcome>;
-  /** Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent. */
+  /**
+   * Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent.
+   */
   edit?(ref: string, message: M, context: SendContext): Promise<Outcome>;
   /** Asks, without sending anything to people, whether delivery could work now. */
   probe(recipient: string, signal: AbortSignal): Promise<Outcome>;

@@ -14,6 +14,7 @@ import type { DeliverySummary } from "./alert-log.ts";
 import type { LaneFence } from "./lanes.ts";
 
 export interface ClaimInput {
+  /** Chosen by whoever claims; what is written for the claim names it. */
   token: string;
   deliverySeqs: number[];
   /** How long nobody else may take them, from now by the clock of the driver. */
@@ -29,8 +30,10 @@ export interface FallbackCall {
 }
 
 export interface AttemptRecord {
+  /** Of the claim. */
   token: string;
   deliverySeqs: number[];
+  /** When the call began. */
   at: number;
   durationMs: number;
   action: "send" | "edit" | "reply";
@@ -130,14 +133,15 @@ export interface Dispatch {
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
   /**
-   * Marks as `sending` those that are still claimable, and returns them with their alerts' facts, in the order asked.
+   * Marks as `sending` those that are still claimable, saves the paces as `savePaces` does, and returns them with their
+   * alerts' facts, in the order asked.
    */
   claimDeliveries(
     lane: LaneFence,
     input: ClaimInput,
     paces: PaceRecord[],
   ): Promise<ClaimedDelivery[] | "lost">;
-  /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else. */
+  /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else but the paces. */
   recordAttempt(
     lane: LaneFence,
     record: AttemptRecord,
@@ -161,14 +165,14 @@ export interface Dispatch {
   ): Promise<HeldDelivery[]>;
   /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
-  /** Gives claimed deliveries back untried (shutdown before the call). */
+  /** Gives claimed deliveries back untried (shutdown before the call); they are due again at `dueAt`. */
   releaseClaim(lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost">;
   /**
    * Claims that nobody will end, of destinations with the fence under which each is run now: made under an older one,
    * or with a lease that has ended.
    */
   listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;
-  /** Unfinished deliveries whose fallback time has come. */
+  /** Unfinished deliveries whose fallback time has come, the most overdue first, as many as are handled at a time. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**
    * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of
@@ -177,7 +181,7 @@ export interface Dispatch {
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
   /**
    * More deliveries of one alert, as they were made. A `resend` stands from now on for what did not get through to its
-   * destination before: `resentBy` of those is set.
+   * destination before: `resentBy` of those is set. Rejects for an unknown alert.
    */
   addDeliveries(
     alertId: string,
@@ -190,7 +194,7 @@ export interface Dispatch {
    * to the same recipient again, makes nothing new.
    */
   resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;
-  /** Deliveries that wait for destinations which are no longer configured, oldest first. */
+  /** Deliveries that wait for destinations which are no longer configured, destination by destination. */
   listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
   /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
   failOrphans(lane: LaneFence, known: string[], at: number): Promise<number | "lost">;
@@ -199,14 +203,18 @@ export interface Dispatch {
    * the first whatever its size. Notices have none.
    */
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
+  /** Undefined when no message of this alert key has been sent there. */
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
-  /** The alert that a thread's first message shows, to edit it. */
+  /** The alert that a thread's first message shows, to edit it. Undefined until it is routed. */
   findAlertFacts(
     alertSeq: number,
   ): Promise<{ id: string; receivedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
+  /** When the lane's addresses were called last, by key: replaces what is known of these keys and of no others. */
   savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
+  /** Replaces what is known of this destination or account. */
   saveStatus(lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
   /** Of every destination and account that was ever called, for a look at a relay that is stopped. */
   loadStatuses(): Promise<DestinationStatus[]>;
+  /** Of every destination that ever had a delivery, in no particular order. */
   countByDestination(): Promise<DestinationCounts[]>;
 }

@@ -13,8 +13,8 @@ import type { DestinationStatus, PaceRecord, StatusKey } from "../destination-st
  */
 export interface Lanes {
   /**
-   * Takes every group that no other relay holds, and gives its memory with it. SQLite grants all, since the one process
-   * that has the database open is the only relay; a claim under an older fence is abandoned by definition.
+   * Takes every group that no other relay holds, and gives its memory with it. A driver for one relay grants all, since
+   * nobody else can hold any. A claim under an older fence is abandoned by definition.
    * @param leaseMs from now by the clock of the driver, until `renewLanes`; 0: whoever asks next is granted it
    * @returns the groups that were granted, in the order asked
    */

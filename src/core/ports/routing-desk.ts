@@ -61,9 +61,9 @@ export interface RoutingDesk {
   /**
    * In their order, in one step. Which of them are repeats is decided here, among alerts of one origin whose requests
    * have no key: the first has the same bytes and the same place in its request, and was recorded with
-   * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which is the one accepted first
-   * unless reading or routing that one has failed; one that was sent unjudged is nobody's first. When earlier ones
-   * cannot be looked up, because the database is damaged there, none is a repeat.
+   * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which
+   * is the one accepted first unless reading or routing that one has failed; one that was sent unjudged is nobody's
+   * first. When earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
    */
   recordRouting(records: RoutingRecord[]): Promise<Repeat[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */

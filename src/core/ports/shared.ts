@@ -1,8 +1,8 @@
 import type { Mute } from "../rules.ts";
 
 /**
- * Mutes made at run time. They are records and no keys with a value: made, ended early, and listed after their end
- * with who made them. Whoever keeps them in memory listens to `mutes` (signals.ts) and reads them anew now and then.
+ * Mutes made at run time, kept with who made them after their end too. Whoever has them in memory listens to `mutes`
+ * (signals.ts) and reads them anew now and then.
  */
 export interface MuteStore {
   /** The newest first, at most 1,000: those that are active or still to come, or all. */

@@ -19,15 +19,16 @@ export type SignalTopic = keyof SignalPayloads;
 export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T]) => void;
 
 /**
- * How the rest of the relay hears of a commit, so that nobody waits for the next poll. The driver decides which of its transactions
- * emits what; it emits after the commit, never for one that was rolled back, and many commits may share a signal.
+ * How the rest of the relay hears of a commit, so that nobody waits for the next poll. The driver decides which of
+ * its transactions emits what; it emits after the commit, never for one that was rolled back, and many commits may
+ * share a signal.
  *
  * A signal may be lost, and a process that is down gets none: whoever subscribes also looks by itself now and then.
  */
 export interface Signals {
   /**
-   * Returns what ends the subscription. The listener is called later than the commit's promise is resolved, and nobody waits for
-   * it: one that throws disturbs neither the commit nor the other listeners.
+   * Returns what ends the subscription. The listener is called later than the commit's promise is resolved, and
+   * nobody waits for it: one that throws disturbs neither the commit nor the other listeners.
    */
   subscribe<T extends SignalTopic>(topic: T, listener: SignalListener<T>): () => void;
 }

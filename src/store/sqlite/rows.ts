@@ -45,9 +45,9 @@ export interface DeliveryRow {
 /** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
 export const deliveryColumns = `
   d.seq, d.id, d.alert_seq, a.id AS alert_id, a.origin, d.destination, d.channel, d.recipient, d.route, d.purpose,
-  d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key, a.severity,
-  a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress, d.digest_id, d.updates,
-  d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
+  d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key,
+  a.severity, a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress,
+  d.digest_id, d.updates, d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
 
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
   return {

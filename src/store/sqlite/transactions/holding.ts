@@ -27,7 +27,8 @@ export function createHolding({ db, changed }: TransactionContext) {
   >(
     `UPDATE deliveries SET fallback_at = iif(due_at IS NULL, fallback_at, fallback_at + ? - due_at), due_at = ?,
        reason = reason || '; ' || ?
-     WHERE id = ? AND destination = ? AND state = 'held' AND resent_by IS NULL AND (due_at > ? OR (due_at IS NULL AND ?))
+     WHERE id = ? AND destination = ? AND state = 'held' AND resent_by IS NULL
+       AND (due_at > ? OR (due_at IS NULL AND ?))
      RETURNING alert_seq`,
   );
   const decisionsOf = db

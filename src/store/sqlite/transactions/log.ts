@@ -109,7 +109,8 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     { seq: number; origin: AlertOrigin; facts: string }
   >(
     `SELECT seq, origin, facts FROM alerts
-     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
+     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ?
+       AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
      ORDER BY seq DESC ${boundLimit}`,
   );
 

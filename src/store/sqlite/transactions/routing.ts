@@ -109,7 +109,8 @@ export function createRouting(
        AND over_at IS NULL AND status <> 'resolved'`,
   );
   const insertNotice = db.prepare(
-    `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions)
+    `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts,
+       decisions)
      SELECT ?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ? WHERE ? IS NULL OR ${underFence}`,
   );
 

@@ -64,18 +64,10 @@ export function createStateKeeping(
       "SELECT min(created_at) FROM deliveries INDEXED BY deliveries_due WHERE destination = ? AND due_at IS NOT NULL",
     )
     .pluck();
-  const heldCount = db
-    .prepare<[string], number>(
-      `SELECT count(*) FROM deliveries INDEXED BY deliveries_held
-       WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
-    )
-    .pluck();
-  const heldUntil = db
-    .prepare<[string], number | null>(
-      `SELECT min(due_at) FROM deliveries INDEXED BY deliveries_held
-       WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
-    )
-    .pluck();
+  const heldByQuietHours = db.prepare<[string], { count: number; until: number | null }>(
+    `SELECT count(*) AS count, min(due_at) AS until FROM deliveries INDEXED BY deliveries_held
+     WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
+  );
   const destinationsWaiting = db
     .prepare<[], string>(
       `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
@@ -170,8 +162,8 @@ export function createStateKeeping(
           found.set(destination, entry);
         }
         entry.counts[state as keyof DestinationCounts["counts"]] = count;
-        const until = state === "held" ? heldUntil.get(destination) : undefined;
-        if (until) entry.heldByQuietHours = { count: heldCount.get(destination) ?? 0, until };
+        const held = state === "held" ? heldByQuietHours.get(destination) : undefined;
+        if (held?.until) entry.heldByQuietHours = { count: held.count, until: held.until };
       }
       return [...found.values()];
     },
