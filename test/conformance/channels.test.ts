@@ -136,7 +136,7 @@ describeChannel("apprise", { edits: false }, async (answerMs): Promise<ChannelUn
     recipient: "all",
     message: (words) => ({ kind: "apprise", title: "Alert", text: words, type: "warning" }),
     longestText: "é".repeat(32_768),
-    other: otherSideOf(vendor, () => vendor.told.map(({ body }) => body), {
+    other: otherSideOf(vendor, () => vendor.sent.map(({ body }) => body), {
       is_gone: { status: 204 },
       fails: json(424, { error: "One or more notification could not be sent", details: [] }),
       refuses_the_message: json(400, { error: "Payload lacks minimum requirements" }),

@@ -8,13 +8,13 @@ import { createJourneyWorld, type JourneyWorld } from "../support/journey-world.
 import { adminToken, type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
 /**
- * Restarts under 50 alerts a second, with the log page open in Chromium and `tocsin alerts tail` attached. Nothing that was
- * answered 202 may be missing afterwards or be there twice.
+ * Restarts under 50 alerts a second, with the log page open in Chromium and `tocsin alerts tail` attached. Nothing that
+ * was answered 202 may be missing afterwards or be there twice.
  *
  *     npm run build && TOCSIN_RESTARTS=20 npx vitest run test/journey/restarts.test.ts
  *
- * does 20 of them, prints the times of the stops, and holds each to 2 seconds; that asks for a machine with nothing else to do.
- * Without the variable there are three, and a stop only has to end while its clients stay.
+ * does 20 of them, prints the times of the stops, and holds each to 2 seconds; that asks for a machine with nothing
+ * else to do. Without the variable there are three, and a stop only has to end while its clients stay.
  */
 const measured = process.env.TOCSIN_RESTARTS !== undefined;
 const restarts = Number(process.env.TOCSIN_RESTARTS ?? 3);

@@ -77,7 +77,7 @@ describe("the page of the stand-in", () => {
     }
   });
 
-  it("tells an open page that something changed, and lets go when it closes", async () => {
+  it("lets an open page hear of a change, and lets go when it closes", async () => {
     const response = await fetch(`${standIn.url}/events`);
     const reader = response.body?.getReader();
     const read = async () => new TextDecoder().decode((await reader?.read())?.value);
@@ -102,7 +102,7 @@ describe("the page of the stand-in", () => {
     expect(await page()).toContain("Waiting: asks to wait 5 seconds");
   });
 
-  it("takes faults from scripts and tells what it does not understand", async () => {
+  it("takes faults from scripts and says what it does not understand", async () => {
     const post = (body: string) =>
       fetch(`${standIn.url}/faults`, {
         method: "POST",

@@ -184,7 +184,7 @@ describe("the stand-in for the Bot API", () => {
     expect(standIn.migrate("-2")).toBe(movedTo);
   });
 
-  it("tells a bot who it is and where it was added", async () => {
+  it("answers a bot who it is and where it was added", async () => {
     expect((await call("getMe")).body.result).toMatchObject({
       id: 7,
       is_bot: true,

@@ -148,7 +148,7 @@ describe("the page", () => {
     expect(faults.pending()).toEqual([]);
   });
 
-  it("tells of a change at once", async () => {
+  it("sends an event at once when something changes", async () => {
     const { get, inbox, page } = openPage();
     const reader = (await get("/events")).body?.getReader();
     const hear = async () => new TextDecoder().decode((await reader?.read())?.value);

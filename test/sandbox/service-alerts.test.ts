@@ -24,15 +24,6 @@ async function start(options: Partial<ServiceSandboxOptions> = {}): Promise<Sand
   return fixture;
 }
 
-async function setOutputs({ sandbox, call }: SandboxFixture, outputs: object): Promise<void> {
-  const answer = await call(`${sandbox.alertingUrl}/account`, {
-    method: "PUT",
-    headers: { authorization: sandbox.apiKey },
-    body: JSON.stringify(outputs),
-  });
-  expect(answer.status).toBe(200);
-}
-
 describe("alerts of the market", () => {
   test("fires when a condition begins to hold and resolves when it ends", async () => {
     const fixture = await start();
@@ -47,11 +38,7 @@ describe("alerts of the market", () => {
       condition: { kind: "change_percent", percent: 40, windowMs: 60_000 },
       severity: "critical",
     });
-    await fixture.call(`${sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: "key-of-quiet" },
-      body: JSON.stringify({ webhookUrl: `${receiver.url}/hook` }),
-    });
+    await fixture.setOutputs({ webhookUrl: `${receiver.url}/hook` }, "key-of-quiet");
 
     advance(1000);
     sandbox.moveMetric(metricKey, 50, 20_000);
@@ -60,17 +47,17 @@ describe("alerts of the market", () => {
     advance(60_000);
     await sandbox.settled();
 
-    const told = receiver.received.map(({ body }) => JSON.parse(body));
-    expect(told.map(({ status }) => status)).toEqual(["firing", "resolved"]);
-    expect(told[0]).toMatchObject({ metricKey, severity: "critical", condition: "change_percent" });
-    expect(told[0].value).toBeGreaterThan(told[0].previousValue * 1.4);
-    expect(new Set(told.map(({ eventId }) => eventId)).size).toBe(2);
+    const sent = receiver.received.map(({ body }) => JSON.parse(body));
+    expect(sent.map(({ status }) => status)).toEqual(["firing", "resolved"]);
+    expect(sent[0]).toMatchObject({ metricKey, severity: "critical", condition: "change_percent" });
+    expect(sent[0].value).toBeGreaterThan(sent[0].previousValue * 1.4);
+    expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(2);
   });
 
   test("turns some of its own conditions within an hour, both ways", async () => {
     const fixture = await start();
     const receiver = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     for (let second = 0; second < 3600; second += 10) fixture.advance(10_000);
     await fixture.sandbox.settled();
     const statuses = new Set(receiver.received.map(({ body }) => JSON.parse(body).status));
@@ -80,7 +67,7 @@ describe("alerts of the market", () => {
   test("speed makes conditions turn more often in the same time", async () => {
     const count = async (speed: number) => {
       const fixture = await start({ speed });
-      await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+      await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
       for (let turn = 0; turn < 1200; turn += 1) fixture.advance(250);
       await fixture.sandbox.settled();
       return fixture.sandbox.listNotifications({ limit: 1000 }).length;
@@ -90,10 +77,10 @@ describe("alerts of the market", () => {
 });
 
 describe("notifications", () => {
-  test("tells an event once when it is accepted", async () => {
+  test("sends an event once when it is accepted", async () => {
     const fixture = await start();
     const receiver = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     const event = fixture.sandbox.fire({ severity: "critical", value: 7, threshold: 5, condition: "above" });
     await fixture.sandbox.settled();
     fixture.advance(3_600_000);
@@ -114,7 +101,7 @@ describe("notifications", () => {
     });
   });
 
-  test("says of an alert by hand what turned: the value crossed the threshold, and back", async () => {
+  test("says of a manual alert what turned: the value crossed the threshold, and back", async () => {
     const { sandbox } = await start();
     const firing = sandbox.storm(40);
     const resolved = Array.from({ length: 40 }, () => sandbox.fire({ status: "resolved" }));
@@ -125,7 +112,7 @@ describe("notifications", () => {
     expect(new Set(firing.map(({ condition }) => condition))).toEqual(new Set(["above", "below"]));
   });
 
-  test("repeats and resolves an alert by hand under the condition that it fired with", async () => {
+  test("repeats and resolves a manual alert under the condition that it fired with", async () => {
     const { sandbox } = await start();
     const first = sandbox.fire({});
     const { metricKey, condition, threshold } = first;
@@ -142,10 +129,10 @@ describe("notifications", () => {
     expect(other.threshold).not.toBe(threshold);
   });
 
-  test.each(notificationShapes)("has a body that tells the value in the shape %s", async (shape) => {
+  test.each(notificationShapes)("has a body with the value in the shape %s", async (shape) => {
     const fixture = await start({ shape });
     const receiver = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     fixture.sandbox.fire({ value: 123.25 });
     await fixture.sandbox.settled();
     expect(receiver.received).toHaveLength(1);
@@ -161,7 +148,7 @@ describe("notifications", () => {
       response.statusCode = count < 3 ? 503 : 202;
       response.end();
     });
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     fixture.sandbox.fire({ value: 1 });
     await fixture.sandbox.settled();
     expect(receiver.received).toHaveLength(1);
@@ -190,7 +177,7 @@ describe("notifications", () => {
     const receiver = await startReceiver((response, count) => {
       response.writeHead(count === 1 ? 503 : 200, { "retry-after": "40" }).end();
     });
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     fixture.sandbox.fire();
     await fixture.sandbox.settled();
     fixture.advance(39_000);
@@ -205,7 +192,7 @@ describe("notifications", () => {
 
   test("gives up after the configured attempts and says so", async () => {
     const fixture = await start({ deliveryAttempts: 1 });
-    await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+    await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
     fixture.sandbox.fire();
     await fixture.sandbox.settled();
     const [notification] = fixture.sandbox.listNotifications();
@@ -217,13 +204,9 @@ describe("notifications", () => {
     const { sandbox } = fixture;
     const hanging = await startReceiver(() => undefined);
     const healthy = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: hanging.url });
+    await fixture.setOutputs({ webhookUrl: hanging.url });
     const { id } = await sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
-    await fixture.call(`${sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: "key-of-other" },
-      body: JSON.stringify({ webhookUrl: healthy.url }),
-    });
+    await fixture.setOutputs({ webhookUrl: healthy.url }, "key-of-other");
     sandbox.storm(10);
     await vi.waitFor(() => expect(hanging.received.length).toBeGreaterThan(0));
     const event = sandbox.fire({ accountId: id });
@@ -235,7 +218,7 @@ describe("notifications", () => {
   test("closing ends what is under way without counting it as an attempt", async () => {
     const hanging = await startReceiver(() => undefined);
     const fixture = await startSandbox();
-    await setOutputs(fixture, { webhookUrl: hanging.url });
+    await fixture.setOutputs({ webhookUrl: hanging.url });
     fixture.sandbox.fire();
     await vi.waitFor(() => expect(hanging.received).toHaveLength(1));
     await fixture.sandbox.close();
@@ -245,18 +228,18 @@ describe("notifications", () => {
   test("a storm of a thousand is accounted for one by one", async () => {
     const fixture = await start();
     const receiver = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     const events = fixture.sandbox.storm(1000);
     await fixture.sandbox.settled();
-    const told = new Set(receiver.received.map(({ body }) => JSON.parse(body).eventId));
-    expect(told).toEqual(new Set(events.map(({ id }) => id)));
+    const sent = new Set(receiver.received.map(({ body }) => JSON.parse(body).eventId));
+    expect(sent).toEqual(new Set(events.map(({ id }) => id)));
     expect(fixture.sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
   });
 
   test("an alert's link shows what was sent of it, also after many newer ones", async () => {
     const fixture = await start({ shape: "text" });
     const receiver = await startReceiver();
-    await setOutputs(fixture, { webhookUrl: receiver.url });
+    await fixture.setOutputs({ webhookUrl: receiver.url });
     const { link } = fixture.sandbox.fire({ value: 4321.5, severity: "critical" });
     fixture.sandbox.storm(60);
     await fixture.sandbox.settled();
@@ -268,10 +251,10 @@ describe("notifications", () => {
 
   test("cancels what waits for an output that is disabled", async () => {
     const fixture = await start();
-    await setOutputs(fixture, { webhookUrl: "http://127.0.0.1:9/" });
+    await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
     fixture.sandbox.fire();
     await fixture.sandbox.settled();
-    await setOutputs(fixture, { webhookUrl: null });
+    await fixture.setOutputs({ webhookUrl: null });
     fixture.advance(2000);
     await fixture.sandbox.settled();
     expect(fixture.sandbox.listNotifications({ state: "cancelled" })).toHaveLength(1);
@@ -291,13 +274,13 @@ describe("the messenger output", () => {
     });
     const token = "123456:canary-of-the-token";
     const fixture = await start({ botToken: new Secret(token), telegramApiRoot: botApi.url });
-    await setOutputs(fixture, { messengerChannelId: "-1001234" });
+    await fixture.setOutputs({ messengerChannelId: "-1001234" });
     const event = fixture.sandbox.fire({ value: 9 });
     await fixture.sandbox.settled();
     fixture.advance(29_000);
     await fixture.sandbox.settled();
-    const toldBefore = botApi.received.filter(({ body }) => body === botApi.received[0]?.body).length;
-    expect(toldBefore).toBe(1);
+    const sentBefore = botApi.received.filter(({ body }) => body === botApi.received[0]?.body).length;
+    expect(sentBefore).toBe(1);
     fixture.advance(2000);
     await fixture.sandbox.settled();
 

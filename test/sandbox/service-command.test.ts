@@ -56,7 +56,7 @@ describe("tocsin sandbox", () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  test("lets the storm loose as soon as there is somewhere to tell it", async () => {
+  test("fires the storm as soon as there is an output", async () => {
     const receiver = await startReceiver();
     await run(["--storm", "25"], async ({ alertingUrl, apiKey }) => {
       await fetch(`${alertingUrl}/account`, {

@@ -130,11 +130,7 @@ describe("the control interface", () => {
   });
 
   test("shows hostile text on the page as text, under a policy that loads nothing from elsewhere", async () => {
-    await fixture.call(`${fixture.sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: fixture.sandbox.apiKey },
-      body: JSON.stringify({ webhookUrl: "http://127.0.0.1:9/secret-path" }),
-    });
+    await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/secret-path" });
     await ask("/fire", { condition: "<script>alert(1)</script>" });
     const page = await fixture.call(fixture.sandbox.url);
     expect(page.body).toContain("&lt;script&gt;alert(1)");

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
+import { expect } from "vitest";
 import type { ServiceSandbox, ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
@@ -13,6 +14,8 @@ export interface SandboxFixture {
   now(): number;
   /** Moves the clock and does what is due then. */
   advance(ms: number): void;
+  /** Sets the outputs of the account whose key it is; default the first. */
+  setOutputs(outputs: object, key?: string): Promise<void>;
   /** One request with the first account's key in both headers, unless others are given. */
   call(url: string, init?: RequestInit): Promise<{ status: number; headers: Headers; body: unknown }>;
 }
@@ -36,12 +39,16 @@ export async function startSandbox(
     metricCount: 1000,
     ...rest,
   });
-  return {
+  const fixture: SandboxFixture = {
     sandbox,
     now: () => time,
     advance(ms) {
       time += ms;
       sandbox.tick();
+    },
+    async setOutputs(outputs, key = sandbox.apiKey) {
+      const init = { method: "PUT", headers: { authorization: key }, body: JSON.stringify(outputs) };
+      expect((await fixture.call(`${sandbox.alertingUrl}/account`, init)).status).toBe(200);
     },
     async call(url, init = {}) {
       const keys = { authorization: sandbox.apiKey, "x-api-key": sandbox.apiKey };
@@ -51,6 +58,7 @@ export async function startSandbox(
       return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
     },
   };
+  return fixture;
 }
 
 export interface Received {

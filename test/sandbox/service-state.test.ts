@@ -21,11 +21,7 @@ describe("a restart", () => {
       users: (await call(`${sandbox.alertingUrl}/users`)).body,
       subscriptions: (await call(`${sandbox.alertingUrl}/subscriptions`)).body,
     });
-    await first.call(`${first.sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: first.sandbox.apiKey },
-      body: JSON.stringify({ webhookUrl: "http://127.0.0.1:9/hook", messengerChannelId: "-100" }),
-    });
+    await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/hook", messengerChannelId: "-100" });
     const before = await read(first);
     await first.sandbox.close();
 
@@ -39,24 +35,16 @@ describe("a restart", () => {
     expect(after).toEqual(before);
   });
 
-  test("tells again what had not been accepted", async () => {
+  test("sends again what had not been accepted", async () => {
     const first = await startSandbox({ dataDir: folder });
-    await first.call(`${first.sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: first.sandbox.apiKey },
-      body: JSON.stringify({ webhookUrl: "http://127.0.0.1:9/" }),
-    });
+    await first.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
     const event = first.sandbox.fire();
     await first.sandbox.settled();
     await first.sandbox.close();
 
     const receiver = await startReceiver();
     const second = await startSandbox({ dataDir: folder, at: startAt + 60_000 });
-    await second.call(`${second.sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: second.sandbox.apiKey },
-      body: JSON.stringify({ webhookUrl: receiver.url }),
-    });
+    await second.setOutputs({ webhookUrl: receiver.url });
     second.advance(1);
     await second.sandbox.settled();
     await second.sandbox.close();
@@ -64,12 +52,8 @@ describe("a restart", () => {
   });
 
   test("finds an answered change on disk even when the process is killed at once", async () => {
-    const { sandbox, call } = await startSandbox({ dataDir: folder });
-    await call(`${sandbox.alertingUrl}/account`, {
-      method: "PUT",
-      headers: { authorization: sandbox.apiKey },
-      body: JSON.stringify({ webhookUrl: "http://127.0.0.1:9/kept" }),
-    });
+    const { sandbox, setOutputs } = await startSandbox({ dataDir: folder });
+    await setOutputs({ webhookUrl: "http://127.0.0.1:9/kept" });
     // Read before close(), which would save once more.
     const kept = await readFile(statePath(), "utf8");
     await sandbox.close();
@@ -123,7 +107,7 @@ describe("the state file", () => {
     expect(await readFile(statePath(), "utf8")).toBe(text);
   });
 
-  test("a save that fails is told, and the next one works", async () => {
+  test("a save that fails rejects, and the next one works", async () => {
     const blocked = join(folder, "blocked");
     await writeFile(blocked, "a file where a folder should be");
     const file: StateFile = createStateFile(blocked);

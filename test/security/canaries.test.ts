@@ -19,7 +19,10 @@ import {
   sendersCanaries,
 } from "./canary-world.ts";
 
-/** Item 12 and P10, over the whole program: every secret option, every kind of success and failure, every place that tells. */
+/**
+ * Item 12 and P10, over the whole program: every secret option, every kind of success and failure, every place that is
+ * seen.
+ */
 it("shows no secret anywhere, whatever succeeds or fails, at the loudest log level", async () => {
   const world = await createCanaryWorld();
   expectEverySecretIsACanary(world);

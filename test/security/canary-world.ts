@@ -16,7 +16,9 @@ import {
   type VendorRequest,
 } from "../support/vendors/http-vendor.ts";
 
-/** Every option that holds a secret, each with a canary. What follows the name are characters that change their look. */
+/**
+ * Every option that holds a secret, each with a canary. What follows the name are characters that change their look.
+ */
 export const canaries = {
   hook: makeCanary("hook"),
   admin: makeCanary("admin", `"\\<&%+/=`),

@@ -14,7 +14,9 @@ const most = Number(process.env.TOCSIN_COST_BYTES ?? 65_536);
 const firstSeed = Number(process.env.TOCSIN_COST_SEED ?? 20261121);
 
 const mebibyte = 1024 * 1024;
-/** Every measurement costs something, and so does every alert of a batch with what it shares: about half a millisecond. */
+/**
+ * Every measurement costs something, and so does every alert of a batch with what it shares: about half a millisecond.
+ */
 const least = 1;
 const costOfAlert = 0.12;
 /** One alert's messages for all seven channels, in both forms: texts are cut again and again until they fit. */

@@ -5,7 +5,9 @@ import { adminToken, type RelayProcess, waitUntil, webhookSecret } from "../supp
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { fuzzRequest } from "./fuzzed-requests.ts";
 
-/** More of it, and other requests: `TOCSIN_FUZZ_EXCHANGES=20000 TOCSIN_FUZZ_SEED=7 npx vitest run test/security/fuzz`. */
+/**
+ * More of it, and other requests: `TOCSIN_FUZZ_EXCHANGES=20000 TOCSIN_FUZZ_SEED=7 npx vitest run test/security/fuzz`.
+ */
 const exchanges = Number(process.env.TOCSIN_FUZZ_EXCHANGES ?? 1_000);
 const seed = Number(process.env.TOCSIN_FUZZ_SEED ?? 20261121);
 const atOnce = 8;
@@ -17,7 +19,9 @@ destinations:
   mail: { type: email, to: [risk@desk.example] }
 `;
 
-/** Items 5 and 6, P3 and P4: whatever comes over the wire, the relay lives, explains nothing away, and rings afterwards. */
+/**
+ * Items 5 and 6, P3 and P4: whatever comes over the wire, the relay lives, explains nothing away, and rings afterwards.
+ */
 it(`survives ${exchanges} requests of garbage, and relays the alert that comes after them`, async () => {
   const world = await createJourneyWorld({ yaml, chat: { limits: lifted } });
   const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });

@@ -30,8 +30,8 @@ const smallest = 4_096;
 const meter = createCostMeter();
 
 /**
- * Doubles the input and holds the cost to doubling: a factor of three and half a yardstick are room for collections of garbage and
- * caches, and a quadratic reader leaves both behind long before a mebibyte. Returns what is wrong.
+ * Doubles the input and holds the cost to doubling: a factor of three and half a yardstick are room for collections of
+ * garbage and caches, and a quadratic reader leaves both behind long before a mebibyte. Returns what is wrong.
  */
 function watchGrowth(read: (size: number) => () => unknown, mostAtFirst = 2): string | undefined {
   read(1_024)();

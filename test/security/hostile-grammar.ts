@@ -1,7 +1,10 @@
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import type { ReadBody } from "./whole-way.ts";
 
-/** Bodies made to cost: deep, wide, long, dotted, repeated, broken, in every format and charset, with facts where they are looked for. */
+/**
+ * Bodies made to cost: deep, wide, long, dotted, repeated, broken, in every format and charset, with facts where they
+ * are looked for.
+ */
 
 const names =
   `title title title text message status severity level value threshold metric key name token chain time link id labels annotations
@@ -26,7 +29,10 @@ const types = [
   "multipart/form-data; boundary=x",
 ];
 
-/** Ten of them in a row have some that are as large as `most` bytes, and most that are small. The same for the same seed. */
+/**
+ * Ten of them in a row have some that are as large as `most` bytes, and most that are small. The same for the same
+ * seed.
+ */
 export function makeHostileBody(seed: number, most: number): ReadBody {
   const random = createSeededRandom(seed);
   const size = Math.ceil(most / 2 ** random.below(8));

@@ -21,8 +21,8 @@ const patterns = files.flatMap((file) =>
 );
 
 /**
- * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let neighbours read
- * different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
+ * What to do about a pattern that is refused: let a search say where it may begin (`(?<!\/)\/+$` for `\/+$`), let
+ * neighbours read different characters, look at a bounded beginning with one loop, or scan in a loop of your own.
  */
 describe("no pattern over others' text can take more than linear time", () => {
   it("in any room that sees such text", () => {

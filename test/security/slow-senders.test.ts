@@ -19,8 +19,8 @@ interface SlowKind {
 }
 
 /**
- * The relay ends headers after 10 s and requests after 20 s. Ten times that is for a busy machine; without limits of its own Node
- * would give them 60 and 300 s, and a connection that says nothing for ever.
+ * The relay ends headers after 10 s and requests after 20 s. Ten times that is for a busy machine; without limits of
+ * its own Node would give them 60 and 300 s, and a connection that says nothing for ever.
  */
 const slowKinds: Record<string, SlowKind> = {
   "says nothing": { first: "", endedWithinMs: 100_000 },
@@ -62,7 +62,9 @@ interface Ended {
   afterMs: number;
 }
 
-/** Item 5. It takes the twenty seconds that a request may take: only the clock of the machine can show that they end. */
+/**
+ * Item 5. It takes the twenty seconds that a request may take: only the clock of the machine can show that they end.
+ */
 it("answers a good sender at once while hundreds of slow ones hold connections, and ends those in time", async () => {
   const relay = await startRelayProcess(makeTempFolder(), { LOG_LEVEL: "error" });
   const slow = Object.entries(slowKinds).flatMap(([name, kind]) =>

@@ -1,6 +1,6 @@
 /**
- * Secrets that occur nowhere by chance, each with the characters that its place allows and that change their look in JSON,
- * HTML and addresses. The name is in the value, so that a failing test says whose secret got out.
+ * Secrets that occur nowhere by chance, each with the characters that its place allows and that change their look in
+ * JSON, HTML and addresses. The name is in the value, so that a failing test says whose secret got out.
  */
 export interface Canary {
   name: string;

@@ -1,14 +1,14 @@
 import { parseJson } from "../../src/intake/read/parse-json.ts";
 
 /**
- * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a yardstick
- * that is measured beside it. A busy machine makes a try wait, which costs no CPU, or share a core's caches, which the least
- * of several leaves out; a machine twice as fast is so for the yardstick too.
+ * What work costs, without a clock on the wall: CPU time of this process, the least of several tries, in units of a
+ * yardstick that is measured beside it. A busy machine makes a try wait, which costs no CPU, or share a core's caches,
+ * which the least of several leaves out; a machine twice as fast is so for the yardstick too.
  */
 export interface CostMeter {
   /**
-   * In yardsticks: one is the reading of 630 KB of ordinary JSON, about 4 ms. Tries until one is at most `enough`, and gives up after `tries`: an
-   * answer above `enough` is the least of all tries.
+   * In yardsticks: one is the reading of 630 KB of ordinary JSON, about 4 ms. Tries until one is at most `enough`, and
+   * gives up after `tries`: an answer above `enough` is the least of all tries.
    */
   measure(work: () => unknown, enough: number, tries?: number): number;
 }

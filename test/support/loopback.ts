@@ -1,7 +1,10 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with the test, and its connections with it. */
+/**
+ * Lets the server, of HTTP or of sockets, listen on a free port of this machine. It ends with the test, and its
+ * connections with it.
+ */
 export async function listenOnLoopback(server: Server): Promise<{ url: string; port: number }> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {

@@ -107,7 +107,10 @@ async function readUrl(child: ChildProcess, log: () => string): Promise<string> 
   });
 }
 
-/** Asks again every 50 ms until the answer is as wished; the limit only ends a test that has failed, on however busy a machine. */
+/**
+ * Asks again every 50 ms until the answer is as wished; the limit only ends a test that has failed, on however busy a
+ * machine.
+ */
 export async function waitUntil<T>(
   ask: () => Promise<T> | T,
   wished: (value: T) => boolean,

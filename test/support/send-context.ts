@@ -1,6 +1,6 @@
 import type { SendContext } from "../../src/core/ports/channel.ts";
 
-/** What a channel is told about one delivery; `change` is what a test is about. */
+/** What a channel knows of one delivery; `change` is what a test is about. */
 export function sendContext(change: Partial<SendContext> = {}): SendContext {
   return {
     recipient: "desk",

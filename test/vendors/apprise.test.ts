@@ -45,13 +45,13 @@ const urls = [
 describe("Apprise", () => {
   it("is told the type, and the tag of a stored configuration", async () => {
     await open({ key: vendor.key, tag: "oncall" }).send(message, sendContext());
-    expect(vendor.told).toEqual([{ title: "TVL fell", body: "below 5", type: "failure", tag: "oncall" }]);
+    expect(vendor.sent).toEqual([{ title: "TVL fell", body: "below 5", type: "failure", tag: "oncall" }]);
   });
 
   it("is given the addresses where it keeps none, and says none of them", async () => {
     const channel = open({ urls });
     expect(await channel.send(message, sendContext())).toEqual({ kind: "sent" });
-    expect(vendor.told[0]?.urls).toBe(urls.map((url) => url.reveal()).join(" "));
+    expect(vendor.sent[0]?.urls).toBe(urls.map((url) => url.reveal()).join(" "));
     vendor.behave({ kind: "answer", answer: echo(400) });
     expect(JSON.stringify(await channel.send(message, sendContext()))).not.toMatch(/canary/);
   });
@@ -78,6 +78,6 @@ describe("Apprise", () => {
     vendor.behave({ kind: "answer", answer: () => text(417, "ATTACH_PERMISSION_ISSUE") });
     const outcome = await open({ key: vendor.key }).probe("all", AbortSignal.timeout(240_000));
     expect(outcome).toMatchObject({ kind: "sent", note: expect.stringContaining("ATTACH_PERMISSION_ISSUE") });
-    expect(vendor.told).toEqual([]);
+    expect(vendor.sent).toEqual([]);
   });
 });

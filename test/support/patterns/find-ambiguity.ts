@@ -24,11 +24,11 @@ interface Ends {
 /**
  * Why a back-tracking engine may take more than linear time to search a text for the pattern; undefined when it cannot.
  *
- * The pattern becomes an automaton that starts anew at each character. Time is linear when the number of ways in which a text
- * can be read stays bounded. It grows with the text in exactly two cases (Weber and Seidl, "On the degree of ambiguity of finite
- * automata", 1991): a loop that reads one text in two ways, and two loops, the second behind the first, that read the same
- * text each and on the way from one to the other. A way that ends in a match is no way to be tried again. Look-aheads count as
- * passed and as failed.
+ * The pattern becomes an automaton that starts anew at each character. Time is linear when the number of ways in which
+ * a text can be read stays bounded. It grows with the text in exactly two cases (Weber and Seidl, "On the degree of
+ * ambiguity of finite automata", 1991): a loop that reads one text in two ways, and two loops, the second behind the
+ * first, that read the same text each and on the way from one to the other. A way that ends in a match is no way to be
+ * tried again. Look-aheads count as passed and as failed.
  */
 export function findAmbiguity(source: string, flags = ""): string | undefined {
   const states: State[] = [];

@@ -1,6 +1,6 @@
 /**
- * The parts of a JavaScript regular expression that matter for how long it can run. Sets are bits over `alphabet`: one for each
- * of the characters by which the patterns of this project can differ.
+ * The parts of a JavaScript regular expression that matter for how long it can run. Sets are bits over `alphabet`: one
+ * for each of the characters by which the patterns of this project can differ.
  */
 export type PatternNode =
   | { kind: "set"; bits: bigint }
@@ -24,7 +24,10 @@ function setOf(atom: string, flags: string): bigint {
   return alphabet.reduce((bits, char, at) => (one.test(char) ? bits | (1n << BigInt(at)) : bits), 0n);
 }
 
-/** Throws for what is not known here (back-references, look-behinds of more than one character): better refused than overlooked. */
+/**
+ * Throws for what is not known here (back-references, look-behinds of more than one character): better refused than
+ * overlooked.
+ */
 export function parsePattern(source: string, flags: string): PatternNode {
   let at = 0;
 

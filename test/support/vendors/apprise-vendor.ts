@@ -18,19 +18,19 @@ export interface AppriseMessage {
 
 export interface AppriseVendor extends HttpVendor {
   key: string;
-  /** What each service was told. */
-  told: AppriseMessage[];
+  /** What each service was sent. */
+  sent: AppriseMessage[];
 }
 
 /** Refuses as the Apprise API does; a body above 32 KiB is more than its services take. */
 export async function createAppriseVendor(): Promise<AppriseVendor> {
   const key = "canary-apprise-key-XXXXXXXX";
-  const told: AppriseMessage[] = [];
-  const vendor = await createHttpVendor((request) => handle(request, key, told));
-  return { ...vendor, key, told };
+  const sent: AppriseMessage[] = [];
+  const vendor = await createHttpVendor((request) => handle(request, key, sent));
+  return { ...vendor, key, sent };
 }
 
-function handle(request: VendorRequest, key: string, told: AppriseMessage[]): VendorAnswer {
+function handle(request: VendorRequest, key: string, sent: AppriseMessage[]): VendorAnswer {
   if (request.path === "/status") return text(200, "OK");
   const path = /^\/notify\/([^/]*)$/.exec(request.path);
   if (path === null) return text(404, "<h1>Not Found</h1>");
@@ -43,7 +43,7 @@ function handle(request: VendorRequest, key: string, told: AppriseMessage[]): Ve
   if (body.length > 32_768) return json(413, { error: "Payload too large" });
   const known = path[1] === "" ? urls?.includes("://") === true : path[1] === key;
   if (!known) return { status: 204 };
-  told.push({
+  sent.push({
     title,
     body,
     type,

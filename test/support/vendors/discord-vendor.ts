@@ -20,7 +20,9 @@ export interface DiscordVendor extends HttpVendor {
   messages: DiscordMessage[];
 }
 
-/** Refuses as Discord's API version 10 does, with its codes; other versions are refused, for they count time otherwise. */
+/**
+ * Refuses as Discord's API version 10 does, with its codes; other versions are refused, for they count time otherwise.
+ */
 export async function createDiscordVendor(): Promise<DiscordVendor> {
   const hook = "webhooks/9007199254740993/canaryDiscordTokenXXXXXXXX";
   const messages: DiscordMessage[] = [];
