@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ConfigDescription } from "../config/describe-config.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
+import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
 /**
@@ -82,10 +82,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ),
     );
   }
-  return `${sections
-    .map((section) => section.trimEnd())
-    .filter((section) => section !== "")
-    .join("\n\n")}\n\nThe configuration is in order.\n`;
+  return `${joinSections(sections)}\nThe configuration is in order.\n`;
 }
 
 function thenOf(route: ConfigDescription["routes"][number]): string {

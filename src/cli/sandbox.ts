@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { Secret } from "../core/secret.ts";
 import type { NotificationShape } from "../sandbox/service/options.ts";
 import type { ServiceSandbox } from "../sandbox/service/service.ts";
-import type { CliContext } from "./shell/context.ts";
+import { parseWhole } from "./shell/arguments.ts";
+import { type CliContext, untilAborted } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 interface SandboxFlags {
@@ -88,18 +89,6 @@ function describeSandbox({ url, alertingUrl, pricingUrl, apiKey }: ServiceSandbo
   ];
   const lines = settings.map(([name, value]) => `  export ${name}='${value?.replaceAll("'", "'\\''")}'`);
   return `${facts}\nIn another terminal:\n${lines.join("\n")}\n  tocsin upstream account\n\nCtrl-C ends it.\n`;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
-}
-
-function parseWhole(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError("give a whole number");
-  return Number(text);
 }
 
 function parseAmount(text: string): number {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import type { CliContext } from "./shell/context.ts";
+import { type CliContext, untilAborted } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
@@ -76,11 +76,4 @@ async function serve(context: CliContext, output: Output): Promise<void> {
 
 function whereSecretIs({ dataDir, webhookSecret }: Config): string {
   return webhookSecret === undefined ? `in ${join(dataDir, "secrets", "webhook-secret")}` : "WEBHOOK_SECRET";
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

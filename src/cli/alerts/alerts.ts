@@ -5,11 +5,11 @@ import { AppError } from "../../core/errors.ts";
 import { idPattern } from "../../core/id.ts";
 import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
 import { addRelayOptions, type RelayFlags, type RelayRun } from "../relay/connect-relay.ts";
-import { parseDuration, parseInstant } from "../shell/arguments.ts";
+import { parseDuration, parseInstant, wholeWithin } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 import { addExamples, openOutput } from "../shell/output.ts";
 import type { ExportOptions } from "./export.ts";
-import { addFilterOptions, parseCursor, parseLimit, pickFilters } from "./filters.ts";
+import { addFilterOptions, maxPageSize, parseCursor, pickFilters } from "./filters.ts";
 import type { ReleaseOptions } from "./release.ts";
 import type { ResendOptions } from "./resend.ts";
 import type { ResendFailedOptions } from "./resend-failed.ts";
@@ -39,7 +39,7 @@ function registerList(alerts: Command, begin: BeginRun, context: CliContext): vo
     alerts.command("list").description("one page of the log, newest first"),
     context,
   )
-    .option("--limit <n>", "how many at most, up to 200", parseLimit, 50)
+    .option("--limit <n>", "how many at most, up to 200", wholeWithin(1, maxPageSize), 50)
     .option("--cursor <cursor>", "go on after an earlier page", parseCursor)
     .action(
       async (options: AlertFilters & RelayFlags & { limit: number; cursor?: string }, self: Command) => {
@@ -72,7 +72,7 @@ function registerTail(alerts: Command, begin: BeginRun): void {
   const command = alerts
     .command("tail")
     .description("follow the log: each alert as it comes, and what becomes of it, until Ctrl-C")
-    .option("-n, --lines <n>", "begin with this many that are there already", parseLines, 20)
+    .option("-n, --lines <n>", "begin with this many that are there already", wholeWithin(0, maxPageSize), 20)
     .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
     .option("--destination <name>", "only what goes to this destination")
     .action(async (options: RelayFlags & TailOptions, self: Command) => {
@@ -202,9 +202,4 @@ function parseId(text: string): string {
 
 function collectIds(text: string, before: string[] = []): string[] {
   return [...before, parseId(text)];
-}
-
-function parseLines(text: string): number {
-  if (/^\d{1,3}$/.test(text) && Number(text) <= 200) return Number(text);
-  throw new InvalidArgumentError("give a whole number from 0 to 200");
 }

@@ -7,13 +7,12 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { countOf } from "../shell/amounts.ts";
 import { csvHead, toCsvLine } from "./csv.ts";
+import { maxPageSize } from "./filters.ts";
 
 export interface ExportOptions {
   format: "ndjson" | "csv";
   output?: string;
 }
-
-const pageSize = 200;
 
 /** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
 export async function exportAlerts(
@@ -68,7 +67,7 @@ async function writeAlerts(
   let cursor: string | undefined;
   do {
     context.signal.throwIfAborted();
-    const page = await log.listAlerts(filters, { limit: pageSize, cursor });
+    const page = await log.listAlerts(filters, { limit: maxPageSize, cursor });
     await write(page.alerts.map(toLine).join(""));
     count += page.alerts.length;
     cursor = page.nextCursor;

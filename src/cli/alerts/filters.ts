@@ -36,12 +36,8 @@ export function isFiltered(filters: AlertFilters): boolean {
   return Object.values(filters).some((value) => value !== undefined);
 }
 
-/** The API gives at most 200 a page. */
-export function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d{1,3}$/.test(text) && limit >= 1 && limit <= 200) return limit;
-  throw new InvalidArgumentError("give a whole number from 1 to 200");
-}
+/** Of the API. Stated here as well, because the help must not load the schemas. */
+export const maxPageSize = 200;
 
 export function parseCursor(text: string): string {
   if (/^\d[\w.-]{0,99}$/.test(text)) return text;

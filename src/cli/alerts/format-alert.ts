@@ -2,7 +2,7 @@ import { type DeliveryState, deliveryStates, standingDeliveries } from "../../co
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import type { AlertDetailOnWire, AlertOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
-import type { Output } from "../shell/output.ts";
+import { joinSections, type Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */
@@ -28,10 +28,7 @@ export function formatAlert(
     }),
     headers ? formatHeaders(alert, output) : "",
   ];
-  return `${sections
-    .map((section) => section.trimEnd())
-    .filter((section) => section !== "")
-    .join("\n\n")}\n`;
+  return joinSections(sections);
 }
 
 function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {

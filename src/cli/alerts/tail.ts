@@ -27,13 +27,13 @@ export async function tailAlerts(
   const { client } = await connectRelay(run);
   const list = output.json ? output.openList() : undefined;
   const { alertSchema } = await import("../../web/api/schemas.ts");
-  const news = createNews();
+  const isNew = createNews();
   /** Versions of those that were there already: the stream may bring them once more. */
   const listed = new Map<string, number>();
 
   const print = async (alert: AlertOnWire) => {
     if (list !== undefined) return list.item(alert);
-    if (news.isNew(alert)) await output.print(formatLine(alert, output));
+    if (isNew(alert)) await output.print(formatLine(alert, output));
   };
 
   const following = followChanges(context, client, {
@@ -84,17 +84,15 @@ const remembered = 1_000;
  * An alert changes several times while it is delivered. It is printed when it has been routed, when something does
  * not go well, and when all deliveries have ended.
  */
-function createNews(): { isNew(alert: AlertOnWire): boolean } {
+function createNews(): (alert: AlertOnWire) => boolean {
   const printed = new Map<string, string>();
-  return {
-    isNew(alert) {
-      const story = storyOf(alert);
-      if (alert.routedAt === null || printed.get(alert.id) === story) return false;
-      printed.delete(alert.id);
-      printed.set(alert.id, story);
-      if (printed.size > remembered) printed.delete(printed.keys().next().value ?? "");
-      return true;
-    },
+  return (alert) => {
+    const story = storyOf(alert);
+    if (alert.routedAt === null || printed.get(alert.id) === story) return false;
+    printed.delete(alert.id);
+    printed.set(alert.id, story);
+    if (printed.size > remembered) printed.delete(printed.keys().next().value ?? "");
+    return true;
   };
 }
 

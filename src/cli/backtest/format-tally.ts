@@ -1,5 +1,5 @@
 import { countOf, toSeconds } from "../shell/amounts.ts";
-import type { Output } from "../shell/output.ts";
+import { joinSections, type Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import type { Example, Tally } from "./tally.ts";
 
@@ -36,10 +36,7 @@ export function formatTally(
     formatExamples("Newly sent, for example", tally.newlySent, output),
     formatExamples("No longer sent, for example", tally.noLongerSent, output),
   ];
-  return `${sections
-    .map((section) => section.trimEnd())
-    .filter((section) => section !== "")
-    .join("\n\n")}\n`;
+  return joinSections(sections);
 }
 
 function formatExamples(title: string, examples: Example[], output: Output): string {

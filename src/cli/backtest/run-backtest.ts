@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
+import { maxPageSize } from "../alerts/filters.ts";
 import { bodyOf } from "../alerts/show.ts";
 import { type AlertLog, openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
@@ -17,7 +18,6 @@ export interface BacktestOptions {
   limit?: number;
 }
 
-const pageSize = 200;
 /** Alerts that are asked for at a time: the answers come one after another while few of them are in memory. */
 const askedAhead = 4;
 
@@ -76,7 +76,7 @@ async function* walkAlerts(
   let left = limit;
   let cursor: string | undefined;
   do {
-    const page = await log.listAlerts({ from: fromAt }, { limit: pageSize, cursor });
+    const page = await log.listAlerts({ from: fromAt }, { limit: maxPageSize, cursor });
     const routed = page.alerts.filter(
       ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
     );

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
+import { parseWhole } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 import { addExamples, openOutput } from "../shell/output.ts";
 
@@ -21,9 +22,4 @@ export function registerDemo(program: Command, context: CliContext): void {
       await runDemo(options, context, openOutput(context, self));
     });
   addExamples(command, "tocsin demo", "tocsin demo --storm 1000");
-}
-
-function parseWhole(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("give a whole number");
-  return Number(text);
 }

@@ -5,7 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
 import { loginLink } from "../../web/access/login-link.ts";
 import { runSetup } from "../setup/run-setup.ts";
-import type { CliContext } from "../shell/context.ts";
+import { type CliContext, untilAborted } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import type { DemoOptions } from "./demo.ts";
 import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
@@ -119,10 +119,7 @@ async function play(
     await wait(stormAfterMs);
     if (!stop.aborted) service.storm(options.storm);
   }
-  await new Promise<void>((resolve) => {
-    if (stop.aborted) resolve();
-    else stop.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await untilAborted(stop);
 }
 
 function indent(text: string): string {

@@ -59,32 +59,20 @@ function summarizeOutcomes(
 
 function judge(check: string, destination: Destination, recipient: string, outcome: Outcome): Finding {
   const { type, definedAt } = destination;
-  switch (outcome.kind) {
-    case "sent": {
-      const note = outcome.note ?? "its host takes connections";
-      const words = vendorOf(type).describeProbe?.(destination, outcome.note) ?? note;
-      return { check, verdict: "ok", detail: `${type} ${words}` };
-    }
-    case "retry":
-      if (outcome.movedTo !== undefined) {
-        const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
-        return { check, verdict: "warning", detail, mend: `write that id into ${destination.definedAt}` };
-      }
-      return {
-        check,
-        verdict: outcome.reason === "rate_limited" ? "warning" : "problem",
-        detail: `${type}: ${outcome.detail}`,
-        mend: repairOf(outcome.reason, { channel: type, definedAt }),
-      };
-    case "rejected":
-    case "ambiguous":
-      return {
-        check,
-        verdict: outcome.kind === "rejected" ? "problem" : "warning",
-        detail: `${type}: ${outcome.detail}`,
-        mend: repairOf(outcome.reason, { channel: type, definedAt }),
-      };
-    default:
-      return outcome satisfies never;
+  if (outcome.kind === "sent") {
+    const note = outcome.note ?? "its host takes connections";
+    const words = vendorOf(type).describeProbe?.(destination, outcome.note) ?? note;
+    return { check, verdict: "ok", detail: `${type} ${words}` };
   }
+  if (outcome.kind === "retry" && outcome.movedTo !== undefined) {
+    const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
+    return { check, verdict: "warning", detail, mend: `write that id into ${definedAt}` };
+  }
+  const { kind, reason, detail } = outcome;
+  return {
+    check,
+    verdict: kind === "ambiguous" || reason === "rate_limited" ? "warning" : "problem",
+    detail: `${type}: ${detail}`,
+    mend: repairOf(reason, { channel: type, definedAt }),
+  };
 }

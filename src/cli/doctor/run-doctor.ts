@@ -1,6 +1,5 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError } from "../../config/shape/problem-list.ts";
-import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
@@ -9,7 +8,7 @@ import { checkDataFolder } from "./check-data-folder.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import { checkRelay } from "./check-relay.ts";
 import { checkService } from "./check-service.ts";
-import type { Finding, Verdict } from "./finding.ts";
+import { type Finding, toFinding, type Verdict } from "./finding.ts";
 
 type Check = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
@@ -51,8 +50,7 @@ async function checkLibrary(): Promise<Finding[]> {
     requireDatabaseLibrary();
     return [];
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return [{ check: "database library", verdict: "problem", detail: error.message, mend: error.hint }];
+    return [toFinding("database library", error)];
   }
 }
 
@@ -70,10 +68,7 @@ async function readConfiguration({ context }: RelayRun): Promise<{ config?: Conf
     const detail = `${from}: ${destinations.length} destinations, ${routes.length} routes`;
     return { config, found: [{ check, verdict: "ok", detail }, ...warnings] };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    if (!(error instanceof ConfigError)) {
-      return { found: [{ check, verdict: "problem", detail: error.message, mend: error.hint }] };
-    }
+    if (!(error instanceof ConfigError)) return { found: [toFinding(check, error)] };
     return {
       found: error.problems.map(({ where, path, message, instead }) => ({
         check,

@@ -2,7 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { Decision } from "../../core/rules.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
 import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
-import type { Output } from "../shell/output.ts";
+import { joinSections, type Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";
@@ -31,11 +31,7 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
     deliveries.length === 0 ? formatNowhere(decisions, output) : "",
     ...deliveries.map((delivery) => formatDelivery(delivery, output)),
   ];
-  const text = sections
-    .map((section) => section.trimEnd())
-    .filter((section) => section !== "")
-    .join("\n\n");
-  return `${text}\n${item < items ? "\n" : ""}`;
+  return joinSections(sections) + (item < items ? "\n" : "");
 }
 
 /** What was read and no matcher can ask for. */

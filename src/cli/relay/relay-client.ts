@@ -20,7 +20,7 @@ import type {
 import {
   createRelayTransport,
   olderRelay,
-  type RelayTransport,
+  type RelayCall,
   type RelayTransportOptions,
 } from "./relay-transport.ts";
 
@@ -69,10 +69,15 @@ export interface RelayClient {
 
 export function createRelayClient(options: RelayTransportOptions): RelayClient {
   const transport = createRelayTransport(options);
+
+  /** The `data` of an answer. */
+  async function readData<T>(call: RelayCall, pick: (schemas: Schemas) => z.ZodType<T>): Promise<T> {
+    const schemas = await loadSchemas();
+    return (await transport.read(call, schemas.z.object({ data: pick(schemas) }))).data;
+  }
+
   return {
     url: options.url,
-    ...createAlertCalls(transport),
-    ...createMuteCalls(transport),
 
     async isReady() {
       const answer = await transport.ask({ path: "/readyz", needsToken: false });
@@ -81,61 +86,11 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       throw transport.refusal(answer);
     },
 
-    async readStatus() {
-      const { statusSchema, z } = await loadSchemas();
-      try {
-        return (await transport.read({ path: "/api/status" }, z.object({ data: statusSchema }))).data;
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") throw olderRelay(options.url);
-        throw error;
-      }
-    },
+    readStatus: () =>
+      readData({ path: "/api/status" }, ({ statusSchema }) => statusSchema).catch((error: unknown) => {
+        throw isNotFound(error) ? olderRelay(options.url) : error;
+      }),
 
-    async listDestinations() {
-      const { destinationSchema, z } = await loadSchemas();
-      const schema = z.object({ data: z.array(destinationSchema) });
-      return (await transport.read({ path: "/api/destinations" }, schema)).data;
-    },
-
-    async tryDestination(name) {
-      const { tryResultSchema, z } = await loadSchemas();
-      const path = `/api/destinations/${encodeURIComponent(name)}/try`;
-      const call = { path, method: "POST", timeoutMs: tryTimeoutMs } as const;
-      return (await transport.read(call, z.object({ data: tryResultSchema }))).data;
-    },
-
-    openStream(lastEventId, ending) {
-      const headers: Record<string, string> = { accept: "text/event-stream" };
-      if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
-      return transport.open({ path: "/api/stream", headers }, ending);
-    },
-
-    async postToHook(hookSecret, body, headers) {
-      const { z } = await loadSchemas();
-      const call = { path: `/hooks/${hookSecret.reveal()}`, method: "POST", body, headers } as const;
-      try {
-        const schema = z.object({ data: z.object({ id: z.string() }) });
-        return (await transport.read({ ...call, needsToken: false }, schema)).data.id;
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") throw otherSecret(options.url);
-        throw error;
-      }
-    },
-  };
-}
-
-/** Each destination that refuses may take 20 s to say so again. */
-const tryTimeoutMs = 60_000;
-/** 100,000 take half a minute. */
-const resendTimeoutMs = 10 * 60_000;
-
-type AlertCalls = Pick<
-  RelayClient,
-  "listAlerts" | "findAlert" | "resend" | "release" | "previewResend" | "resendFailed"
->;
-
-function createAlertCalls(transport: RelayTransport): AlertCalls {
-  return {
     async listAlerts(filters, page) {
       const { alertSchema, z } = await loadSchemas();
       const schema = z.object({
@@ -146,74 +101,96 @@ function createAlertCalls(transport: RelayTransport): AlertCalls {
       return { alerts: data, nextCursor: meta.nextCursor ?? undefined };
     },
 
-    async findAlert(id) {
-      const { alertDetailSchema, z } = await loadSchemas();
-      try {
-        const path = `/api/alerts/${encodeURIComponent(id)}`;
-        return (await transport.read({ path }, z.object({ data: alertDetailSchema }))).data;
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") return undefined;
+    findAlert: (id) =>
+      readData(
+        { path: `/api/alerts/${encodeURIComponent(id)}` },
+        ({ alertDetailSchema }) => alertDetailSchema,
+      ).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
         throw error;
-      }
-    },
+      }),
 
-    async resend(id, destination) {
-      const { deliverySchema, z } = await loadSchemas();
-      const path = `/api/alerts/${encodeURIComponent(id)}/resend`;
-      const schema = z.object({ data: z.array(deliverySchema) });
-      return (await transport.read({ path, method: "POST", body: { destination } }, schema)).data;
-    },
+    resend: (id, destination) =>
+      readData(
+        { path: `/api/alerts/${encodeURIComponent(id)}/resend`, method: "POST", body: { destination } },
+        ({ z, deliverySchema }) => z.array(deliverySchema),
+      ),
 
-    async release(held) {
-      const { releaseSchema, z } = await loadSchemas();
-      const call = { path: "/api/release", method: "POST", body: held } as const;
-      return (await transport.read(call, z.object({ data: z.array(releaseSchema) }))).data;
-    },
+    release: (held) =>
+      readData({ path: "/api/release", method: "POST", body: held }, ({ z, releaseSchema }) =>
+        z.array(releaseSchema),
+      ),
 
-    async previewResend(filters) {
-      const { resendPreviewSchema, z } = await loadSchemas();
-      const path = `/api/resend?${new URLSearchParams(toFields(filters))}`;
-      return (
-        await transport.read({ path, timeoutMs: tryTimeoutMs }, z.object({ data: resendPreviewSchema }))
-      ).data;
-    },
+    previewResend: (filters) =>
+      readData(
+        { path: `/api/resend?${new URLSearchParams(toFields(filters))}`, timeoutMs: tryTimeoutMs },
+        ({ resendPreviewSchema }) => resendPreviewSchema,
+      ),
 
-    async resendFailed(filters) {
-      const { resendResultSchema, z } = await loadSchemas();
-      const body = toFields(filters);
-      const call = { path: "/api/resend", method: "POST", body, timeoutMs: resendTimeoutMs } as const;
-      return (await transport.read(call, z.object({ data: resendResultSchema }))).data;
-    },
-  };
-}
+    resendFailed: (filters) =>
+      readData(
+        { path: "/api/resend", method: "POST", body: toFields(filters), timeoutMs: resendTimeoutMs },
+        ({ resendResultSchema }) => resendResultSchema,
+      ),
 
-function createMuteCalls(
-  transport: RelayTransport,
-): Pick<RelayClient, "listMutes" | "addMute" | "previewMute" | "endMute"> {
-  return {
-    async listMutes(includeEnded) {
-      const { muteSchema, z } = await loadSchemas();
-      const path = `/api/mutes${includeEnded ? "?ended=true" : ""}`;
-      return (await transport.read({ path }, z.object({ data: z.array(muteSchema) }))).data;
-    },
+    listDestinations: () =>
+      readData({ path: "/api/destinations" }, ({ z, destinationSchema }) => z.array(destinationSchema)),
 
-    async addMute(mute) {
-      const { newMuteSchema, z } = await loadSchemas();
-      const call = { path: "/api/mutes", method: "POST", body: mute } as const;
-      return (await transport.read(call, z.object({ data: newMuteSchema }))).data;
-    },
+    tryDestination: (name) =>
+      readData(
+        {
+          path: `/api/destinations/${encodeURIComponent(name)}/try`,
+          method: "POST",
+          timeoutMs: tryTimeoutMs,
+        },
+        ({ tryResultSchema }) => tryResultSchema,
+      ),
 
-    async previewMute(match) {
-      const { mutePreviewSchema, z } = await loadSchemas();
-      const call = { path: "/api/mutes/preview", method: "POST", body: { match } } as const;
-      return (await transport.read(call, z.object({ data: mutePreviewSchema }))).data;
-    },
+    listMutes: (includeEnded) =>
+      readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) =>
+        z.array(muteSchema),
+      ),
+
+    addMute: (mute) =>
+      readData({ path: "/api/mutes", method: "POST", body: mute }, ({ newMuteSchema }) => newMuteSchema),
+
+    previewMute: (match) =>
+      readData(
+        { path: "/api/mutes/preview", method: "POST", body: { match } },
+        ({ mutePreviewSchema }) => mutePreviewSchema,
+      ),
 
     async endMute(id) {
       const answer = await transport.ask({ path: `/api/mutes/${encodeURIComponent(id)}`, method: "DELETE" });
       if (answer.status !== 204) throw transport.refusal(answer);
     },
+
+    openStream(lastEventId, ending) {
+      const headers: Record<string, string> = { accept: "text/event-stream" };
+      if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
+      return transport.open({ path: "/api/stream", headers }, ending);
+    },
+
+    postToHook: (hookSecret, body, headers) =>
+      readData(
+        { path: `/hooks/${hookSecret.reveal()}`, method: "POST", body, headers, needsToken: false },
+        ({ z }) => z.object({ id: z.string() }),
+      ).then(
+        ({ id }) => id,
+        (error: unknown) => {
+          throw isNotFound(error) ? otherSecret(options.url) : error;
+        },
+      ),
   };
+}
+
+/** Each destination that refuses may take 20 s to say so again. */
+const tryTimeoutMs = 60_000;
+/** 100,000 take half a minute. */
+const resendTimeoutMs = 10 * 60_000;
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof AppError && error.code === "not_found";
 }
 
 /** The schemas of the API itself, loaded with the first call and not with the command line. */
@@ -224,6 +201,8 @@ async function loadSchemas() {
   ]);
   return { ...schemas, z };
 }
+
+type Schemas = Awaited<ReturnType<typeof loadSchemas>>;
 
 function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string }): string {
   const query = new URLSearchParams(toFields(filters));

@@ -20,6 +20,20 @@ export function parsePage(text: string): number {
   return Number(text);
 }
 
+export function parseWhole(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError("give a whole number");
+  return Number(text);
+}
+
+/** A parser of whole numbers within bounds, those included. */
+export function wholeWithin(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`give a whole number from ${least} to ${most}`);
+  };
+}
+
 export function parsePair(text: string): string {
   if (/^[^/\s]+\/[^/\s]+$/.test(text)) return text;
   throw new InvalidArgumentError("a pair is written BASE/QUOTE, e.g. ETH/USD");

@@ -44,6 +44,14 @@ export class OutputClosed extends Error {
   }
 }
 
+/** Resolves when `signal` is aborted, at once when it is already. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader. */
 export function writeText(sink: TextSink, text: string | Uint8Array): Promise<void> {
   if (text.length === 0) return Promise.resolve();

@@ -130,6 +130,12 @@ export function errorDocument(error: AppError): { code: string; message: string;
   };
 }
 
+/** Parts of a text for people, with an empty line between them; empty parts are left out. */
+export function joinSections(sections: string[]): string {
+  const present = sections.map((section) => section.trimEnd()).filter((section) => section !== "");
+  return `${present.join("\n\n")}\n`;
+}
+
 /** Appends examples to a command's help: `addExamples(command, "tocsin check --json")`. */
 export function addExamples(command: Command, ...examples: string[]): Command {
   const lines = examples.map((example) => `  $ ${example}`);

@@ -87,10 +87,9 @@ async function readLeft({ output, context }: RelayRun, config: Config): Promise<
     return undefined;
   }
   try {
-    const { viewLog } = await import("../../operations/views.ts");
+    const { viewDestinations, viewLog } = await import("../../operations/views.ts");
     const { logToWire } = await import("../../web/api/to-wire.ts");
     const { stateOf } = await import("../../delivery/plan/health.ts");
-    const { viewDestinations } = await import("../../operations/views.ts");
     const saved = await store.loadStatuses();
     const find = ({ kind, name }: StatusKey) =>
       saved.find((status) => status.kind === kind && status.name === name);

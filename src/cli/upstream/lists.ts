@@ -1,6 +1,6 @@
 import { countOf } from "../shell/amounts.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
-import { layOutLooseTable } from "./loose-table.ts";
+import { formatLooseTable } from "./loose-table.ts";
 
 /** `tocsin upstream tokens`. */
 export async function listTokens(
@@ -29,13 +29,6 @@ export async function listSubscriptions(run: UpstreamRun, query: { user?: string
 }
 
 async function showList({ output }: UpstreamRun, items: object[], noun: string): Promise<void> {
-  await output.result(items, () => {
-    if (items.length === 0) return "";
-    const table = layOutLooseTable(items);
-    return output.table(
-      table.columns,
-      items.map((item) => table.toRow(item)),
-    );
-  });
+  await output.result(items, () => formatLooseTable(items, output));
   if (!output.json) await output.note(countOf(items.length, noun));
 }

@@ -1,3 +1,4 @@
+import type { Output } from "../shell/output.ts";
 import type { TableColumn } from "../shell/table.ts";
 
 /** A table of objects whose fields nobody documents: the columns are those that are there. */
@@ -36,6 +37,13 @@ export function layOutLooseTable(sample: readonly object[]): LooseTable {
       return ordered.map((name) => cellText(values.get(name)));
     },
   };
+}
+
+/** All items as one table; empty when there are none. */
+export function formatLooseTable(items: readonly object[], output: Pick<Output, "table">): string {
+  if (items.length === 0) return "";
+  const { columns, toRow } = layOutLooseTable(items);
+  return output.table(columns, items.map(toRow));
 }
 
 /** Nested objects become dotted names, three levels deep; what is deeper, and lists, are one value. */

@@ -7,7 +7,7 @@ import { OutputClosed } from "../shell/context.ts";
 import { asAppError } from "../shell/failure.ts";
 import type { TableLayout } from "../shell/table.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
-import { type LooseTable, layOutLooseTable } from "./loose-table.ts";
+import { formatLooseTable, type LooseTable, layOutLooseTable } from "./loose-table.ts";
 
 export interface MetricsOptions {
   chain: string;
@@ -32,18 +32,7 @@ export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Pr
     ? { number: options.page ?? 1, items: [] }
     : first.value;
   const { output } = run;
-  await output.result(
-    metrics,
-    () => {
-      if (metrics.length === 0) return "";
-      const table = layOutLooseTable(metrics);
-      return output.table(
-        table.columns,
-        metrics.map((metric) => table.toRow(metric)),
-      );
-    },
-    { page },
-  );
+  await output.result(metrics, () => formatLooseTable(metrics, output), { page });
   if (!output.json)
     await output.note(`page ${page}: ${countOf(metrics.length, "metric")}; --all reads every page`);
 }
