@@ -1,6 +1,6 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
 import type { AlertDetail, AttemptEntry } from "../../core/ports/alert-log.ts";
-import { Mark, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
+import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";
 import { Form } from "./layout.tsx";
@@ -123,10 +123,7 @@ function isHeldByQuietHours({ state, dueAt }: Delivery, now: number): boolean {
 function ResentChip({ delivery, resend, now }: { delivery: Delivery; resend: Delivery; now: number }) {
   return (
     <>
-      <span class="chip off">
-        <Mark tone="off" />
-        {wordOf(delivery.state)}
-      </span>
+      <Chip tone="off">{wordOf(delivery.state)}</Chip>
       <span class="soft">
         resent <Instant at={resend.createdAt} now={now} show="relative" />:{" "}
         <a href={`#delivery-${resend.id}`} class={`resent ${toneOf(resend.state)}`}>
@@ -139,7 +136,7 @@ function ResentChip({ delivery, resend, now }: { delivery: Delivery; resend: Del
 
 const purposeWords: Record<DeliveryPurpose, string> = {
   alert: "alert",
-  fallback: "standing in",
+  fallback: "fallback",
   resend: "resend",
   bulk_resend: "resend with all that failed",
   test: "test",

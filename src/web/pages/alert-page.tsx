@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import { AppError, httpStatusOf } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
@@ -15,7 +15,7 @@ import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Layout, Notice } from "./layout.tsx";
+import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
@@ -47,7 +47,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
       />
     );
-    return c.html(page, problem === undefined ? 200 : httpStatusOf(problem.code));
+    return c.html(page, statusOf(problem));
   }
 
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
@@ -77,7 +77,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         destinations={destinations}
         problem={problem}
       />,
-      problem === undefined ? 200 : httpStatusOf(problem.code),
+      statusOf(problem),
     );
   }
 
@@ -176,11 +176,7 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
         </span>
       </nav>
       {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
-      {problem && (
-        <Notice kind="failed">
-          <b>{problem.message}</b> {problem.hint}
-        </Notice>
-      )}
+      <Problem error={problem} />
       <header class="headline">
         {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
         <h1 dir="auto">{titleOf(alert)}</h1>

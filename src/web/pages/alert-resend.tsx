@@ -6,7 +6,7 @@ import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";
 import { StateChip } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Form, Layout, Problem } from "./layout.tsx";
 
 interface AlertResendProps {
   frame: Frame;
@@ -29,11 +29,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
       <nav class="crumbs" aria-label="Way back">
         <a href={`/alerts/${alert.id}`}>Back to the alert</a>
       </nav>
-      {problem && (
-        <Notice kind="failed">
-          <b>{problem.message}</b> {problem.hint}
-        </Notice>
-      )}
+      <Problem error={problem} />
       <header class="headline">
         <h1>Resend to whom?</h1>
         <p dir="auto">{titleOf(alert)}</p>

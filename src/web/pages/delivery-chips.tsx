@@ -1,3 +1,4 @@
+import type { PropsWithChildren } from "hono/jsx";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
@@ -74,60 +75,49 @@ function summariseDestination(destination: string, current: DeliverySummary[]): 
   return { destination, state: worst, words, reasons };
 }
 
-export function StateChip({ state }: { state: DeliveryState }) {
+interface ChipProps {
+  tone: Tone;
+  /** A tooltip. */
+  title?: string;
+}
+
+export function Chip({ tone, title, children }: PropsWithChildren<ChipProps>) {
   return (
-    <span class={`chip ${toneOf(state)}`}>
-      <Mark tone={toneOf(state)} />
-      {wordOf(state)}
+    <span class={`chip ${tone}`} title={title}>
+      <Mark tone={tone} />
+      {children}
     </span>
   );
 }
 
+export function StateChip({ state }: { state: DeliveryState }) {
+  return <Chip tone={toneOf(state)}>{wordOf(state)}</Chip>;
+}
+
 /** All destinations of one alert in a row, or why there are none. */
 export function DeliveryChips({ alert }: { alert: AlertSummary }) {
-  if (alert.routedAt === undefined) {
-    return alert.routingError === undefined ? (
-      <span class="chip busy">
-        <Mark tone="busy" />
-        not routed yet
-      </span>
-    ) : (
-      <span class="chip bad" title={alert.routingError}>
-        <Mark tone="bad" />
+  const { routedAt, routingError, deliveries, repeatOf, dropped, unmatched } = alert;
+  if (routedAt === undefined && routingError === undefined) return <Chip tone="busy">not routed yet</Chip>;
+  if (routedAt === undefined) {
+    return (
+      <Chip tone="bad" title={routingError}>
         routing failed, tried again
-      </span>
+      </Chip>
     );
   }
-  if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
+  if (deliveries.length === 0 && repeatOf !== undefined) {
     return (
-      <span class="chip off">
-        <Mark tone="off" />
-        repeat of <a href={`/alerts/${alert.repeatOf}`}>an earlier one</a>, not sent
-      </span>
+      <Chip tone="off">
+        repeat of <a href={`/alerts/${repeatOf}`}>an earlier one</a>, not sent
+      </Chip>
     );
   }
-  if (alert.deliveries.length === 0 && alert.dropped) {
-    return (
-      <span class="chip off">
-        <Mark tone="off" />
-        dropped on purpose
-      </span>
-    );
-  }
-  if (alert.deliveries.length === 0) {
-    const [tone, words] = alert.unmatched
-      ? (["bad", "no route wanted it"] as const)
-      : (["good", "in another message"] as const);
-    return (
-      <span class={`chip ${tone}`}>
-        <Mark tone={tone} />
-        {words}
-      </span>
-    );
-  }
+  if (deliveries.length === 0 && dropped) return <Chip tone="off">dropped on purpose</Chip>;
+  if (deliveries.length === 0 && unmatched) return <Chip tone="bad">no route wanted it</Chip>;
+  if (deliveries.length === 0) return <Chip tone="good">in another message</Chip>;
   return (
     <ul class="chips">
-      {summariseDeliveries(alert.deliveries).map(({ destination, state, words, reasons }) => (
+      {summariseDeliveries(deliveries).map(({ destination, state, words, reasons }) => (
         <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
           <Mark tone={toneOf(state)} />
           <bdi>{destination}</bdi> <b>{words}</b>
@@ -139,7 +129,7 @@ export function DeliveryChips({ alert }: { alert: AlertSummary }) {
 
 const marks: Record<Tone, string> = { good: "✓", bad: "✕", busy: "…", off: "–" };
 
-export function Mark({ tone }: { tone: Tone }) {
+function Mark({ tone }: { tone: Tone }) {
   return (
     <span class="mark" aria-hidden="true">
       {marks[tone]}

@@ -5,7 +5,7 @@ import type { DestinationView } from "../../core/operations.ts";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Mark, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
+import { Chip, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
@@ -151,10 +151,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         <h2>
           <bdi>{name}</bdi>
         </h2>
-        <span class={`chip ${tone}`}>
-          <Mark tone={tone} />
-          {isUntried ? "nothing sent yet" : health}
-        </span>
+        <Chip tone={tone}>{isUntried ? "nothing sent yet" : health}</Chip>
       </header>
       <p class="soft">
         {destination.channel} to{" "}

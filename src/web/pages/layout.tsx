@@ -121,6 +121,21 @@ export function Notice({ kind, children }: { kind: "done" | "warning" | "failed"
   );
 }
 
+/** What went wrong with what the reader has asked for, and what to do; nothing when nothing did. */
+export function Problem({ error }: { error?: AppError }) {
+  if (error === undefined) return null;
+  return (
+    <Notice kind="failed">
+      <b>{error.message}</b> {error.hint}
+    </Notice>
+  );
+}
+
+/** Of a page that shows such a problem beside what it always shows. */
+export function statusOf(problem: AppError | undefined) {
+  return problem === undefined ? 200 : httpStatusOf(problem.code);
+}
+
 /** A page that could not be made: what happened, what to do, and a way back. Says nothing of the log. */
 export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) {
   setRetryAfter(c, error);

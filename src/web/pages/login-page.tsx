@@ -5,7 +5,7 @@ import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { PageDeps } from "./frame.ts";
-import { HtmlDocument, Notice } from "./layout.tsx";
+import { HtmlDocument, Problem } from "./layout.tsx";
 
 /**
  * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview
@@ -102,11 +102,7 @@ interface LoginProps {
 function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError }) {
   return (
     <LoginFrame deps={deps} title="Log in">
-      {problem && (
-        <Notice kind="failed">
-          <b>{problem.message}</b> {problem.hint}
-        </Notice>
-      )}
+      <Problem error={problem} />
       <form method="post" action="/login">
         <input type="hidden" name="next" value={next} />
         {/* Lets password managers keep the token. */}

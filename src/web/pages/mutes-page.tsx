@@ -1,5 +1,5 @@
 import type { Context, Hono } from "hono";
-import { AppError, httpStatusOf } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
@@ -8,10 +8,10 @@ import { readField, readForm } from "../form.ts";
 import { describePreview, type MuteState, matchesNothing, muteStateOf } from "../mute-state.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Mark, type Tone } from "./delivery-chips.tsx";
+import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Form, Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { DurationChoice, MuteButtons, PreviewText, ReasonField } from "./mute-this.tsx";
 
 /** Past mutes shown at most; the API lists all. */
@@ -34,7 +34,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
         written={written}
       />
     );
-    return c.html(page, problem === undefined ? 200 : httpStatusOf(problem.code));
+    return c.html(page, statusOf(problem));
   }
 
   app.get("/mutes", (c) => render(c));
@@ -106,11 +106,7 @@ function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageP
       {preview && problem === undefined && (
         <Notice kind={matchesNothing(preview) ? "warning" : "done"}>{describePreview(preview)}</Notice>
       )}
-      {problem && (
-        <Notice kind="failed">
-          <b>{problem.message}</b> {problem.hint}
-        </Notice>
-      )}
+      <Problem error={problem} />
       <div class="columns">
         <section aria-labelledby="now-title">
           <h2 id="now-title">Active and coming</h2>
@@ -167,10 +163,7 @@ function MuteCard({ mute, frame }: { mute: Mute; frame: Frame }) {
   return (
     <article class="mute">
       <p>
-        <span class={`chip ${stateTone[state]}`}>
-          <Mark tone={stateTone[state]} />
-          {state}
-        </span>{" "}
+        <Chip tone={stateTone[state]}>{state}</Chip>{" "}
         {mute.matchers.flatMap(describeMatcher).map((text) => (
           <code class="matcher">{text}</code>
         ))}
