@@ -19,6 +19,10 @@ import {
 } from "./schemas.ts";
 
 const json = <T extends z.ZodType>(schema: T) => ({ "application/json": { schema } });
+const answer = <T extends z.ZodType>(description: string, data: T) => ({
+  description,
+  content: json(z.object({ data })),
+});
 const failure = (description: string) => ({ description, content: json(errorSchema) });
 const refused = {
   401: failure("No admin token, or a wrong one."),
@@ -83,7 +87,7 @@ export const getAlertRoute = createRoute({
   summary: "One alert: its request as it came, what was decided, every delivery and attempt",
   request: { params: idParameter },
   responses: {
-    200: { description: "All that is known of it.", content: json(z.object({ data: alertDetailSchema })) },
+    200: answer("All that is known of it.", alertDetailSchema),
     404: failure("No such alert."),
     ...refused,
   },
@@ -108,7 +112,7 @@ export const resendRoute = createRoute({
     },
   },
   responses: {
-    200: { description: "The new deliveries.", content: json(z.object({ data: z.array(deliverySchema) })) },
+    200: answer("The new deliveries.", z.array(deliverySchema)),
     400: failure("The body cannot be read."),
     404: failure("No such alert or destination."),
     409: failure("Not routed yet, or nowhere to send it."),
@@ -139,10 +143,7 @@ export const releaseRoute = createRoute({
     },
   },
   responses: {
-    200: {
-      description: "What is sent now; destinations that held nothing are left out.",
-      content: json(z.object({ data: z.array(releaseSchema) })),
-    },
+    200: answer("What is sent now; destinations that held nothing are left out.", z.array(releaseSchema)),
     400: failure("The body cannot be read."),
     404: failure("No such alert or destination."),
     ...refused,
@@ -166,10 +167,7 @@ export const previewResendRoute = createRoute({
   description: "The filters are those of the log. Changes nothing; see `POST /api/resend`.",
   request: { query: failedQuery },
   responses: {
-    200: {
-      description: "What a resend with these filters would take up.",
-      content: json(z.object({ data: resendPreviewSchema })),
-    },
+    200: answer("What a resend with these filters would take up.", resendPreviewSchema),
     400: failure("A parameter cannot be read."),
     ...refused,
   },
@@ -183,10 +181,7 @@ export const resendFailedRoute = createRoute({
     "To the destinations where it failed, after whatever else is due there, and as digests when it is much. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
   request: { body: { required: false, content: json(failedQuery) } },
   responses: {
-    200: {
-      description: "What is on its way, and what stays failed.",
-      content: json(z.object({ data: resendResultSchema })),
-    },
+    200: answer("What is on its way, and what stays failed.", resendResultSchema),
     400: failure("The body cannot be read."),
     ...refused,
   },
@@ -200,7 +195,7 @@ export const tryDestinationRoute = createRoute({
     "Nothing is sent to people. When it works again, what waits goes out. It is not called before the time until which it has asked for silence.",
   request: { params: z.object({ name: z.string().openapi({ description: "Of the destination." }) }) },
   responses: {
-    200: { description: "What it said.", content: json(z.object({ data: tryResultSchema })) },
+    200: answer("What it said.", tryResultSchema),
     404: failure("No such destination."),
     ...refused,
   },
@@ -214,7 +209,7 @@ export const statusRoute = createRoute({
     "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. " +
     "It costs as much as `/readyz`, however long the log is. Fields may be added.",
   responses: {
-    200: { description: "As it is now.", content: json(z.object({ data: statusSchema })) },
+    200: answer("As it is now.", statusSchema),
     ...refused,
     503: failure("The store does not answer."),
   },
@@ -225,10 +220,7 @@ export const listDestinationsRoute = createRoute({
   path: "/api/destinations",
   summary: "Every destination with its health and the states of its deliveries",
   responses: {
-    200: {
-      description: "In the order of the configuration.",
-      content: json(z.object({ data: z.array(destinationSchema) })),
-    },
+    200: answer("In the order of the configuration.", z.array(destinationSchema)),
     ...refused,
   },
 });
@@ -246,10 +238,7 @@ export const listMutesRoute = createRoute({
     }),
   },
   responses: {
-    200: {
-      description: "Those of the configuration among them.",
-      content: json(z.object({ data: z.array(muteSchema) })),
-    },
+    200: answer("Those of the configuration among them.", z.array(muteSchema)),
     400: failure("A parameter cannot be read."),
     ...refused,
   },
@@ -281,10 +270,7 @@ export const previewMuteRoute = createRoute({
     body: { required: true, content: json(z.strictObject({ match: matchSchema }).openapi("MuteToPreview")) },
   },
   responses: {
-    200: {
-      description: "Judged by the matcher that routing uses.",
-      content: json(z.object({ data: mutePreviewSchema })),
-    },
+    200: answer("Judged by the matcher that routing uses.", mutePreviewSchema),
     400: failure("A matcher is missing or cannot be read."),
     ...refused,
   },
@@ -318,7 +304,7 @@ export const addMuteRoute = createRoute({
     },
   },
   responses: {
-    201: { description: "It holds from now on.", content: json(z.object({ data: newMuteSchema })) },
+    201: answer("It holds from now on.", newMuteSchema),
     400: failure("A matcher, a time or the reason is missing or cannot be read."),
     ...refused,
   },

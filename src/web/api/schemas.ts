@@ -6,6 +6,7 @@ import { vendors } from "../../vendors/index.ts";
 
 const channelType = z.enum(vendors.map(({ type }) => type));
 const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
+const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 const id = z.string().openapi({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
 
 export const attemptSchema = z
@@ -156,7 +157,7 @@ export const destinationSchema = z
     name: z.string(),
     channel: channelType,
     recipients: z.array(z.string()),
-    health: z.enum(["ok", "degraded", "down", "dead", "paused"]),
+    health,
     reason: z.string(),
     since: instant.optional(),
     nextTryAt: instant.optional(),
@@ -260,8 +261,6 @@ export const releaseSchema = z
     released: z.number().int().openapi({ description: "Deliveries that are sent now." }),
   })
   .openapi("Release");
-
-const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 
 export const resendPreviewSchema = z
   .object({
