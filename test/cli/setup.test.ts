@@ -342,7 +342,7 @@ describe("when the service or the configuration is not right", () => {
   it.each([
     ["a wrong key", { ALERTING_API_KEY: "not-the-key-of-anybody" }, 1, /GET \/account answered 401/],
     ["a missing key", { ALERTING_API_KEY: "" }, 2, /ALERTING_API_KEY is not set/],
-    ["an unreachable service", { ALERTING_URL: "http://127.0.0.1:60999" }, 1, /reach|connect|listen/i],
+    ["an unreachable service", { ALERTING_URL: "http://127.0.0.1:2" }, 1, /connection refused/],
     ["no public address", { PUBLIC_URL: "" }, 2, /PUBLIC_URL is not set/],
   ])("says %s in one line and changes nothing", async (_name, changes, status, words) => {
     const { setup, outputs } = await startWorld();

@@ -477,28 +477,3 @@ describe("assets add", () => {
     expect(service.seen).toHaveLength(1);
   });
 });
-
-describe("help", () => {
-  it.each([
-    "",
-    "account",
-    "outputs",
-    "metrics",
-    "history",
-    "tokens",
-    "users",
-    "subscriptions",
-    "pool",
-    "ticker",
-    "equities",
-    "equities symbols",
-    "equities price",
-    "assets",
-    "assets add",
-  ])("of upstream %s has an example", async (line) => {
-    const run = await tocsin([...line.split(" ").filter(Boolean), "--help"]);
-    expect(run.status).toBe(0);
-    expect(run.stdout).toMatch(/Examples?:\n {2}\$ tocsin upstream/);
-    expect(run.stdout).toContain("--json");
-  });
-});

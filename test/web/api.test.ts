@@ -4,6 +4,7 @@ import { AppError } from "../../src/core/errors.ts";
 import {
   alertDetailSchema,
   alertSchema,
+  deliverySchema,
   destinationSchema,
   muteSchema,
   statusSchema,
@@ -20,6 +21,10 @@ async function list({ api }: WebFixture, query = "") {
   const answer = await api(`/api/alerts${query}`);
   expect(answer.status).toBe(200);
   return listSchema.parse(await answer.json());
+}
+
+async function readData<T>(answer: Response, schema: z.ZodType<T>): Promise<T> {
+  return z.object({ data: schema }).parse(await answer.json()).data;
 }
 
 async function readError(answer: Response) {
@@ -135,8 +140,7 @@ describe("GET /api/alerts/:id", () => {
       detail: "Too Many Requests: retry after 5",
       next: { state: "waiting", reason: "Too Many Requests", dueAt: fixture.clock.now() + 5_000 },
     });
-    const answer = await fixture.api(`/api/alerts/${id}`);
-    const { data } = z.object({ data: alertDetailSchema }).parse(await answer.json());
+    const data = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
     expect(data.request).toMatchObject({
       body,
       bodyEncoding: "utf8",
@@ -176,11 +180,9 @@ describe("GET /api/alerts/:id", () => {
   ])("a body of %s comes back byte for byte", async (_what, body, encoding) => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({ body });
-    const { data } = z
-      .object({ data: alertDetailSchema })
-      .parse(await (await fixture.api(`/api/alerts/${id}`)).json());
-    expect(data.request?.bodyEncoding).toBe(encoding);
-    expect(Buffer.from(data.request?.body ?? "", encoding as BufferEncoding)).toEqual(body);
+    const { request } = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
+    expect(request?.bodyEncoding).toBe(encoding);
+    expect(Buffer.from(request?.body ?? "", encoding as BufferEncoding)).toEqual(body);
   });
 
   test("an instant that no date can hold costs no answer", async () => {
@@ -216,8 +218,8 @@ describe("POST /api/alerts/:id/resend", () => {
     const { api, id, states } = await prepare();
     const answer = await api(`/api/alerts/${id}/resend`, { method: "POST" });
     expect(answer.status).toBe(200);
-    const { data } = (await answer.json()) as { data: { purpose: string }[] };
-    expect(data.map(({ purpose }) => purpose)).toEqual(["resend", "resend"]);
+    const made = await readData(answer, z.array(deliverySchema));
+    expect(made.map(({ purpose }) => purpose)).toEqual(["resend", "resend"]);
     expect(await states()).toHaveLength(4);
   });
 
@@ -275,8 +277,7 @@ describe("mutes", () => {
     const { api } = await createWebFixture();
     const answer = await api("/api/mutes", sendJson({ match, ...maintenance }));
     expect(answer.status).toBe(201);
-    const { data } = z.object({ data: muteSchema }).parse(await answer.json());
-    expect(data).toMatchObject({
+    expect(await readData(answer, muteSchema)).toMatchObject({
       matchers,
       state: "active",
       reason: "maintenance",
@@ -314,13 +315,13 @@ describe("mutes", () => {
       reason: "upgrade",
     };
     const answer = await api("/api/mutes", sendJson(written));
-    const { data } = z.object({ data: muteSchema }).parse(await answer.json());
-    expect(data).toMatchObject({ state: "coming", startsAt: "2026-11-22T08:00:00.000Z" });
+    expect(await readData(answer, muteSchema)).toMatchObject({
+      state: "coming",
+      startsAt: "2026-11-22T08:00:00.000Z",
+    });
     await clock.advance(23 * 3_600_000);
-    const listed = z
-      .object({ data: z.array(muteSchema) })
-      .parse(await (await api("/api/mutes?ended=true")).json());
-    expect(listed.data.map(({ state }) => state)).toEqual(["ended"]);
+    const listed = await readData(await api("/api/mutes?ended=true"), z.array(muteSchema));
+    expect(listed.map(({ state }) => state)).toEqual(["ended"]);
     expect(await (await api("/api/mutes")).json()).toEqual({ data: [] });
   });
 
@@ -362,12 +363,9 @@ describe("mutes", () => {
 
   test("end when asked to, once", async () => {
     const { api } = await createWebFixture();
-    const made = (await (
-      await api("/api/mutes", sendJson({ match: "severity=info", ...maintenance }))
-    ).json()) as {
-      data: { id: string };
-    };
-    const end = () => api(`/api/mutes/${made.data.id}`, { method: "DELETE" });
+    const made = await api("/api/mutes", sendJson({ match: "severity=info", ...maintenance }));
+    const { id } = await readData(made, muteSchema);
+    const end = () => api(`/api/mutes/${id}`, { method: "DELETE" });
     expect((await end()).status).toBe(204);
     const again = await end();
     expect(again.status).toBe(404);
@@ -379,9 +377,12 @@ describe("the rest", () => {
   test("destinations come with their health and counts", async () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);
-    const answer = await fixture.api("/api/destinations");
-    const { data } = z.object({ data: z.array(destinationSchema) }).parse(await answer.json());
-    expect(data[1]).toMatchObject({ name: "treasury", health: "dead", counts: { sent: 1, failed: 1 } });
+    const destinations = await readData(await fixture.api("/api/destinations"), z.array(destinationSchema));
+    expect(destinations[1]).toMatchObject({
+      name: "treasury",
+      health: "dead",
+      counts: { sent: 1, failed: 1 },
+    });
   });
 
   test("metrics are text for Prometheus", async () => {
@@ -520,7 +521,7 @@ describe("POST /api/release", () => {
 describe("GET /api/status", () => {
   const readStatus = async (answer: Response) => {
     expect(answer.status).toBe(200);
-    return z.strictObject({ data: z.strictObject(statusSchema.shape) }).parse(await answer.json()).data;
+    return readData(answer, z.strictObject(statusSchema.shape));
   };
 
   test("gives relay, alerts, queue, destinations, disk and account, to token and session alike", async () => {

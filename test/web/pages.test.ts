@@ -170,32 +170,20 @@ describe("an alert's page", () => {
     expect(page).toContain("The request as it came");
   });
 
-  test("mutes what is alike in the chosen facts, whatever characters they hold", async () => {
+  test("mutes what is alike in the chosen fact, whatever characters it holds", async () => {
     const { logIn, addAlert, operations } = await createWebFixture();
-    const alertKey = 'a,b=~^"x"\n<y>';
-    const { id } = await addAlert({ facts: { alertKey, token: "USDC" } });
+    const facts = { alertKey: 'a,b=~^"x"\n<y>', title: "*TVL*", token: "USDC,DAI" };
+    const { id } = await addAlert({ facts });
     const browser = await logIn();
-    const answer = await browser.post(`/alerts/${id}/mute`, { like: "alertKey", for: "4h", reason: "known" });
-    expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
-    expect(await operations.listMutes()).toMatchObject([
-      {
-        matchers: [{ field: "alertKey", condition: { equals: [alertKey] } }],
-        reason: "known",
+    for (const [like, value] of Object.entries(facts)) {
+      const answer = await browser.post(`/alerts/${id}/mute`, { like, for: "4h", reason: like });
+      expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
+      const mute = (await operations.listMutes()).find(({ reason }) => reason === like);
+      expect(mute).toMatchObject({
+        matchers: [{ field: like, condition: { equals: [value] } }],
         createdBy: "page",
-      },
-    ]);
-  });
-
-  test("mutes a title that looks like a condition as it stands", async () => {
-    const { logIn, addAlert, operations } = await createWebFixture();
-    const { id } = await addAlert({ facts: { title: "*TVL*", token: "USDC,DAI" } });
-    const browser = await logIn();
-    for (const like of ["title", "token"]) {
-      await browser.post(`/alerts/${id}/mute`, { like, for: "4h", reason: "known" });
+      });
     }
-    expect((await operations.listMutes()).map(({ matchers }) => matchers[0]?.condition.equals)).toEqual(
-      expect.arrayContaining([["*TVL*"], ["USDC,DAI"]]),
-    );
   });
 
   test("mutes what is alike in all of several facts", async () => {
