@@ -137,7 +137,7 @@ function refuseSameNames(routes: PlacedRoute[], problems: ProblemList): void {
     const earlier = routes.slice(0, position).find((other) => other.route.name === route.name);
     if (earlier === undefined) continue;
     const message = `${showValue(route.name)} is also the name of the route at ${earlier.route.definedAt}`;
-    problems.add(["routes", index, "name"], message, "give it another name; decisions are told by it");
+    problems.add(["routes", index, "name"], message, "give it another name; decisions name it");
   }
 }
 

@@ -228,7 +228,7 @@ function warnOfSharedAddresses(destinations: Destination[], problems: ProblemLis
       const owner = owners.get(address);
       if (owner === undefined) owners.set(address, destination);
       else {
-        const message = `${owner.name} and ${destination.name} reach the same readers: an alert routed to both is told twice`;
+        const message = `${owner.name} and ${destination.name} reach the same readers: an alert routed to both is sent twice`;
         problems.warn(destination.definedAt, message, "keep one of the two");
         break;
       }

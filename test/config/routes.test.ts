@@ -24,7 +24,7 @@ test("a chat that the file and the environment both name gets each alert once, a
   const config = load(two, { ...botEnv, TELEGRAM_CHAT_IDS: "-1,-3" });
   expect(config.rules.routes[0]?.to).toEqual(["telegram:-3", "ops", "desk"]);
   expect(config.warnings.map(({ message }) => message)).toEqual([
-    "telegram:-1 and ops reach the same readers: an alert routed to both is told twice",
+    "telegram:-1 and ops reach the same readers: an alert routed to both is sent twice",
   ]);
 });
 
