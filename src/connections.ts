@@ -21,13 +21,14 @@ export interface Connections {
   /** From `windDown` on: each answer is the last of its connection. */
   isWindingDown(): boolean;
   /**
-   * First part of a stop, while new connections are still accepted. What is idle is closed after `idleMs`, what is under way is
-   * the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the latest.
+   * First part of a stop, while new connections are still accepted. What is idle is closed after `idleMs`, what is
+   * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
+   * latest.
    */
   windDown(): Promise<void>;
   /**
-   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `requestMs` at the latest;
-   * then `refuse` is given each alert that has not come whole.
+   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `requestMs` at the
+   * latest; then `refuse` is given each alert that has not come whole.
    */
   drain(refuse: (response: ServerResponse) => void): Promise<void>;
   /** Closes what is left, whatever it waits for. */
@@ -37,13 +38,13 @@ export interface Connections {
 /** Milliseconds that a request under way has to end. */
 const requestMs = 750;
 /**
- * Milliseconds that a kept or new connection has to bring a request. A busy sender, or a proxy, uses it within that time and reads in
- * the answer that it ends; if it were closed at once, an alert that is on its way would be lost.
+ * Milliseconds that a kept or new connection has to bring a request. A busy sender, or a proxy, uses it within that
+ * time and reads in the answer that it ends; if it were closed at once, an alert that is on its way would be lost.
  */
 const idleMs = 250;
 
 const key: unique symbol = Symbol("connection");
-/** Kept on the socket: in a weak map, an entry for each new connection cost the garbage collector a third of all the time. */
+/** Kept on the socket: a weak map with an entry for each connection cost a third of all time in garbage collection. */
 type Known = Duplex & { [key]?: Connection };
 
 /** The connections that are open, and how they end when the relay is stopped. */
@@ -62,9 +63,9 @@ export function createConnections(clock: Clock): Connections {
   }
 
   /**
-   * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a pipeline, is then met
-   * with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so it ends here with the sender's own
-   * end, or `idleMs` later.
+   * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a
+   * pipeline, is then met with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so
+   * it ends here with the sender's own end, or `idleMs` later.
    */
   function lingerAtEnd(connection: Connection): void {
     const { socket } = connection;

@@ -15,16 +15,17 @@ const faultsOfFields: readonly (string | undefined)[] = [
   "HPE_INVALID_TRANSFER_ENCODING",
 ];
 
-/** How long the other side may go on sending before it is cut off, since a reset may overtake the answer (RFC 9112, 9.6). */
+/** How long the sender may go on before it is cut off: a reset may overtake the answer (RFC 9112, 9.6). */
 const lingerMs = 1_000;
 
 /**
  * What becomes of a connection over which something came that is no HTTP, or nothing in time.
  *
- * Node answers 400 at once, also when a whole request stands before the fault: a sender that counts characters instead of
- * bytes in Content-Length would read a refusal of an alert that is stored and relayed. Here that request gets its own
- * answer first, and the connection ends behind it. A chunked body is whole with its last chunk, whatever is wrong with the trailers;
- * those that would be framing in a header (`Content-Length`) are ignored like all others (RFC 9110, 6.5.1).
+ * Node answers 400 at once, also when a whole request stands before the fault: a sender that counts characters
+ * instead of bytes in Content-Length would read a refusal of an alert that is stored and relayed. Here that request
+ * gets its own answer first, and the connection ends behind it. A chunked body is whole with its last chunk, whatever
+ * is wrong with the trailers; those that would be framing in a header (`Content-Length`) are ignored like all others
+ * (RFC 9110, 6.5.1).
  */
 export function endBrokenConnection(
   error: NodeJS.ErrnoException,

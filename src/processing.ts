@@ -10,11 +10,11 @@ import { createDocumentRenderer } from "./vendors/index.ts";
 export interface ProcessingOptions {
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
-  /** Names the near path where a route asks for one that is missing. Default false: it reads the payload of each alert. */
+  /** Names the near path where a route asks for a missing one. Default false: it reads the payload of each alert. */
   advises?: boolean;
 }
 
-/** What becomes of a body by a configuration: how it is read, where it goes, what people read. Nothing here sends or stores. */
+/** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
 export interface Processing {
   /** A thread of its own with the limits of the configuration; whoever made it closes it. */
   reader: ReadingThread;
@@ -24,7 +24,7 @@ export interface Processing {
 }
 
 /**
- * Built in one way for the relay and for `explain` and `backtest`, so that these cannot say anything else than what it does.
+ * Built in one way for the relay and for `explain` and `backtest`, so that these say what it does.
  *
  * @throws what `createRouter` refuses the rules with; then nothing is left running.
  */

@@ -1,8 +1,8 @@
-import type { Entity, FormattedText } from "./world.ts";
 import { parseHtml } from "./html-markup.ts";
 import { parseMarkdownV2 } from "./markdown-markup.ts";
 import { badRequest } from "./refusal.ts";
 import type { Parameters } from "./request-parameters.ts";
+import type { Entity, FormattedText } from "./world.ts";
 
 const rawTextLimitBytes = 1 << 15;
 const textLimit = 4096;

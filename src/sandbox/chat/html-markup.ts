@@ -1,5 +1,5 @@
-import type { Entity, FormattedText } from "./world.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
+import type { Entity, FormattedText } from "./world.ts";
 
 const entityTypeOfTag: Readonly<Record<string, string>> = {
   b: "bold",

@@ -1,5 +1,5 @@
-import type { Entity, FormattedText } from "./world.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
+import type { Entity, FormattedText } from "./world.ts";
 
 const typeOfMarker: Readonly<Record<string, string>> = {
   "*": "bold",

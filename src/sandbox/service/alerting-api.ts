@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Now } from "../../core/clock.ts";
 import type { Accounts, Caller } from "./accounts.ts";
+import { metricNames, unitOfMetric } from "./alarm.ts";
 import {
   listParameter,
   readBody,
@@ -16,7 +17,6 @@ import type { Gate } from "./gate.ts";
 import { averageByBucket, listRecords, type Market, parseGranularity } from "./market.ts";
 import type { TimestampUnit } from "./options.ts";
 import type { SandboxAccount } from "./state.ts";
-import { metricNames, unitOfMetric } from "./alarm.ts";
 
 /** Section 8: at most 100 metrics per page. */
 const pageSize = 100;

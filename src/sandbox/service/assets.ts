@@ -1,6 +1,6 @@
 import type { Now } from "../../core/clock.ts";
-import { chainPlans, knownTokens } from "./catalogue-names.ts";
 import { buildPool, type Catalogue, type Token } from "./catalogue.ts";
+import { chainPlans, knownTokens } from "./catalogue-names.ts";
 import type { Faults } from "./faults.ts";
 import type { Timeline } from "./gate.ts";
 import type { TokenInPool } from "./pricing.ts";
