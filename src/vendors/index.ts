@@ -14,6 +14,7 @@ import { layOut } from "./layout/layout.ts";
 import { ntfy } from "./ntfy/vendor.ts";
 import { pagerduty } from "./pagerduty/vendor.ts";
 import { slack } from "./slack/vendor.ts";
+import { teams } from "./teams/vendor.ts";
 import { telegram } from "./telegram/vendor.ts";
 import type { Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
@@ -28,6 +29,7 @@ export const vendors: readonly Vendor[] = [
   ntfy,
   apprise,
   pagerduty,
+  teams,
 ];
 
 const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));

@@ -18,6 +18,8 @@ const exampleEnv = {
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
   NTFY_TOKEN: "tk_canaryNtfy",
   PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
+  TEAMS_WORKFLOW_URL:
+    "https://prod-1.westeurope.logic.azure.com/workflows/a/triggers/manual/paths/invoke?sig=canaryTeams",
 };
 
 describe("the example file", () => {
@@ -35,6 +37,7 @@ describe("the example file", () => {
       "ntfy",
       "apprise",
       "pagerduty",
+      "teams",
     ];
     expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
     expect(config.rules.routes.map(({ name }) => name)).toEqual([
@@ -66,7 +69,7 @@ describe("the example file", () => {
         { field: "severity", condition: { equals: ["critical"] } },
         { field: "chain", condition: { equals: ["eth", "arbitrum"] } },
       ],
-      to: ["ops", "desk", "team-discord", "treasury-mail", "phones", "incident-hook", "on-call"],
+      to: ["ops", "desk", "team-discord", "treasury-mail", "phones", "incident-hook", "on-call", "office"],
       continue: true,
       isDefault: false,
       updates: "auto",
@@ -89,7 +92,7 @@ describe("the example file", () => {
     const server = { webhookSecret: new Secret("canaryHook"), adminToken: new Secret("canaryAdmin") };
     const texts = secretTextsOf(config, server);
     expect(texts.filter((text) => !text.includes("canary") && text !== whsec)).toEqual([]);
-    expect(texts).toHaveLength(10);
+    expect(texts).toHaveLength(11);
   });
 });
 
@@ -214,6 +217,7 @@ describe("secrets", () => {
     [`destinations: { t: { type: telegram, chatId: -5, botToken: "${botToken}" } }`],
     [`destinations: { t: { type: slack, url: "https://hooks.slack.com/services/T/B/canary" } }`],
     [`destinations: { t: { type: discord, url: "https://example.com/canary" } }`],
+    [`destinations: { t: { type: teams, url: "https://example.com/?sig=canary" } }`],
     ["destinations: { t: { type: ntfy, topic: a, token: canarycanary } }"],
     [`destinations: { t: { type: email, to: a@example.com, smtpUrl: "smtp://u:canary@h" } }`],
     [`destinations: { t: { type: apprise, server: https://a.example, urls: ["json://canary"] } }`],
@@ -317,4 +321,19 @@ test("a key of PagerDuty that is none, or stands in the file, is refused without
     { path: "destinations.oncall.routingKey", message: "is secret and does not belong in the file" },
     { path: "destinations.oncall.region" },
   ]);
+});
+
+test("an address of Teams without its signature is refused without being shown, and it says what to copy", () => {
+  const file = `destinations: { team: { type: teams, url: "${referTo("TEAMS")}" } }`;
+  for (const url of [
+    "https://x.webhook.office.com/webhookb2/canary",
+    "https://x.logic.azure.com/canary?sig=",
+  ]) {
+    const problems = problemsOf(file, { TEAMS: url });
+    expect(problems).toMatchObject([
+      { path: "destinations.team.url", message: expect.stringContaining("it has no sig= (it is not shown)") },
+    ]);
+    expect(problems[0]?.instead).toContain("copy the whole address");
+    expect(JSON.stringify(problems)).not.toContain("canary");
+  }
 });

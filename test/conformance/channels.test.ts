@@ -8,6 +8,7 @@ import { json, text } from "../support/vendors/http-vendor.ts";
 import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
 import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
 import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
+import { createTeamsVendor } from "../support/vendors/teams-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 import { type ChannelUnderTest, describeChannel, patientMs } from "./channel-suite.ts";
 import { otherSideOf } from "./http-other-side.ts";
@@ -178,3 +179,35 @@ describeChannel("pagerduty", { edits: false }, async (answerMs): Promise<Channel
     close: () => vendor.close(),
   };
 });
+
+describeChannel("teams", { edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
+  const vendor = await createTeamsVendor();
+  const refusal = (status: number, code: string) => json(status, { error: { code, message: "No." } });
+  return {
+    channel: await openWithin(answerMs)({
+      ...destinationBase("team"),
+      type: "teams",
+      url: new Secret(vendor.origin + vendor.path),
+      allowInternal,
+    }),
+    recipient: "team",
+    message: (words) => ({ kind: "teams", text: words, body: cardOf(words) }),
+    longestText: "é".repeat(12_000),
+    other: otherSideOf(vendor, () => vendor.seen, {
+      refuses_the_account: refusal(401, "DirectApiAuthorizationRequired"),
+      is_gone: refusal(404, "WorkflowNotFound"),
+      refuses_the_message: refusal(400, "TriggerInputSchemaMismatch"),
+    }),
+    secrets: [vendor.path, "canaryTeamsSignatureXXXXXXXX", "canaryWorkflow0"],
+    // The 202 alone means taken.
+    verdicts: { takes_and_breaks_off: { kind: "sent" } },
+    close: () => vendor.close(),
+  };
+});
+
+function cardOf(words: string): string {
+  const body = [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: words }] }];
+  const content = { type: "AdaptiveCard", version: "1.2", body };
+  const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
+  return JSON.stringify({ type: "message", summary: "words", attachments: [attachment] });
+}

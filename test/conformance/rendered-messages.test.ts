@@ -13,6 +13,7 @@ import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
 import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
 import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
 import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
+import { createTeamsVendor } from "../support/vendors/teams-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 
 /** Whatever rendering makes must be taken by a vendor that refuses what the real one refuses, cuts or hides. */
@@ -44,6 +45,15 @@ const vendors: [string, () => Promise<Destination>][] = [
         url: new Secret(vendor.origin + vendor.path),
         allowInternal,
       };
+    },
+  ],
+  [
+    "teams",
+    async () => {
+      const vendor = await createTeamsVendor();
+      closers.push(vendor.close);
+      const url = new Secret(vendor.origin + vendor.path);
+      return { ...destinationBase("d"), type: "teams", url, allowInternal };
     },
   ],
   [

@@ -72,6 +72,8 @@ const env = {
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/x",
   NTFY_TOKEN: "tk_example",
   PAGERDUTY_ROUTING_KEY: "0123456789abcdef0123456789abcdef",
+  TEAMS_WORKFLOW_URL:
+    "https://prod-1.westeurope.logic.azure.com/workflows/a/triggers/manual/paths/invoke?sig=x",
 };
 
 const examples = documentPaths.flatMap((path) =>

@@ -47,6 +47,7 @@ describe("every channel", () => {
           "ntfy",
           "apprise",
           "pagerduty",
+          "teams",
         ] as const) {
           const [message] = rendering.renderDocument(channel, document, { form, timeZone: "UTC" });
           if (message === undefined) throw new Error(`nothing for ${channel}`);
@@ -76,6 +77,8 @@ function faultsOf(message: Message): string[] {
       const { summary } = message.event.payload;
       return summary === "" || summary.length > 1024 ? [`summary ${summary.length}`] : [];
     }
+    case "teams":
+      return Buffer.byteLength(JSON.stringify(message.body)) > 28_672 ? ["too long"] : [];
     case "email":
       return [
         /[\r\n]/.test(message.subject) ? "line break in subject" : "",
@@ -173,6 +176,71 @@ describe("Discord", () => {
     const body = JSON.parse(render("discord", full).body);
     expect(body.embeds[0].description).toContain(`When: <t:${Math.floor((receivedAt - 3000) / 1000)}:f>`);
     expect(body.embeds[0].color).toBe(0xd92d20);
+  });
+});
+
+describe("Teams", () => {
+  interface Element extends Record<string, unknown> {
+    type: string;
+    items?: Element[];
+    inlines?: Element[];
+  }
+  const cardOf = (document: Document, form: "rich" | "plain" = "rich") => {
+    const { summary, attachments } = JSON.parse(render("teams", document, form).body);
+    return { summary, card: attachments[0].content as { body: Element[]; actions?: Element[] } };
+  };
+  /** A line for each element, its style before its words. */
+  const show = ({ type, items, inlines, text, selectAction, ...style }: Element): string[] => {
+    const held = (items ?? inlines ?? []).flatMap(show).map((line) => `  ${line}`);
+    const words = typeof text === "string" ? [text.replaceAll("\n", "⏎")] : [];
+    return [[type, ...Object.values(style), ...(selectAction ? ["link"] : []), ...words].join(" "), ...held];
+  };
+
+  it("gets a card with a coloured heading, a line for each fact and a button", async () => {
+    const { summary, card } = cardOf(full);
+    expect(summary).toBe("Critical: USDC total TVL fell below 5,000,000");
+    expect(card.actions).toEqual([
+      {
+        type: "Action.OpenUrl",
+        title: "Open in Tocsin",
+        url: `${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
+      },
+    ]);
+    await expect(`${card.body.flatMap(show).join("\n")}\n`).toMatchFileSnapshot("golden/teams-full.txt");
+  });
+
+  it("gets a sender's words as they are, where nothing reads them as markdown", async () => {
+    const { card } = cardOf(hostile);
+    const types = new Set(JSON.stringify(card).match(/"type":"[\w.]+"/g));
+    expect([...types].sort()).toEqual([
+      '"type":"Action.OpenUrl"',
+      '"type":"AdaptiveCard"',
+      '"type":"Container"',
+      '"type":"RichTextBlock"',
+      '"type":"TextRun"',
+    ]);
+    await expect(`${card.body.flatMap(show).join("\n")}\n`).toMatchFileSnapshot("golden/teams-hostile.txt");
+  });
+
+  it("gets no function of cards from a sender", () => {
+    const facts = { title: "{{DATE(2017-02-14T06:00:00Z)}} {{TIME(x)}} {{x}}" };
+    const { summary, card } = cardOf(rendering.composeAlert(makeAlert({ facts }), makeContext()));
+    expect(JSON.stringify({ summary, card })).not.toMatch(/\{\{(DATE|TIME)/);
+    expect(summary).toContain("{{x}}");
+  });
+
+  it("is coloured by severity, and good when it is over", () => {
+    const colourOf = (facts: object) =>
+      cardOf(rendering.composeAlert(makeAlert({ facts }), makeContext())).card.body[0]?.inlines?.[0]?.color;
+    expect(colourOf({ severity: "critical" })).toBe("Attention");
+    expect(colourOf({ severity: "warning" })).toBe("Warning");
+    expect(colourOf({ severity: "info" })).toBe("Default");
+    expect(colourOf({ severity: "critical", status: "resolved" })).toBe("Good");
+  });
+
+  it("is one text in the plain form", () => {
+    expect(cardOf(full, "plain").card).toMatchObject({ body: [{ inlines: [{ type: "TextRun" }] }] });
+    expect(cardOf(full, "plain").card.actions).toBeUndefined();
   });
 });
 

@@ -34,6 +34,7 @@ export const canaries = {
   urlQuery: makeCanary("urlQuery", "&b=%22"),
   slack: makeCanary("slack"),
   discord: makeCanary("discord"),
+  teams: makeCanary("teams", "_-"),
   ntfyToken: makeCanary("ntfyToken"),
   appriseUser: makeCanary("appriseUser"),
   routingKey: { name: "routingKey", value: "CANARYroutingKeyq7Zk3Vx9XXXXXXXX" },
@@ -52,7 +53,7 @@ export const canaryNames = [...Object.values(canaries), ...Object.values(senders
   ({ name }) => name,
 );
 
-type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "pagerduty" | "telegram";
+type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "pagerduty" | "teams" | "telegram";
 const httpKinds: readonly HttpKind[] = [
   "webhook",
   "slack",
@@ -60,6 +61,7 @@ const httpKinds: readonly HttpKind[] = [
   "ntfy",
   "apprise",
   "pagerduty",
+  "teams",
   "telegram",
 ];
 
@@ -152,6 +154,8 @@ function secretTextFor(kind: HttpKind, origin: string, botId: number): string {
       return `${origin}/services/T0/B0/${canaries.slack.value}`;
     case "discord":
       return `${origin}/api/webhooks/9007199254740993/${canaries.discord.value}`;
+    case "teams":
+      return `${origin}/workflows/0a1b2c3d4e/triggers/manual/paths/invoke?api-version=1&sig=${canaries.teams.value}`;
     case "telegram":
       return `${botId}:${canaries.bot.value}`;
     case "pagerduty":
@@ -170,6 +174,7 @@ function optionsFor(kind: HttpKind, origin: string, variable: string): string {
       return `type: webhook, url: ${reference}, secret: "\${SIGNING}", headers: { Authorization: "Bearer \${BEARER}", X-Api-Key: "\${API_HEADER}", X-Desk: "\${PLAIN_HEADER}" }, ${internal}`;
     case "slack":
     case "discord":
+    case "teams":
       return `type: ${kind}, url: ${reference}, ${internal}`;
     case "ntfy":
       return `type: ntfy, server: "${origin}", topic: alerts, token: "\${NTFY_TOKEN}", ${internal}`;

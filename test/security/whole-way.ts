@@ -6,7 +6,7 @@ import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
-import { readableText } from "../../src/vendors/index.ts";
+import { readableText, vendors } from "../../src/vendors/index.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { FactList } from "../../src/web/pages/alert-facts.tsx";
 import { makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";
@@ -64,7 +64,7 @@ export function routeOne({ facts, payload }: Translation): unknown {
   return router.route({ facts, payload, origin: "hook" }, [], receivedAt);
 }
 
-const channels: ChannelType[] = ["telegram", "email", "webhook", "slack", "discord", "ntfy", "apprise"];
+const channels: ChannelType[] = vendors.map(({ type }) => type);
 const rendering = createRendering({ publicUrl });
 
 export function alertOf({ facts }: Translation, seq = 1): Alert {

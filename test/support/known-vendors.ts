@@ -11,6 +11,8 @@ import type { PagerdutyMessage } from "../../src/vendors/pagerduty/render.ts";
 import type { PagerdutyDestination } from "../../src/vendors/pagerduty/vendor.ts";
 import type { SlackMessage } from "../../src/vendors/slack/render.ts";
 import type { SlackDestination } from "../../src/vendors/slack/vendor.ts";
+import type { TeamsMessage } from "../../src/vendors/teams/render.ts";
+import type { TeamsDestination } from "../../src/vendors/teams/vendor.ts";
 import type { TelegramMessage } from "../../src/vendors/telegram/render.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 import type { WebhookMessage } from "../../src/vendors/webhook/render.ts";
@@ -25,7 +27,8 @@ export type KnownMessage =
   | DiscordMessage
   | NtfyMessage
   | AppriseMessage
-  | PagerdutyMessage;
+  | PagerdutyMessage
+  | TeamsMessage;
 
 export type KnownDestination =
   | TelegramDestination
@@ -35,6 +38,7 @@ export type KnownDestination =
   | DiscordDestination
   | NtfyDestination
   | AppriseDestination
-  | PagerdutyDestination;
+  | PagerdutyDestination
+  | TeamsDestination;
 
 export type KnownChannel = ChannelCalls<KnownMessage>;

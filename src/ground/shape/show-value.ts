@@ -12,6 +12,7 @@ const secretForms: readonly RegExp[] = [
   // Incoming webhooks, whose address is the secret.
   /hooks\.slack\.com\/(services|workflows|triggers)\/\w/,
   /discord(app)?\.com\/api\/(v\d+\/)?webhooks\/\d/,
+  /[?&]sig=[\w%-]{20}/,
   // A password inside an address.
   /^[a-z][a-z0-9+.-]*:\/\/[^/\s@:]*:[^/\s@]+@/i,
 ];

@@ -113,7 +113,8 @@ function describeRedirect(answer: Answer, context: AnswerContext): string {
 /** The vendor's explanation in one line. */
 function wordsOf(answer: Answer, redact: Redact): string {
   const body = jsonObjectOf(answer);
-  const named = [body?.message, body?.error, body?.detail, body?.title].find(
+  const nested = (body?.error as { message?: unknown } | null | undefined)?.message;
+  const named = [body?.message, body?.error, nested, body?.detail, body?.title].find(
     (word) => typeof word === "string",
   );
   const text = typeof named === "string" ? named : answer.body;

@@ -7,6 +7,7 @@ import type { Answer } from "../../../src/vendors/http/exchange.ts";
 import type { Classify } from "../../../src/vendors/http/http-client.ts";
 import { classifyNtfy } from "../../../src/vendors/ntfy/send.ts";
 import { classifySlack } from "../../../src/vendors/slack/send.ts";
+import { classifyTeams } from "../../../src/vendors/teams/send.ts";
 import { classifyWebhook } from "../../../src/vendors/webhook/send.ts";
 
 const nowMs = Date.parse("2026-11-20T12:00:00Z");
@@ -95,6 +96,23 @@ const vendors: Record<string, { classify: Classify; rows: Row[] }> = {
       [429, { retry_after: 64, global: true }, "retry rate_limited 64000 free account"],
       [429, "<html>banned", "retry rate_limited 3600000 free", { "retry-after": "3600" }],
       [429, { retry_after: "soon" }, "retry rate_limited 500 free", { "x-ratelimit-reset-after": "0.5" }],
+    ],
+  },
+  teams: {
+    classify: classifyTeams,
+    rows: [
+      ...common,
+      [202, "", "sent"],
+      [200, "", "sent"],
+      [200, { posted: true }, "sent"],
+      [200, "<html>Sign in to the hotel's network</html>", "ambiguous bad_answer"],
+      [400, { error: { code: "TriggerInputSchemaMismatch" } }, "rejected message message_refused"],
+      [400, { error: { code: "WorkflowTriggerIsNotEnabled" } }, "rejected destination gone"],
+      [400, { error: { code: "MissingApiVersionParameter" } }, "rejected destination address_invalid"],
+      [400, { error: null }, "rejected message message_refused"],
+      [401, { error: { code: "DirectApiAuthorizationRequired" } }, "rejected destination auth_failed"],
+      [404, { error: { code: "WorkflowNotFound" } }, "rejected destination gone"],
+      [502, { error: { code: "NoResponse" } }, "ambiguous server_error"],
     ],
   },
   "discord edit": {

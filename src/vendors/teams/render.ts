@@ -1,0 +1,150 @@
+import type { Document } from "../../core/document.ts";
+import type { Message, MessageForm } from "../../core/message.ts";
+import { clip } from "../../ground/text/graphemes.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "../layout/fit.ts";
+import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { writePlainText } from "../layout/plain-text.ts";
+
+/**
+ * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the workflow
+ * writes below the card.
+ */
+const maxBytes = 24 * 1024;
+
+export interface TeamsMessage extends Message {
+  kind: "teams";
+  text: string;
+  body: string;
+}
+
+type Element = Record<string, unknown>;
+
+/**
+ * An Adaptive Card. Its text is rich text: literal strings with a style beside them. A `TextBlock` or `FactSet` would
+ * read markdown, and phones and desktops do not agree on how to escape it
+ * (https://github.com/microsoft/AdaptiveCards/issues/5590); a `RichTextBlock` reads none
+ * (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A link that stands alone at the end
+ * becomes a button.
+ */
+export function renderTeams(document: Document, times: TimeFormat, form: MessageForm): TeamsMessage {
+  const compose = (candidate: Document): TeamsMessage => {
+    const blocks = layOut(candidate, times);
+    const text = writePlainText(blocks);
+    return { kind: "teams", text, body: toBody(document, form === "plain" ? plain(text) : rich(blocks)) };
+  };
+  const rich = (blocks: LaidBlock[]): Element => {
+    const last = blocks.length > 1 && blocks.at(-1)?.runs.length === 1 ? blocks.at(-1)?.runs[0] : undefined;
+    if (last?.style !== "link") return { body: blocks.map((block) => elementOf(block, document)) };
+    return {
+      body: blocks.slice(0, -1).map((block) => elementOf(block, document)),
+      actions: [{ ...openUrl(last.href), title: literal(last.text) }],
+    };
+  };
+  const fitting = compose(fitDocument(document, (candidate) => fits(compose(candidate))));
+  if (fits(fitting)) return fitting;
+  // Only a document with thousands of our own notes gets as far as this cut: a unit takes at most eight bytes.
+  const text = clip(fitting.text, Math.floor(maxBytes / 12));
+  return { kind: "teams", text, body: toBody(document, plain(text)) };
+}
+
+/** The summary is what a notification shows, and the fallback what a client shows that knows no such card. */
+function toBody({ subject }: Document, card: Element): string {
+  const content = {
+    type: "AdaptiveCard",
+    version: "1.2",
+    msteams: { width: "Full" },
+    fallbackText: literal(subject),
+    ...card,
+  };
+  const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
+  return JSON.stringify({ type: "message", summary: literal(subject), attachments: [attachment] });
+}
+
+/**
+ * Teams keeps the card as a JSON text within JSON, and counts that: 24,453 bytes were 28,897
+ * (https://github.com/MicrosoftDocs/msteams-docs/issues/11274). Whether other than ASCII is written as `\u….` there is
+ * not known, and a card that is too long is lost behind a 202, so it counts as such.
+ */
+function fits({ body }: TeamsMessage): boolean {
+  if (body.length > maxBytes) return false;
+  return JSON.stringify(body).replace(/[^ -~]/g, "\\u0000").length <= maxBytes;
+}
+
+function plain(text: string): Element {
+  return { body: [richText([{ type: "TextRun", text: literal(text) }])] };
+}
+
+function elementOf(block: LaidBlock, document: Document): Element {
+  const lines = linesOf(block).map((runs) =>
+    richText(runs.map((run, at) => textRun(run, at, block, document))),
+  );
+  const spacing = block.gap === "\n\n" ? {} : { spacing: "Small" };
+  const [only] = lines;
+  if (lines.length === 1 && !block.quoted) return { ...only, ...spacing };
+  const items = lines.map((line, at) => (at === 0 ? line : { ...line, spacing: "None" }));
+  return { type: "Container", ...spacing, ...(block.quoted && { style: "emphasis" }), items };
+}
+
+/** Phones drop a line break at the end of a run (https://github.com/microsoft/AdaptiveCards/issues/4914). */
+function linesOf(block: LaidBlock): Run[][] {
+  const lines: Run[][] = [[]];
+  for (const run of block.runs) {
+    if (run.text === "\n") lines.push([]);
+    else lines.at(-1)?.push(run);
+  }
+  return lines.filter((line) => line.length > 0);
+}
+
+function richText(inlines: Element[]): Element {
+  return { type: "RichTextBlock", inlines };
+}
+
+function textRun(run: Run, at: number, block: LaidBlock, document: Document): Element {
+  return {
+    type: "TextRun",
+    text: literal(run.text),
+    ...(block.kind === "heading" && { size: "Medium", weight: "Bolder", color: colourOf(document) }),
+    ...(block.kind === "fields" && at === 0 && { weight: "Bolder" }),
+    ...styleOf(run),
+  };
+}
+
+function styleOf(run: Run): Element {
+  switch (run.style) {
+    case "text":
+    case "time":
+      return {};
+    case "bold":
+      return { weight: "Bolder" };
+    case "italic":
+      return { italic: true, isSubtle: true };
+    case "code":
+    case "pre":
+      return { fontType: "Monospace" };
+    case "link":
+      return { selectAction: openUrl(run.href) };
+  }
+}
+
+function openUrl(url: string): Element {
+  return { type: "Action.OpenUrl", url };
+}
+
+/** `{{DATE(…)}}` and `{{TIME(…)}}` are replaced in any text of a card, so they are taken apart where nobody sees it. */
+function literal(text: string): string {
+  return text.replace(/\{\{(?=(?:DATE|TIME)\()/gi, "{\u200b{");
+}
+
+function colourOf(document: Document): string {
+  if (document.status === "resolved") return "Good";
+  switch (document.severity) {
+    case "critical":
+      return "Attention";
+    case "warning":
+      return "Warning";
+    case "info":
+    case "unknown":
+      return "Default";
+  }
+}
