@@ -26,7 +26,7 @@ interface BodyRow {
   fingerprint: number;
 }
 
-/** Bodies that a sender makes collide on purpose cost no more than this many comparisons. */
+/** Bodies that a sender makes collide on purpose cost no more than this many rows and comparisons, however old. */
 const mostCompared = 10;
 
 /**
@@ -38,9 +38,8 @@ export function createRepeats({ db }: Pick<TransactionContext, "db">) {
     `SELECT a.request_seq, a.item, a.origin, a.received_at, r.fingerprint
      FROM alerts a JOIN requests r ON r.seq = a.request_seq WHERE a.seq = ? AND r.dedupe_key IS NULL`,
   );
-  const listCandidates = db.prepare<unknown[], { id: string; request_seq: number }>(
-    `SELECT id, request_seq FROM alerts
-     WHERE fingerprint = ? AND item = ? AND origin = ? AND seq <> ? AND received_at > ?
+  const listCandidates = db.prepare<unknown[], { id: string; request_seq: number; received_at: number }>(
+    `SELECT id, request_seq, received_at FROM alerts WHERE fingerprint = ? AND item = ? AND origin = ? AND seq <> ?
      ORDER BY seq DESC LIMIT ${mostCompared}`,
   );
   const compare = db
@@ -63,9 +62,10 @@ export function createRepeats({ db }: Pick<TransactionContext, "db">) {
       const body = findBody.get(alertSeq);
       if (body === undefined) return {};
       const { fingerprint, item, origin } = body;
+      const since = body.received_at - windowMs;
       const first = listCandidates
-        .all(fingerprint, item, origin, alertSeq, body.received_at - windowMs)
-        .find(({ request_seq }) => isSameBody(body.request_seq, request_seq));
+        .all(fingerprint, item, origin, alertSeq)
+        .find((one) => one.received_at > since && isSameBody(body.request_seq, one.request_seq));
       return first === undefined ? { fingerprint } : { repeatOf: first.id };
     },
   };
