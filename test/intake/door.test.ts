@@ -13,6 +13,7 @@ import { createDoor, type Door, type DoorOptions, hookPrefix } from "../../src/i
 import { pathOf } from "../../src/listen.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+import { openRaw } from "../support/raw-http.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const secret = "door-secret-kS93jdLwm2PzQe81";
@@ -286,6 +287,22 @@ it("answers 503 to bodies beyond the memory for them, and takes them again when 
   release();
   expect((await Promise.all([...held, small])).map(({ status }) => status)).toEqual([202, 202, 202]);
   expect((await post(`3${large}`)).status).toBe(202);
+});
+
+it("keeps no more of a body than an alert may have, however much comes of it", async () => {
+  let came = 0;
+  const { origin, post } = await openDoor({
+    maxBodyBytes: 1_000,
+    maxHeldBytes: 3_000,
+    watch: (_door, request) => request.on("data", ({ length }) => (came += length)),
+  });
+  const sender = await openRaw(origin);
+  await sender.write(`POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nContent-Length: 7000\r\n\r\n`);
+  for (let sent = 500; sent <= 6_000; sent += 500) {
+    await sender.write("x".repeat(500));
+    await expect.poll(() => came, { interval: 1 }).toBe(sent);
+  }
+  expect((await post("y".repeat(1_000))).status).toBe(202);
 });
 
 it("stores nothing of an alert that it has refused while it was read", async () => {
