@@ -159,27 +159,15 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     const known = error instanceof AppError;
     log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
     const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
-    answerError(
-      response,
-      503,
-      "store_unavailable",
-      "The alert could not be stored; send it again.",
-      retryAfterMs / 1000,
-    );
+    const message = "The alert could not be stored; send it again.";
+    answerError(response, 503, "store_unavailable", message, retryAfterMs / 1000);
   }
 
   function answerUnread(reading: Exclude<BodyReading, { kind: "read" }>, response: ServerResponse): void {
     if (reading.kind === "too_large") {
       counters.tooLarge += 1;
       log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
-      answerError(
-        response,
-        413,
-        "too_large",
-        `The body is larger than ${maxBodyBytes} bytes.`,
-        undefined,
-        !response.req.complete,
-      );
+      answerError(response, 413, "too_large", `The body is larger than ${maxBodyBytes} bytes.`);
     } else if (reading.kind === "no_room") {
       counters.notStored += 1;
       const full = "Too many large alerts are being stored at this moment.";
@@ -190,7 +178,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   function serve(request: IncomingMessage, response: ServerResponse): void {
     if (waiting >= maxWaiting) {
       counters.notStored += 1;
-      answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1, true);
+      answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1);
       return;
     }
     waiting += 1;
@@ -225,7 +213,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     refuse(response) {
       counters.notStored += 1;
       const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
-      answerError(response, 503, "relay_stopping", stopping, 2, true);
+      answerError(response, 503, "relay_stopping", stopping, 2);
     },
     settled: () =>
       new Promise((resolve) => {
@@ -235,21 +223,14 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     handle(request, response, given) {
       if (!isOneOf(secrets, given)) {
         counters.unknownSecret += 1;
-        answerError(response, 404, "not_found", "There is nothing here.", undefined, true);
+        answerError(response, 404, "not_found", "There is nothing here.");
       } else if (request.method !== "POST") {
         response.setHeader("allow", "POST");
-        answerError(
-          response,
-          405,
-          "invalid_request",
-          "This is the hook: send alerts to it with POST.",
-          undefined,
-          true,
-        );
+        answerError(response, 405, "invalid_request", "This is the hook: send alerts to it with POST.");
       } else if (isCompressed(request)) {
         counters.compressed += 1;
         log.warn("alert.refused", { reason: "compressed" });
-        answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.", undefined, true);
+        answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.");
       } else serve(request, response);
     },
   };
@@ -295,12 +276,11 @@ function answerError(
   code: string,
   message: string,
   retryAfterSeconds?: number,
-  unread = false,
 ): void {
   if (retryAfterSeconds !== undefined)
     response.setHeader("retry-after", Math.max(1, Math.ceil(retryAfterSeconds)));
-  // A body that nobody reads would be taken for the next request of the connection.
-  if (unread) response.setHeader("connection", "close");
+  // What is still to come of the body has nobody who reads it.
+  if (!response.req.complete) response.setHeader("connection", "close");
   answer(response, status, JSON.stringify({ error: { code, message } }));
 }
 
