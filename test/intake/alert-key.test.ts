@@ -72,6 +72,11 @@ describe("the alert key", () => {
       "TVL of USDC on eth is 3.2M, was 4M, threshold 5M",
       "[OK] TVL of USDC on eth is 5.2M, was 3.2M, threshold 5M",
     ],
+    [
+      "its title, acknowledged meanwhile",
+      { title: "TVL of GHO is 1.09, below 1.1", status: "acknowledged" },
+      { title: "TVL of GHO is 1.2, below 1.1", status: "resolved" },
+    ],
     ["words at the end", "[FIRING] ETH RPC", "ETH RPC has recovered"],
     [
       "a status and what differs",

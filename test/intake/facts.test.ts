@@ -201,13 +201,20 @@ describe("status", () => {
     [{ title: "Up: ETH is above 4,000" }, "unknown"],
     [{ title: "Close: BTC at 97,000" }, "unknown"],
     [{ title: "✅ Recovered: TVL" }, "resolved"],
-    [{ status: "acknowledged" }, "unknown"],
+    [{ status: "acknowledged" }, "firing"],
+    [{ event: "incident.acknowledged" }, "firing"],
     [{ status: "no data" }, "unknown"],
     [{ status: 200 }, "unknown"],
     [{ type: "price.up" }, "unknown"],
     [{ user: { status: "active" } }, "unknown"],
   ])("of %j is %s", (payload, status) => {
     expect(read({ name: "x", ...payload }).status).toBe(status);
+  });
+
+  it("leaves the word in the fields where it says more: it is acknowledged", () => {
+    expect(read({ title: "x", status: "Acknowledged" }).fields).toEqual([
+      { name: "status", value: "Acknowledged" },
+    ]);
   });
 
   it("of an interface's envelope is not the alert's", () => {

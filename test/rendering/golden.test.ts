@@ -74,7 +74,34 @@ function tell(
   return rendering.composeAlert(makeAlert({ ...alert, facts }), makeContext(context));
 }
 
+/** What goes to a vendor that is given facts beside the text. */
+function showEvent(alert: Alert): string {
+  const { id, receivedAt, facts } = alert;
+  const { title, severity, status } = facts;
+  const url = `${publicUrl}/alerts/${id}`;
+  const data = {
+    type: "alert" as const,
+    deliveryId: id,
+    at: receivedAt,
+    alerts: [{ id, receivedAt, title, severity, status, facts: { ...facts }, url }],
+    repeat: false,
+    silent: false,
+  };
+  const document = rendering.composeAlert(alert, makeContext());
+  const [message] = rendering.renderDocument("pagerduty", document, { form: "rich", timeZone, data });
+  if (message?.kind !== "pagerduty") throw new Error("no event");
+  return JSON.stringify(message.event, null, 2);
+}
+
 describe("golden messages", () => {
+  it("raises, acknowledges and resolves an incident at PagerDuty", async () => {
+    const acknowledged = [{ name: "status", value: "acknowledged" }];
+    const events = [{}, { fields: acknowledged }, { status: "resolved" as const, text: "Back above." }].map(
+      (changes) => showEvent(makeAlert({ facts: { ...fullFacts, ...changes } })),
+    );
+    await expect(`${events.join("\n\n")}\n`).toMatchFileSnapshot("golden/pagerduty.txt");
+  });
+
   it("tells a full alert", async () => {
     await expectGolden("full", tell(fullFacts));
   });

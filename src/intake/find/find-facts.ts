@@ -145,9 +145,10 @@ function fromMetricKey(found: { metric?: string; token?: string; chain?: string 
   return { token, chain: found.chain ?? parts.chain };
 }
 
-/** Where a status word says all there is to say, its leaf needs no line of its own. */
+/** Where a status word says all there is to say, its leaf needs no line of its own; "acknowledged" says more. */
 const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
 const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
+const acknowledgedWords = /\back(?:nowledged?|ed)\b/i;
 const calmWords = /^(?:info|notice)$/i;
 
 function takeStatus(leaves: Leaf[], candidates: Candidate[], used: Set<Leaf>): AlertStatus | undefined {
@@ -157,7 +158,8 @@ function takeStatus(leaves: Leaf[], candidates: Candidate[], used: Set<Leaf>): A
     if (wrapsData && leaf.names.length === 1 && /^\s*(?:ok|success)\s*$/i.test(leaf.text)) continue;
     const status = readStatus(leaf.text, leaf.names);
     if (status === undefined) continue;
-    if (plainStatusNames.test(leaf.names.at(-1) ?? "") && !urgentWords.test(leaf.text)) used.add(leaf);
+    const saysMore = urgentWords.test(leaf.text) || acknowledgedWords.test(leaf.text);
+    if (plainStatusNames.test(leaf.names.at(-1) ?? "") && !saysMore) used.add(leaf);
     return status;
   }
   return undefined;

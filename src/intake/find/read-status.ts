@@ -4,7 +4,7 @@ import { wordOf } from "../read/plain-text.ts";
 const meanings: Readonly<Record<"firing" | "resolved", string>> = {
   firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened
     active activated problem down critical crit warning warn error breached breach exceeded failed failing failure
-    unhealthy degraded started ongoing unresolved inalarm offline`,
+    unhealthy degraded started ongoing unresolved inalarm offline acknowledge acknowledged acked`,
   resolved: `resolved resolve resolving ok okay recovered recovery recover normal normalized backtonormal up closed close
     cleared clear inactive deactivated healthy fixed restored ended online nolongerfiring nolongertriggered`,
 };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { AlertField } from "../../core/alert.ts";
 import type { Document } from "../../core/document.ts";
 import type { Message, MessageData, MessageForm } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
@@ -8,10 +9,13 @@ import { fitDocument } from "../layout/fit.ts";
 import { layOut } from "../layout/layout.ts";
 import { writePlainText } from "../layout/plain-text.ts";
 
-/** https://developer.pagerduty.com/docs/send-alert-event : a summary has at most 1024 characters, a key 255. */
+/** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`. */
 const maxSummaryUnits = 1024;
 const maxKeyUnits = 255;
-/** Far below the 512 KB that an event may have: who is woken reads the beginning, the page has the rest. */
+/**
+ * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/): who is
+ * woken reads the beginning, the page has the rest.
+ */
 const maxTextUnits = 16_000;
 
 export interface PagerdutyMessage extends Message {
@@ -27,6 +31,7 @@ export interface PagerdutyMessage extends Message {
     payload: {
       summary: string;
       source: string;
+      /** As in "Parameters" of the page above. */
       severity: "critical" | "error" | "warning" | "info";
       timestamp?: string;
       component?: string;
@@ -60,6 +65,7 @@ export function renderPagerduty(
     const value = alert.facts[name];
     return typeof value === "string" && value !== "" ? cut(value, maxKeyUnits) : undefined;
   };
+  const fields = Array.isArray(alert.facts.fields) ? (alert.facts.fields as AlertField[]) : [];
   const link = word("link");
   const links = [
     ...(alert.url === undefined ? [] : [{ href: alert.url, text: "Open in Tocsin" }]),
@@ -68,7 +74,7 @@ export function renderPagerduty(
   return {
     kind: "pagerduty",
     event: {
-      event_action: actionOf(document, alert.facts),
+      event_action: actionOf(document, fields),
       dedup_key: keyOf(alert.facts.alertKey),
       client: "Tocsin",
       ...(alert.url === undefined ? {} : { client_url: alert.url }),
@@ -81,7 +87,8 @@ export function renderPagerduty(
         component: word("token"),
         group: word("chain"),
         class: word("metric"),
-        custom_details: form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts) },
+        custom_details:
+          form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts, fields) },
       },
     },
   };
@@ -94,13 +101,13 @@ function keyOf(alertKey: unknown): string {
   return `tocsin:${createHash("sha256").update(key).digest("hex")}`;
 }
 
-/** A sender that says "acknowledged" gives it as a field, as an alert's own status is only firing or resolved. */
-function actionOf(document: Document, facts: Record<string, unknown>): "trigger" | "acknowledge" | "resolve" {
+/** What is acknowledged still fires, so a field says it: `status: acknowledged`, `event: incident.acknowledged`. */
+function actionOf(document: Document, fields: AlertField[]): "trigger" | "acknowledge" | "resolve" {
   if (document.status === "resolved") return "resolve";
-  const fields = Array.isArray(facts.fields) ? (facts.fields as { name: string; value: string }[]) : [];
   const isAcknowledged = fields.some(
     ({ name, value }) =>
-      /^(status|state|action|event_?action)$/i.test(name) && /^acknowledged?$/i.test(value.trim()),
+      /^(?:status|state|(?:event_?)?(?:action|type)|event)$/i.test(name) &&
+      /(?:^|[^a-z])(?:acknowledged?|acked)$/i.test(value.trim()),
   );
   return isAcknowledged ? "acknowledge" : "trigger";
 }
@@ -110,13 +117,10 @@ function severityOf({ severity }: Document): "critical" | "error" | "warning" | 
   return severity === "unknown" ? "error" : severity;
 }
 
-function detailsOf(facts: Record<string, unknown>): Record<string, unknown> {
+function detailsOf(facts: Record<string, unknown>, fields: AlertField[]): Record<string, unknown> {
   const names = ["value", "previousValue", "threshold", "unit", "externalId"];
-  const fields = Array.isArray(facts.fields) ? (facts.fields as { name: string; value: string }[]) : [];
   return {
     ...Object.fromEntries(names.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]]))),
-    ...(fields.length === 0
-      ? {}
-      : { fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) }),
+    ...(fields.length > 0 && { fields: Object.fromEntries(fields.map(({ name, value }) => [name, value])) }),
   };
 }

@@ -45,7 +45,11 @@ export function createPagerdutyChannel(
   };
 }
 
-/** Source: https://developer.pagerduty.com/docs/send-alert-event (202, 400 with `errors`, 429, 5xx). */
+/**
+ * "Response Codes & Retry Logic" of https://developer.pagerduty.com/docs/events-api-v2/overview/ : 202, 400, 429, 5xx. The
+ * bodies of 202 and 400 are those of https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 ; of a 429 none
+ * is written down, nor a Retry-After.
+ */
 export function classifyPagerduty(answer: Answer, context: AnswerContext): Outcome {
   const { status } = answer;
   const body = jsonObjectOf(answer);
@@ -56,10 +60,10 @@ export function classifyPagerduty(answer: Answer, context: AnswerContext): Outco
   }
   const errors = Array.isArray(body?.errors) ? body.errors.filter((error) => typeof error === "string") : [];
   const detail = [describeAnswer(answer, context), ...errors].join(". ");
-  if (
-    status === 400 &&
-    [body?.message, ...errors].some((words) => /^invalid (routing|integration) key/i.test(String(words)))
-  )
+  const isWrongKey = [body?.message, ...errors].some((words) =>
+    /'routing_key'|invalid (?:routing|integration) key/i.test(String(words)),
+  );
+  if (status === 400 && isWrongKey)
     return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
   if (status === 400) return { kind: "rejected", scope: "message", reason: "message_refused", detail };
   if (status === 404) {

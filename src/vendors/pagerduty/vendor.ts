@@ -17,7 +17,7 @@ export interface PagerdutyDestination extends Destination {
   allowInternal: string[];
 }
 
-/** https://developer.pagerduty.com/docs/events-api-v2-overview : accounts of the EU have a host of their own. */
+/** "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their own. */
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
@@ -27,7 +27,7 @@ const options = z.object({
   allowInternal,
 });
 
-/** 32 letters and digits. It is never shown. */
+/** 32 letters and digits (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). It is never shown. */
 function readRoutingKey(value: unknown): string | Refusal {
   if (typeof value === "string" && /^[A-Za-z0-9]{32}$/.test(value.trim())) return value.trim();
   return new Refusal(
@@ -57,7 +57,8 @@ export const pagerduty = {
   // The limit holds for the key, whichever destinations use it.
   paceKey: ({ routingKey }: PagerdutyDestination) =>
     `pagerduty:${createHash("sha256").update(routingKey.reveal()).digest("hex").slice(0, 16)}`,
-  // https://community.pagerduty.com/forum/t/monitoring-api-rate-limiting/3318 : 120 events a minute for each key.
+  // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute for
+  // each key: https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
   pace: { perMinute: 120 },
   concurrency: 1,
   probeProves: "connection",

@@ -38,7 +38,10 @@ function handle(
     return json(400, { status: "invalid event", message: "Event object is invalid", errors });
   const key = String(event.dedup_key ?? `made-${seen.length}`);
   const states = { trigger: "triggered", acknowledge: "acknowledged", resolve: "resolved" } as const;
-  incidents.set(key, states[event.event_action as keyof typeof states]);
+  const isOpen = incidents.has(key) && incidents.get(key) !== "resolved";
+  // What acknowledges or resolves nothing that is open is taken, and dropped.
+  if (event.event_action === "trigger" ? !isOpen : isOpen)
+    incidents.set(key, states[event.event_action as keyof typeof states]);
   seen.push((event.payload as { summary: string }).summary);
   return json(202, { status: "success", message: "Event processed", dedup_key: key });
 }
