@@ -51,6 +51,13 @@ export interface LaneQueueDeps {
 const mostSent = 400;
 /** One more shows whether there are more. */
 const mostListed = mostSent + 1;
+/**
+ * Where a vendor joins by key, each event is chosen among these keys, and from this much of what is unsent of them. It
+ * is read for each event, so an outage with thousands that wait must not make accepting wait. A resolution beyond it
+ * ends its incident in its turn.
+ */
+const mostKeys = 50;
+const mostOfKeys = 1000;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
@@ -93,7 +100,9 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
 
   async function listOfKeys(due: DueDelivery[]): Promise<DueDelivery[] | undefined> {
     if (due.length === 0 || !vendorOf(destination.type).can.joinsByKey) return undefined;
-    return await store.listUnsent(destination.name, [...new Set(due.map(({ alertKey }) => alertKey))]);
+    const oldest = due.toSorted((one, other) => one.alertSeq - other.alertSeq);
+    const keys = [...new Set(oldest.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
+    return await store.listUnsent(destination.name, keys, mostOfKeys);
   }
 
   return {

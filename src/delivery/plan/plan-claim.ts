@@ -11,7 +11,7 @@ export interface ClaimLimits {
   can: Capabilities;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
-  /** For vendors that join by key: all that is unsent of the keys of those that are due, in the order of the log. */
+  /** For vendors that join by key: what is unsent of the keys that are due longest, in the order of the log. */
   ofKeys?: DueDelivery[];
   /** Set when more are due than were listed: from this time on some are missing. */
   cutAt?: number;

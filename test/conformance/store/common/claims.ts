@@ -34,10 +34,11 @@ export function describeClaims(open: OpenStore): void {
         await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
       await route({ facts: { alertKey: "b" } });
       await route({ facts: { alertKey: "c" } });
-      const dueOf = async (keys: string[]) =>
-        (await store.listUnsent("chat", keys)).map(({ dueAt }) => dueAt);
+      const dueOf = async (keys: string[], limit = 9) =>
+        (await store.listUnsent("chat", keys, limit)).map(({ dueAt }) => dueAt);
       expect(await dueOf(["a"])).toEqual(times);
       expect(await dueOf(["a", "c"])).toEqual([...times, noon]);
+      expect(await dueOf(["a", "c"], 2)).toEqual(times.slice(0, 2));
       expect(await dueOf([])).toEqual([]);
     });
 
