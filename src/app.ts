@@ -153,9 +153,10 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
 
   // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes
-  // and the secret are looked at every second anyway, and each lane every five.
+  // and the secret are looked at every second anyway, each lane every five, and lanes to take every ten.
   store.subscribe("accepted", loop.wake);
   store.subscribe("due", engine.wake);
+  store.subscribe("lanes", engine.lookForLanes);
   store.subscribe("mutes", mutes.wake);
   store.subscribe("secrets", secretPoll.wake);
   const background = [

@@ -7,7 +7,7 @@ export interface Pace {
 }
 
 /**
- * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they go out as a digest
+ * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they are sent as a digest
  * afterwards.
  */
 export interface QuietHours {
@@ -30,7 +30,7 @@ export interface Destination {
   timeZone: string;
   /**
    * What to do when nobody can know whether a message arrived: repeat it, marked, or hold it for a person. Default
-   * retry.
+   * `retry`.
    */
   onAmbiguous: "retry" | "hold";
   /** More than this many waiting deliveries go out as one digest. Default 10. */
@@ -67,8 +67,8 @@ export interface Matcher {
 }
 
 /**
- * How a later event of the same alert key is told. `auto` (default): resolution edits and answers, quick repeat
- * edits, later repeat answers.
+ * How a later event of the same alert key is sent. `auto` (default): a resolution edits and answers, a quick repeat
+ * edits, a later one answers.
  */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
@@ -83,13 +83,9 @@ export interface Route {
   /** Asked last, and only when every other route that matched continues. */
   isDefault: boolean;
   updates: UpdatePolicy;
-  fallback?: {
-    to: string /** Milliseconds without success after which it is used even though nothing has failed for good. */;
-    afterMs: number;
-  };
-  /**
-   * Older than this at the time of sending, an alert is told in a digest and not as a ping of its own. Milliseconds.
-   */
+  /** `afterMs` without success it is used even though nothing has failed for good. */
+  fallback?: { to: string; afterMs: number };
+  /** Older than this when it is sent, an alert goes into a digest and rings for nobody by itself. Milliseconds. */
   freshnessMs?: number;
   definedAt: string;
 }
@@ -153,4 +149,13 @@ export interface PlannedDelivery {
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;
+}
+
+/** One delivery for each recipient, since each is accepted or refused on its own. */
+export function planDeliveries(
+  { name, type }: Destination,
+  recipients: string[],
+  plan: Omit<PlannedDelivery, "destination" | "channel" | "recipient">,
+): PlannedDelivery[] {
+  return recipients.map((recipient) => ({ destination: name, channel: type, recipient, ...plan }));
 }

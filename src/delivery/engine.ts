@@ -4,13 +4,13 @@ import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
+import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
-import { createFallbacks } from "./duties/fallbacks.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { createNotifier } from "./duties/notices.ts";
 import type { Trial } from "./duties/prober.ts";
@@ -21,6 +21,7 @@ import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import { type LaneGroup, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
+import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
 
 export interface EngineDeps {
   store: Lanes & Dispatch & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "maintain">;
@@ -46,6 +47,8 @@ export interface EngineDeps {
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   wake(destinations: Iterable<string>): void;
+  /** Asks now for the lane groups that it does not hold: one may have been freed. */
+  lookForLanes(): void;
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
    * unknown name. Rejects as the store does, and with `conflict` while another relay runs the destination.
@@ -91,7 +94,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     if (destination) groupOf(destination)?.wake(name);
   }
 
-  const fallbacks = createFallbacks({ destinations, clock });
+  const planFallbacks = createFallbackPlan(destinations);
   const notifier = createNotifier({
     store,
     // Whoever runs the others knows how they are, and falls back.
@@ -104,7 +107,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const shared = {
     ...deps,
     payloads: reader ? createPayloadReader({ store, reader, log }) : noPayloads,
-    fallbacks,
+    planFallbacks,
     notifier,
     onRefusedMessage(name: string) {
       refusedMessages.set(name, (refusedMessages.get(name) ?? 0) + 1);
@@ -125,7 +128,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     const { group: name, fence } = group.lane;
     if (held.get(name) !== group) return;
     held.delete(name);
-    group.end();
+    group.end("another relay took the destination over");
     log.warn("lane.lost", { group: name, fence });
   }
 
@@ -147,7 +150,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     const groups = grants.filter(({ group }) => group !== orphanGroup).map(open);
     try {
       if (orphanLane !== undefined && grants.includes(orphanLane as LaneGrant))
-        await settleOrphans({ store, lane: orphanLane, destinations, fallbacks, notifier, clock, log });
+        await settleOrphans({ store, lane: orphanLane, destinations, planFallbacks, notifier, clock, log });
       await recoverAbandoned(deps, groups, "Tocsin was stopped during the call");
       const taken = groups.flatMap((group) => group.destinations);
       await followQuietHours({ store, destinations: taken, findHold, clock, log });
@@ -172,27 +175,25 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     if (!kept.has(orphanGroup)) orphanLane = undefined;
   }
 
-  async function keepLanes(): Promise<void> {
-    for (;;) {
-      await clock.sleep(renewEveryMs, stopping.signal);
-      if (stopping.signal.aborted) return;
-      try {
-        await renew();
-        await acquire();
-      } catch (error) {
-        log.error("engine.lanes_failed", { error: String(error).slice(0, 300) });
-      }
-    }
-  }
+  const lanes = createPoll({
+    async look() {
+      await renew();
+      await acquire();
+    },
+    everyMs: renewEveryMs,
+    clock,
+    onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
+  });
 
   await acquire();
-  const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], fallbacks });
-  const loops = [sweeper.run(stopping.signal), keepLanes()];
+  const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
+  const loops = [sweeper.run(stopping.signal), lanes.run(stopping.signal)];
 
   return {
     wake(names) {
       for (const name of names) wake(name);
     },
+    lookForLanes: lanes.wake,
     async tryNow(name) {
       const destination = destinations.get(name);
       if (!destination) return undefined;
@@ -216,7 +217,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       const ended = new AbortController();
       const all = Promise.all([...loops, ...running]).then(() => ended.abort());
       await Promise.race([all, clock.sleep(deadlineMs, ended.signal)]);
-      for (const group of held.values()) group.end();
+      for (const group of held.values()) group.end("Tocsin was stopped");
       await all;
       const groups = [...held.values()];
       try {

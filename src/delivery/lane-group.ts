@@ -9,7 +9,6 @@ import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
-import type { Fallbacks } from "./duties/fallbacks.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
 import type { Composer } from "./lane/compose.ts";
@@ -21,6 +20,7 @@ import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
 import { createPaceMemory } from "./memory/pace.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
+import type { PlanFallbacks } from "./plan/plan-fallbacks.ts";
 
 /** One destination with its way out. */
 export interface Outlet {
@@ -43,8 +43,11 @@ export interface LaneGroup {
   duties: Record<string, () => Promise<void>>;
   /** Stops claiming. */
   windDown(): void;
-  /** Ends the calls under way as well: another relay holds the group, or the time for a stop is over. */
-  end(): void;
+  /**
+   * Ends the calls under way as well: another relay holds the group, or the time for a stop is over.
+   * @param why for the log of attempts, in words that "during the call" follows
+   */
+  end(why: string): void;
   /** Resolves when all calls have ended and are recorded. Never rejects. */
   readonly ended: Promise<void>;
 }
@@ -53,7 +56,7 @@ export interface LaneGroupDeps {
   store: Dispatch & Pick<RoutingDesk, "recordNotice">;
   composer: Composer;
   payloads: PayloadReader;
-  fallbacks: Fallbacks;
+  planFallbacks: PlanFallbacks;
   notifier: Notifier;
   publicUrl?: string;
   /** A call to this destination was refused for what the message is. */
@@ -139,9 +142,9 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       health: health.save,
     },
     windDown: () => claiming.abort(),
-    end() {
+    end(why) {
       claiming.abort();
-      calls.abort();
+      calls.abort(new DOMException(why, "AbortError"));
     },
     get ended() {
       return ended;

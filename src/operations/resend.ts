@@ -18,7 +18,7 @@ import type {
   Position,
 } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
-import type { Destination, PlannedDelivery } from "../core/rules.ts";
+import { type Destination, type PlannedDelivery, planDeliveries } from "../core/rules.ts";
 import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
 import { findAlert, findNamed, listNames } from "./targets.ts";
 
@@ -175,16 +175,13 @@ function planResend(
   reason: string,
   dueAt: number,
 ): PlannedDelivery[] {
-  return recipients.map((recipient) => ({
-    destination: destination.name,
-    channel: destination.type,
-    recipient,
+  return planDeliveries(destination, recipients, {
     route: "resend",
     state: "queued",
     reason,
     dueAt,
     updates: "new",
-  }));
+  });
 }
 
 function countFailed(

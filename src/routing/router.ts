@@ -1,6 +1,15 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import type { Decision, Destination, Matcher, Mute, PlannedDelivery, Route, Rules } from "../core/rules.ts";
+import {
+  type Decision,
+  type Destination,
+  type Matcher,
+  type Mute,
+  type PlannedDelivery,
+  planDeliveries,
+  type Route,
+  type Rules,
+} from "../core/rules.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
@@ -141,7 +150,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
         const start = startAt(target);
         const reason = [verdict.reason, ...start.words].join("; ");
         decisions.push(decide(verdict.route, name, start, reason));
-        deliveries.push(...planDeliveries(verdict.route, target.destination, start, reason, owners));
+        deliveries.push(...planFor(verdict.route, target.destination, start, reason, owners));
       }
       if (verdict.route.fallback !== undefined) {
         decisions.push(decideFallback(verdict.route, verdict.route.fallback, owners, muted));
@@ -328,32 +337,23 @@ function holdOf(
   return { until: window.endsAt, words };
 }
 
-/** One delivery, or for e-mail one for each mailbox, since each is accepted or refused on its own. */
-function planDeliveries(
+function planFor(
   route: Route,
   destination: Destination,
-  start: Start,
+  { state, dueAt }: Start,
   reason: string,
   owners: Map<string, Route>,
 ): PlannedDelivery[] {
-  const { state, dueAt } = start;
-  const { fallback, freshnessMs, updates } = route;
-  return recipientsOf(destination).map((recipient) => {
-    const delivery: PlannedDelivery = {
-      destination: destination.name,
-      channel: destination.type,
-      recipient,
-      route: route.name,
-      state,
-      reason,
-      dueAt,
-      updates,
-    };
-    if (freshnessMs !== undefined) delivery.freshnessMs = freshnessMs;
-    if (fallback !== undefined && state !== "muted" && !owners.has(fallback.to)) {
-      delivery.fallback = { to: fallback.to, at: dueAt + fallback.afterMs };
-    }
-    return delivery;
+  const { name, fallback, freshnessMs, updates } = route;
+  const mayFallBack = fallback !== undefined && state !== "muted" && !owners.has(fallback.to);
+  return planDeliveries(destination, recipientsOf(destination), {
+    route: name,
+    state,
+    reason,
+    dueAt,
+    updates,
+    freshnessMs,
+    fallback: mayFallBack ? { to: fallback.to, at: dueAt + fallback.afterMs } : undefined,
   });
 }
 

@@ -26,7 +26,7 @@ function queueOf(due: DueDelivery[]) {
       },
     },
     destination: telegramTo("chat"),
-    fallbacks: { callsFor: () => [] },
+    planFallbacks: () => [],
     settings: defaultDeliverySettings(),
     log: silentLog,
   });

@@ -30,6 +30,10 @@ describe("a lane group that another relay takes", () => {
     expect((fixture.storeCalls.get("listDue") ?? 0) - before).toBeLessThanOrEqual(1);
     await expect(fixture.engine.tryNow("hook")).rejects.toMatchObject({ code: "conflict" });
     expect(fixture.engine.statuses()).toMatchObject([{ own: { health: "ok" } }]);
+    fixture.failing.clear();
+    fixture.engine.lookForLanes();
+    await fixture.clock.settle();
+    expect(await fixture.engine.tryNow("hook")).toMatchObject({ kind: "probed" });
   });
 
   it("gets no further part of a message", async () => {
@@ -46,10 +50,14 @@ describe("a lane group that another relay takes", () => {
   it("is asked for again, and what was under way then counts as perhaps sent", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
+    let given: unknown;
     chat.script.push(({ context }) => {
       return new Promise((resolve) => {
         const lost = { kind: "ambiguous", reason: "no_answer", detail: "ended" } as const;
-        context.signal.addEventListener("abort", () => resolve(lost));
+        context.signal.addEventListener("abort", () => {
+          given = context.signal.reason.message;
+          resolve(lost);
+        });
       });
     });
     const id = await fixture.accept();
@@ -58,6 +66,7 @@ describe("a lane group that another relay takes", () => {
     await fixture.clock.advance(2 * minute);
     expect(chat.calls.map(({ text }) => text.includes("possible repeat"))).toEqual([false, true]);
     expect(await outcomesOf(fixture, id)).toEqual(["ambiguous", "ambiguous", "sent"]);
+    expect(given).toBe("another relay took the destination over");
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
   });
 });

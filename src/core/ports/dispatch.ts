@@ -196,7 +196,10 @@ export interface Dispatch {
   resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;
   /** Deliveries that wait for destinations which are no longer configured, destination by destination. */
   listOrphans(known: string[], limit: number): Promise<DueDelivery[]>;
-  /** Deliveries to destinations that are no longer configured end as failed, with that reason. */
+  /**
+   * Deliveries to destinations that are no longer configured end as failed, with that reason: claimed ones too, so a
+   * driver that relays share leaves alone whose lane another of them holds.
+   */
   failOrphans(lane: LaneFence, known: string[], at: number): Promise<number | "lost">;
   /**
    * The requests that these alerts came with, in the order of the alerts, until their bodies are `maxBytes` together;

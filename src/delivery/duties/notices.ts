@@ -5,7 +5,7 @@ import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
-import type { Destination, PlannedDelivery } from "../../core/rules.ts";
+import { type Destination, planDeliveries } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { accountOf } from "../plan/accounts.ts";
@@ -72,7 +72,16 @@ export function createNotifier(deps: NotifierDeps): Notifier {
               reason: "no other destination works that could take it",
             },
       ],
-      deliveries: target ? planDeliveries(target, second, now) : [],
+      deliveries: target
+        ? planDeliveries(target, recipientsOf(target), {
+            route: "notices",
+            state: "queued",
+            reason: why,
+            dueAt: now,
+            updates: "new",
+            fallback: second && { to: second.name, at: now + fallbackAfterMs },
+          })
+        : [],
     });
   }
 
@@ -155,22 +164,4 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       }
     },
   };
-}
-
-function planDeliveries(
-  target: Destination,
-  second: Destination | undefined,
-  now: number,
-): PlannedDelivery[] {
-  return recipientsOf(target).map((recipient) => ({
-    destination: target.name,
-    channel: target.type,
-    recipient,
-    route: "notices",
-    state: "queued",
-    reason: why,
-    dueAt: now,
-    updates: "new",
-    ...(second && { fallback: { to: second.name, at: now + fallbackAfterMs } }),
-  }));
 }

@@ -6,9 +6,9 @@ import type { AbandonedDelivery, Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { LaneGroup } from "../lane-group.ts";
+import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
-import type { Fallbacks } from "./fallbacks.ts";
 import type { Notifier } from "./notices.ts";
 
 export interface RecoveryDeps {
@@ -92,7 +92,7 @@ export interface OrphanDeps {
   store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
   lane: LaneFence;
   destinations: Map<string, Destination>;
-  fallbacks: Fallbacks;
+  planFallbacks: PlanFallbacks;
   notifier: Notifier;
   clock: Clock;
   log: Log;
@@ -105,21 +105,17 @@ const orphanBatch = 400;
  * people get a notice: nobody else would see it.
  */
 export async function settleOrphans(deps: OrphanDeps): Promise<void> {
-  const { store, lane, fallbacks, clock, log } = deps;
+  const { store, lane, planFallbacks, clock, log } = deps;
   const known = [...deps.destinations.keys()];
   const counts = new Map<string, number>();
   for (;;) {
     const orphans = await store.listOrphans(known, orphanBatch);
     if (orphans.length === 0) break;
     const seqs = orphans.map((delivery) => delivery.seq);
-    const calls = fallbacks.callsFor(orphans, ({ destination }) => `${destination} is no longer configured`);
-    const ended = await store.finishDeliveries(
-      lane,
-      seqs,
-      { state: "failed", reason: orphanReason },
-      clock.now(),
-      calls,
-    );
+    const now = clock.now();
+    const calls = planFallbacks(orphans, ({ destination }) => `${destination} is no longer configured`, now);
+    const failed = { state: "failed", reason: orphanReason } as const;
+    const ended = await store.finishDeliveries(lane, seqs, failed, now, calls);
     if (ended === "lost") return;
     for (const { destination, purpose } of orphans)
       if (purpose !== "notice") counts.set(destination, (counts.get(destination) ?? 0) + 1);

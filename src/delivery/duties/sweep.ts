@@ -1,7 +1,8 @@
+import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneGroup } from "../lane-group.ts";
-import type { Fallbacks } from "./fallbacks.ts";
+import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 
 /** What has to be looked at all the time, whether or not an alert comes. */
@@ -16,13 +17,13 @@ export interface SweeperDeps extends RecoveryDeps {
     Pick<Administration, "maintain">;
   /** That are held now. */
   groups(): LaneGroup[];
-  fallbacks: Fallbacks;
+  planFallbacks: PlanFallbacks;
 }
 
 const sweepMs = 1_000;
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
-  const { store, fallbacks, clock, log } = deps;
+  const { store, clock, log } = deps;
   let lastTurnAt = clock.now();
 
   async function maintain(stop: AbortSignal): Promise<void> {
@@ -32,10 +33,8 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
 
   async function callFallbacks(): Promise<void> {
     const now = clock.now();
-    const calls = fallbacks.callsFor(
-      await store.listFallbacksDue(now),
-      ({ destination }) => `${destination} has not taken it in time`,
-    );
+    const because = ({ destination }: DueDelivery) => `${destination} has not taken it in time`;
+    const calls = deps.planFallbacks(await store.listFallbacksDue(now), because, now);
     if (calls.length === 0) return;
     await store.callFallbacks(calls, now);
   }

@@ -7,9 +7,9 @@ import { createTimeoutError } from "../../ground/net/time-limit.ts";
 const graceMs = 5_000;
 
 /**
- * One call to a channel that surely ends: after `timeoutMs` or when `stop` is aborted the channel is asked to give up
- * and says what it knows; a channel that does not even do that, or that throws, leaves it open whether the message
- * left.
+ * One call to a channel that surely ends: after `timeoutMs`, or when `stop` is aborted with an error that says why, the
+ * channel is asked to give up and says what it knows; a channel that does not even do that, or that throws, leaves it
+ * open whether the message left.
  */
 export async function callChannel(
   call: (signal: AbortSignal) => Promise<Outcome>,
@@ -19,7 +19,7 @@ export async function callChannel(
   const { clock, log } = deps;
   const giveUp = new AbortController();
   const settled = new AbortController();
-  const onStop = () => giveUp.abort(new DOMException("Tocsin is being stopped", "AbortError"));
+  const onStop = () => giveUp.abort(options.stop.reason);
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();
 
@@ -41,7 +41,11 @@ export async function callChannel(
     .then(
       (): Outcome =>
         options.stop.aborted
-          ? { kind: "ambiguous", reason: "process_stopped", detail: "Tocsin was stopped during the call" }
+          ? {
+              kind: "ambiguous",
+              reason: "process_stopped",
+              detail: `${options.stop.reason.message} during the call`,
+            }
           : {
               kind: "ambiguous",
               reason: "no_answer",

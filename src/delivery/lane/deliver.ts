@@ -17,13 +17,13 @@ import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
-import type { Fallbacks } from "../duties/fallbacks.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import { type Claim, type ClaimPlan, isGoodNews, isStale } from "../plan/plan-claim.ts";
+import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
@@ -81,7 +81,7 @@ export interface DelivererDeps {
   payloads: PayloadReader;
   pace: PaceMemory;
   health: HealthMemory;
-  fallbacks: Fallbacks;
+  planFallbacks: PlanFallbacks;
   /** A call was refused for what the message is. */
   onRefusedMessage(): void;
   settings: DeliverySettings;
@@ -128,7 +128,7 @@ const recordAgainMs = 1_000;
 const giveBackForMs = 5_000;
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
-  const { store, destination, channel, composer, pace, health, fallbacks, settings, clock, log } = deps;
+  const { store, destination, channel, composer, pace, health, settings, clock, log } = deps;
   const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
   // So that a slow send is not doubled.
   const leaseMs = Math.max(settings.leaseMs, timeoutMs + leaseMarginMs);
@@ -385,8 +385,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const [newest] = claim.deliveries;
     const now = clock.now();
     const next = course === "settles" ? judge(work, outcome, now) : undefined;
-    const isPart = work.isUnrecorded && (label.action !== "edit" || outcome.kind !== "sent");
-    if (isPart) work.progress = advance(work.progress, { kind: "called", outcome });
+    // An edit that was made is no part of a message.
+    const isOfParts = label.action !== "edit" || outcome.kind !== "sent";
+    if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
     remember(work, outcome, now);
     const said = {
       ...label,
@@ -405,7 +406,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       next,
       leaseMs: next === undefined ? leaseMs : undefined,
       thread,
-      fallbacks: fallbacksAfter(claim, outcome, next),
+      fallbacks: fallbacksAfter(claim, outcome, next, now),
     });
     work.isUnrecorded = false;
     work.leaseUntil = now + leaseMs;
@@ -428,10 +429,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return decideNext(outcome, historyOf(claim, destination, progress), settings, now, deps.random);
   }
 
-  function fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined) {
+  function fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
     if (next?.state !== "failed" && next?.state !== "expired") return [];
     const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
-    return fallbacks.callsFor<ClaimedDelivery>(deliveries, because);
+    return deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }
 
   /** In memory at once: the next call must know it, whether or not this one can be recorded. */

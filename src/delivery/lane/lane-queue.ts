@@ -3,8 +3,8 @@ import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
-import type { Fallbacks } from "../duties/fallbacks.ts";
 import type { LaneStore } from "../lane-store.ts";
+import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 /** What waits for one destination, as its lane takes from it. */
 export interface LaneQueue {
@@ -39,7 +39,7 @@ export interface QueueView {
 export interface LaneQueueDeps {
   store: Pick<LaneStore, "listDue" | "listUnsent" | "nextDueAt" | "finishDeliveries">;
   destination: Destination;
-  fallbacks: Fallbacks;
+  planFallbacks: PlanFallbacks;
   settings: DeliverySettings;
   log: Log;
 }
@@ -62,7 +62,7 @@ const mostOfKeys = 1000;
 const longestAheadMs = 30 * 60_000;
 
 export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
-  const { store, destination, fallbacks, settings, log } = deps;
+  const { store, destination, settings, log } = deps;
 
   async function finish(
     deliveries: DueDelivery[],
@@ -71,7 +71,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     now: number,
   ): Promise<void> {
     if (deliveries.length === 0) return;
-    const calls = fallbacks.callsFor(deliveries, () => because);
+    const calls = deps.planFallbacks(deliveries, () => because, now);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
     log.warn("delivery.ended", { destination: destination.name, count: deliveries.length, ...next });

@@ -1,0 +1,34 @@
+import type { DueDelivery } from "../../core/delivery-job.ts";
+import type { FallbackCall } from "../../core/ports/dispatch.ts";
+import { type Destination, planDeliveries } from "../../core/rules.ts";
+import { recipientsOf } from "../../vendors/index.ts";
+
+/**
+ * What to make at the fallback destinations of these deliveries: one call for each that has one which was not called
+ * yet. A fallback has no fallback of its own. Pure.
+ * @param because why, for its readers, in words that follow "because"
+ */
+export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo">>(
+  deliveries: D[],
+  because: (delivery: D) => string,
+  now: number,
+) => FallbackCall[];
+
+export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>): PlanFallbacks {
+  return (deliveries, because, now) =>
+    deliveries.flatMap((delivery) => {
+      const { seq, destination, fallbackTo } = delivery;
+      if (fallbackTo === undefined) return [];
+      const target = destinations.get(fallbackTo);
+      if (!target) return [{ deliverySeq: seq, planned: [] }];
+      const planned = planDeliveries(target, recipientsOf(target), {
+        route: "fallback",
+        state: "queued",
+        reason: `instead of ${destination}`,
+        dueAt: now,
+        updates: "auto",
+        insteadBecause: because(delivery),
+      });
+      return [{ deliverySeq: seq, planned }];
+    });
+}
