@@ -2,14 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { takeLane } from "../support/lane.ts";
 import { ntfyTo, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
-
-const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens there" };
-const lost: Outcome = {
-  kind: "ambiguous",
-  reason: "connection_lost",
-  detail: "the connection was lost after the request had left",
-};
-const minuteMs = 60_000;
+import { flood, kicked, lost, minute, refused, unauthorized } from "./outcomes.ts";
 
 describe("delivering", () => {
   it("sends an alert to every destination and records each attempt", async () => {
@@ -42,7 +35,7 @@ describe("delivering", () => {
     hook.script = [refused, refused, refused];
     const start = clock.now();
     const id = await accept();
-    await clock.advance(minuteMs);
+    await clock.advance(minute);
     expect(hook.calls.map((call) => call.at - start)).toEqual([0, 1_000, 6_000, 21_000]);
     const [delivery] = (await detail(id)).deliveries;
     expect(delivery?.state).toBe("sent");
@@ -54,26 +47,13 @@ describe("delivering", () => {
     ]);
   });
 
-  it("keeps the time of a retry over a restart", async () => {
-    const fixture = await startFixture([ntfyTo("hook")]);
-    const hook = fixture.channels.hook as NonNullable<typeof fixture.channels.hook>;
-    hook.script = [{ kind: "retry", reason: "server_error", detail: "later", waitMs: 10 * minuteMs }];
-    const start = fixture.clock.now();
-    await fixture.accept();
-    await fixture.clock.settle();
-    await fixture.restart();
-    await fixture.clock.advance(11 * minuteMs);
-    expect(hook.calls).toHaveLength(2);
-    expect((hook.calls[1]?.at ?? 0) - start).toBeGreaterThanOrEqual(10 * minuteMs);
-  });
-
   it("repeats an ambiguous delivery after 30 s, marked, under the same id, and holds it after two repeats", async () => {
     const { accept, clock, channels, detail } = await startFixture([ntfyTo("hook")]);
     const hook = channels.hook as NonNullable<typeof channels.hook>;
     hook.always = () => lost;
     const start = clock.now();
     const id = await accept();
-    await clock.advance(5 * minuteMs);
+    await clock.advance(5 * minute);
     expect(hook.calls.map((call) => call.at - start)).toEqual([0, 30_000, 60_000]);
     expect(hook.calls.map((call) => call.text.includes("possible repeat"))).toEqual([false, true, true]);
     expect(hook.calls[1]?.text).toContain(id);
@@ -82,15 +62,6 @@ describe("delivering", () => {
       state: "held",
       reason: expect.stringContaining("3 tries"),
     });
-  });
-
-  it("holds an ambiguous delivery at once where the destination asks for that", async () => {
-    const { accept, clock, channels, states } = await startFixture([ntfyTo("hook", { onAmbiguous: "hold" })]);
-    channels.hook?.script.push(lost);
-    const id = await accept();
-    await clock.advance(10 * minuteMs);
-    expect(channels.hook?.calls).toHaveLength(1);
-    expect(await states(id)).toEqual({ hook: "held" });
   });
 
   it("sends plain text once when the rendering is refused, then fails", async () => {
@@ -103,7 +74,7 @@ describe("delivering", () => {
       detail: "can't parse entities",
     });
     const id = await accept();
-    await clock.advance(minuteMs);
+    await clock.advance(minute);
     const own = chat.calls.filter(({ text }) => !text.includes("did not reach"));
     expect(own).toHaveLength(2);
     expect((await detail(id)).deliveries[0]).toMatchObject({
@@ -121,29 +92,18 @@ describe("delivering", () => {
     expect(channels.hook?.calls).toHaveLength(2);
     expect(channels.chat?.calls).toHaveLength(1);
   });
-
-  it("ends a call that never answers, as ambiguous", async () => {
-    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat")]);
-    channels.chat?.script.push(new Promise<Outcome>(() => {}));
-    const id = await accept();
-    await clock.advance(36_000);
-    expect((await detail(id)).deliveries[0]?.attempts[0]).toMatchObject({
-      outcome: "ambiguous",
-      reason: "no_answer",
-    });
-  });
 });
 
 describe("pacing", () => {
   it("sends to one chat at most once a second and eighteen times a minute", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat", { digestOver: 1000 })]);
     for (let index = 0; index < 30; index += 1) await accept();
-    await clock.advance(minuteMs);
+    await clock.advance(minute);
     const times = channels.chat?.calls.map((call) => call.at) ?? [];
     expect(times).toHaveLength(18);
     const gaps = times.slice(1).map((at, index) => at - (times[index] as number));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
-    await clock.advance(minuteMs);
+    await clock.advance(minute);
     expect(channels.chat?.calls).toHaveLength(30);
   });
 
@@ -162,44 +122,17 @@ describe("pacing", () => {
   it("sends nothing to a chat before its retry_after, over a restart, and does not call that an attempt", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = fixture.channels.chat as NonNullable<typeof fixture.channels.chat>;
-    chat.script.push({
-      kind: "retry",
-      reason: "rate_limited",
-      detail: "asked to wait 120 s",
-      waitMs: 120_500,
-      countsAsAttempt: false,
-    });
+    chat.script.push(flood(120_500));
     const start = fixture.clock.now();
     const id = await fixture.accept();
     await fixture.clock.settle();
     await fixture.accept();
     await fixture.clock.advance(20_000);
     await fixture.restart();
-    await fixture.clock.advance(3 * minuteMs);
+    await fixture.clock.advance(3 * minute);
     expect(chat.calls).toHaveLength(3);
     expect((chat.calls[1]?.at ?? 0) - start).toBeGreaterThanOrEqual(120_500);
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
-  });
-
-  it("parks the whole bot when two of its chats ask to wait within ten seconds", async () => {
-    const chats = ["a", "bb", "ccc"].map((name) => telegramTo(name));
-    const { accept, clock, channels } = await startFixture(chats);
-    const flood: Outcome = {
-      kind: "retry",
-      reason: "rate_limited",
-      detail: "asked to wait 60 s",
-      waitMs: 60_500,
-      countsAsAttempt: false,
-    };
-    channels.a?.script.push(flood);
-    channels.bb?.script.push(flood);
-    await accept({}, { to: ["a", "bb"] });
-    await clock.settle();
-    await accept({}, { to: ["ccc"] });
-    await clock.advance(50_000);
-    expect(channels.ccc?.calls).toHaveLength(0);
-    await clock.advance(20_000);
-    expect(channels.ccc?.calls).toHaveLength(1);
   });
 });
 
@@ -223,10 +156,10 @@ describe("digests", () => {
     hook.always = () => refused;
     const ids: string[] = [];
     for (let index = 0; index < 15; index += 1) ids.push(await accept({ title: `Outage ${index}` }));
-    await clock.advance(10 * minuteMs);
+    await clock.advance(10 * minute);
     hook.always = undefined;
     const before = hook.calls.length;
-    await clock.advance(15 * minuteMs);
+    await clock.advance(15 * minute);
     const [digest] = hook.calls.slice(before);
     expect(digest?.text).toContain("15 alerts");
     expect(digest?.text).toMatch(/late/);
@@ -244,7 +177,7 @@ describe("digests", () => {
     await clock.settle();
     for (let index = 0; index < 3; index += 1) await accept();
     answerFirst({ kind: "sent" });
-    await clock.advance(2 * minuteMs);
+    await clock.advance(2 * minute);
     const digests = hook.calls.filter((call) => /\d alerts/.test(call.text));
     expect(digests).toHaveLength(2);
     expect(digests[0]?.context.deliveryId).toBe(digests[1]?.context.deliveryId);
@@ -254,15 +187,9 @@ describe("digests", () => {
   it("turns pings that are no longer fresh into a digest", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
     const chat = channels.chat as NonNullable<typeof channels.chat>;
-    chat.script.push({
-      kind: "retry",
-      reason: "rate_limited",
-      detail: "asked to wait",
-      waitMs: 20 * minuteMs,
-      countsAsAttempt: false,
-    });
-    for (let index = 0; index < 3; index += 1) await accept({}, { planned: { freshnessMs: 15 * minuteMs } });
-    await clock.advance(25 * minuteMs);
+    chat.script.push(flood(20 * minute));
+    for (let index = 0; index < 3; index += 1) await accept({}, { planned: { freshnessMs: 15 * minute } });
+    await clock.advance(25 * minute);
     expect(chat.calls).toHaveLength(2);
     expect(chat.calls[1]?.text).toContain("3 alerts");
   });
@@ -288,7 +215,7 @@ describe("updates", () => {
   it("answers the first message for a later repeat", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
     await accept(key);
-    await clock.advance(5 * minuteMs);
+    await clock.advance(5 * minute);
     await accept(key);
     await clock.advance(1_000);
     expect(channels.chat?.calls[1]).toMatchObject({ action: "send", context: { replyTo: "1" } });
@@ -306,7 +233,7 @@ describe("updates", () => {
   it("edits the first message and answers it when the alert is resolved, and starts anew afterwards", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
     await accept(key);
-    await clock.advance(5 * minuteMs);
+    await clock.advance(5 * minute);
     await accept({ ...key, status: "resolved" });
     await clock.advance(5_000);
     const calls = channels.chat?.calls ?? [];
@@ -337,6 +264,18 @@ describe("updates", () => {
     expect(await states(id)).toEqual({ chat: "sent" });
   });
 
+  it("makes an edit that nobody answered for again, unmarked, since that changes nothing more", async () => {
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    await accept(key);
+    await clock.advance(5_000);
+    channels.chat?.script.push(lost);
+    const id = await accept(key);
+    await clock.advance(5_000);
+    expect(channels.chat?.calls.map(({ action }) => action)).toEqual(["send", "edit", "edit"]);
+    expect(channels.chat?.calls[2]?.text).not.toContain("possible repeat");
+    expect(await states(id)).toEqual({ chat: "sent" });
+  });
+
   it("shows repeats that waited together by one edit", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     await accept(key);
@@ -354,18 +293,9 @@ describe("long messages", () => {
   it("goes on with the part that was refused, not from the start", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     const chat = channels.chat as NonNullable<typeof channels.chat>;
-    chat.script.push(
-      { kind: "sent", ref: "11" },
-      {
-        kind: "retry",
-        reason: "rate_limited",
-        detail: "asked to wait 90 s",
-        waitMs: 90_500,
-        countsAsAttempt: false,
-      },
-    );
+    chat.script.push({ kind: "sent", ref: "11" }, flood(90_500));
     const id = await accept({ text: "word ".repeat(1_800) });
-    await clock.advance(4 * minuteMs);
+    await clock.advance(4 * minute);
     const texts = chat.calls.map((call) => call.text);
     expect(texts[0]).toMatch(/\[1\/3\]/);
     expect(texts.slice(1).map((text) => /\[(\d)\/3\]/.exec(text)?.[1])).toEqual(["2", "2", "3"]);
@@ -397,12 +327,6 @@ describe("destinations that fail", () => {
       telegramTo("chat"),
       ntfyTo("hook"),
     ]);
-    const kicked: Outcome = {
-      kind: "rejected",
-      scope: "destination",
-      reason: "kicked",
-      detail: "bot was kicked",
-    };
     channels.chat?.script.push(kicked);
     await accept({}, { to: ["chat"] });
     await clock.advance(10_000);
@@ -414,7 +338,7 @@ describe("destinations that fail", () => {
     expect(await states(later)).toEqual({ chat: "failed" });
     expect(channels.chat?.calls).toHaveLength(1);
     channels.chat?.probes.push({ kind: "sent" });
-    await clock.jump(24 * 60 * minuteMs);
+    await clock.jump(24 * 60 * minute);
     await clock.advance(10_000);
     expect(engine.statuses()[0]?.own.health).toBe("ok");
     expect(channels.hook?.calls.at(-1)?.text).toContain("works again");
@@ -426,51 +350,18 @@ describe("destinations that fail", () => {
       telegramTo("bb"),
       ntfyTo("hook"),
     ]);
-    channels.a?.script.push({
-      kind: "rejected",
-      scope: "account",
-      reason: "auth_failed",
-      detail: "token refused",
-    });
+    channels.a?.script.push(unauthorized);
     const first = await accept({}, { to: ["a"] });
     await clock.settle();
     const second = await accept({}, { to: ["bb"] });
-    await clock.advance(minuteMs);
+    await clock.advance(minute);
     expect(channels.bb?.calls).toHaveLength(0);
     expect(channels.hook?.calls[0]?.text).toContain("paused");
     channels.a?.probes.push({ kind: "sent" });
     channels.bb?.probes.push({ kind: "sent" });
-    await clock.advance(10 * minuteMs);
+    await clock.advance(10 * minute);
     expect(await states(first)).toEqual({ a: "sent" });
     expect(await states(second)).toEqual({ bb: "sent" });
-  });
-
-  it("uses the fallback when the first destination fails for good, and says instead of what", async () => {
-    const { accept, clock, channels, detail } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    channels.chat?.script.push({
-      kind: "rejected",
-      scope: "destination",
-      reason: "chat_not_found",
-      detail: "chat not found",
-    });
-    const id = await accept(
-      {},
-      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 3_600_000 } } },
-    );
-    await clock.advance(5_000);
-    const { deliveries } = await detail(id);
-    expect(
-      deliveries.map(({ destination, state, purpose, insteadOf }) => ({
-        destination,
-        state,
-        purpose,
-        insteadOf,
-      })),
-    ).toEqual([
-      { destination: "chat", state: "failed", purpose: "alert", insteadOf: undefined },
-      { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
-    ]);
-    expect(channels.hook?.calls.some((call) => call.text.includes("Sent here because chat"))).toBe(true);
   });
 
   it("uses the fallback once when the first has been down for the set time, and still delivers to the first later", async () => {
@@ -479,11 +370,11 @@ describe("destinations that fail", () => {
     chat.always = () => refused;
     const id = await accept(
       {},
-      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 2 * minuteMs } } },
+      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 2 * minute } } },
     );
-    await clock.advance(3 * minuteMs);
+    await clock.advance(3 * minute);
     chat.always = undefined;
-    await clock.advance(20 * minuteMs);
+    await clock.advance(20 * minute);
     const { deliveries } = await detail(id);
     expect(deliveries.map(({ destination, state }) => [destination, state])).toEqual([
       ["chat", "sent"],
@@ -493,8 +384,8 @@ describe("destinations that fail", () => {
 
   it("does not touch the fallback when the first destination delivers", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
-    await accept({}, { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + minuteMs } } });
-    await clock.advance(10 * minuteMs);
+    await accept({}, { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + minute } } });
+    await clock.advance(10 * minute);
     expect(channels.hook?.calls).toHaveLength(0);
   });
 
@@ -532,7 +423,7 @@ describe("stopping and starting again", () => {
     const id = await fixture.accept();
     await fixture.clock.settle();
     await fixture.restart();
-    await fixture.clock.advance(minuteMs);
+    await fixture.clock.advance(minute);
     expect(chat.calls).toHaveLength(2);
     expect(chat.calls[1]?.text).toContain("possible repeat");
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
@@ -549,10 +440,10 @@ describe("stopping and starting again", () => {
       [],
     );
     await fixture.restart();
-    await fixture.clock.advance(minuteMs);
+    await fixture.clock.advance(minute);
     const [delivery] = (await fixture.detail(id)).deliveries;
-    expect(delivery?.attempts.map(({ outcome, reason }) => [outcome, reason])).toEqual([
-      ["ambiguous", "process_stopped"],
+    expect(delivery?.attempts.map(({ outcome, detail }) => [outcome, detail])).toEqual([
+      ["ambiguous", "Tocsin was stopped during the call"],
       ["sent", undefined],
     ]);
     expect(fixture.channels.chat?.calls[0]?.text).toContain("possible repeat");

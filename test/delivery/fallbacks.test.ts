@@ -32,12 +32,18 @@ describe("fallbacks", () => {
     expect(deliveries.every(({ reason }) => reason.includes("kicked"))).toBe(true);
   });
 
-  it("are called at once when the first fails, without waiting for the next look", async () => {
+  it("are called at once when the first fails for good, and say instead of what", async () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channelOf(fixture, "chat").script.push(refusedRecipient);
-    await fixture.accept({}, planned(fixture, hour));
+    const id = await fixture.accept({}, planned(fixture, hour));
     await fixture.clock.settle();
-    expect(channelOf(fixture, "hook").calls).toHaveLength(1);
+    expect((await fixture.detail(id)).deliveries).toMatchObject([
+      { destination: "chat", state: "failed", purpose: "alert" },
+      { destination: "hook", state: "sent", purpose: "fallback", insteadOf: "chat" },
+    ]);
+    expect(channelOf(fixture, "hook").calls.map(({ text }) => text)).toEqual([
+      expect.stringContaining("Sent here because chat"),
+    ]);
   });
 
   it("are called once, by time, and not again when the first fails for good afterwards", async () => {

@@ -4,14 +4,13 @@ import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationHealth, DestinationStatus } from "../../src/core/destination-status.ts";
 import { judgeOutcome, judgeProbe, newStatus } from "../../src/delivery/plan/health.ts";
 import { now } from "./due-delivery.ts";
+import { flood, hour, lost, refused } from "./outcomes.ts";
 
 const settings = defaultDeliverySettings();
-const before = now - 3_600_000;
+const before = now - hour;
 const sent: Outcome = { kind: "sent" };
-const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens" };
-const flooded: Outcome = { ...refused, reason: "rate_limited", countsAsAttempt: false, waitMs: 1 };
+const flooded = flood(1);
 const moved: Outcome = { ...refused, reason: "address_moved", movedTo: "-1007" };
-const lost: Outcome = { kind: "ambiguous", reason: "no_answer", detail: "no answer" };
 const rejected = (scope: "message" | "recipient" | "destination" | "account"): Outcome => ({
   kind: "rejected",
   scope,
@@ -19,38 +18,22 @@ const rejected = (scope: "message" | "recipient" | "destination" | "account"): O
   detail: "kicked",
 });
 
+const wasBad = (health: DestinationHealth, failures: number, more: Partial<DestinationStatus> = {}) => ({
+  ...newStatus({ kind: "destination", name: "chat" }, before),
+  health,
+  failures,
+  reason: "earlier",
+  ...more,
+});
 const states: Record<DestinationHealth, DestinationStatus> = {
   ok: newStatus({ kind: "destination", name: "chat" }, before),
-  degraded: {
-    ...newStatus({ kind: "destination", name: "chat" }, before),
-    health: "degraded",
-    failures: 4,
-    reason: "earlier",
-  },
-  down: {
-    ...newStatus({ kind: "destination", name: "chat" }, before),
-    health: "down",
-    failures: 5,
-    openUntil: now - 1,
-    reason: "earlier",
-  },
-  dead: {
-    ...newStatus({ kind: "destination", name: "chat" }, before),
-    health: "dead",
-    failures: 1,
-    probeAt: now - 1,
-    reason: "earlier",
-  },
-  paused: {
-    ...newStatus({ kind: "destination", name: "chat" }, before),
-    health: "paused",
-    failures: 1,
-    probeAt: now - 1,
-    reason: "earlier",
-  },
+  degraded: wasBad("degraded", 4),
+  down: wasBad("down", 5, { openUntil: now - 1 }),
+  dead: wasBad("dead", 1, { probeAt: now - 1 }),
+  paused: wasBad("paused", 1, { probeAt: now - 1 }),
 };
 const all = Object.keys(states) as DestinationHealth[];
-const day = 24 * 3_600_000;
+const day = 24 * hour;
 
 describe("what a call says about a destination", () => {
   it.each(all)("a message that arrives makes it well: %s", (health) => {

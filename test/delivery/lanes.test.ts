@@ -47,6 +47,18 @@ describe("a lane group that another relay takes", () => {
     expect(await fixture.states(id)).toEqual({ chat: "sending" });
   });
 
+  it("is asked for again until what former holders have left could be settled", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    await takeLane(fixture.store, hook);
+    fixture.failing.add("listAbandoned");
+    await fixture.clock.advance(15 * second);
+    const id = await fixture.accept();
+    expect(await fixture.states(id)).toEqual({ hook: "queued" });
+    fixture.failing.clear();
+    await fixture.clock.advance(10 * second);
+    expect(await fixture.states(id)).toEqual({ hook: "sent" });
+  });
+
   it("is asked for again, and what was under way then counts as perhaps sent", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");

@@ -49,9 +49,9 @@ describe("what a person asks for", () => {
     const chat = channelOf(fixture, "chat");
     chat.script.push(flood(5 * second));
     for (let alert = 0; alert < 420; alert += 1) await fixture.accept();
-    const id = await fixture.accept({ title: "by hand" }, { purpose: "resend" });
+    const id = await fixture.accept({ title: "manual" }, { purpose: "resend" });
     await fixture.clock.advance(10 * second);
-    expect(chat.calls[1]?.text).toContain("by hand");
+    expect(chat.calls[1]?.text).toContain("manual");
     expect(await fixture.states(id)).toEqual({ chat: "sent" });
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { ntfyTo, startFixture } from "./engine-fixture.ts";
+import { flood } from "./outcomes.ts";
 
 const receiver: Destination = {
   ...destinationBase("receiver"),
@@ -15,13 +16,7 @@ const receiver: Destination = {
 async function relay(bodies: string[]): Promise<string[]> {
   const fixture = await startFixture([receiver]);
   const channel = fixture.channels.receiver;
-  channel?.script.push({
-    kind: "retry",
-    reason: "rate_limited",
-    detail: "asked to wait",
-    waitMs: 5_000,
-    countsAsAttempt: false,
-  });
+  channel?.script.push(flood(5_000));
   for (const body of bodies) {
     await fixture.accept({}, { body });
     await fixture.clock.settle();

@@ -6,11 +6,9 @@ import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { type DeliveryHistory, decideNext, historyOf, waitAfter } from "../../src/delivery/plan/policy.ts";
 import { claimedDelivery, now } from "./due-delivery.ts";
 import { telegramTo } from "./engine-fixture.ts";
+import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
 
 const settings = { ...defaultDeliverySettings(), jitter: 0 };
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
 
 const fresh: DeliveryHistory = {
   channel: "telegram",
@@ -25,16 +23,8 @@ const fresh: DeliveryHistory = {
 };
 
 const sent: Outcome = { kind: "sent", ref: "1" };
-const refused: Outcome = { kind: "retry", reason: "connect_failed", detail: "nobody listens" };
-const flooded: Outcome = {
-  kind: "retry",
-  reason: "rate_limited",
-  detail: "asked to wait",
-  waitMs: 90_500,
-  countsAsAttempt: false,
-};
+const flooded = flood(90_500);
 const moved: Outcome = { kind: "retry", reason: "address_moved", detail: "moved", movedTo: "-1007" };
-const lost: Outcome = { kind: "ambiguous", reason: "connection_lost", detail: "lost" };
 const rejected = (scope: "message" | "recipient" | "destination" | "account"): Outcome => ({
   kind: "rejected",
   scope,
@@ -102,7 +92,12 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
   ["a refused recipient", rejected("recipient"), {}, ends("failed", /^refused$/)],
   ["a refused destination", rejected("destination"), {}, ends("failed", /^refused$/)],
   ["a refused account", rejected("account"), {}, waits(0)],
-  ["a refused account, asked by hand", rejected("account"), { manual: true }, ends("failed", /^refused$/)],
+  [
+    "a refused account, of a manual resend",
+    rejected("account"),
+    { manual: true },
+    ends("failed", /^refused$/),
+  ],
 
   ["no answer", lost, {}, waits(30 * second)],
   ["no answer, with a longer wait asked for", { ...lost, waitMs: 2 * minute }, {}, waits(2 * minute)],
@@ -134,18 +129,13 @@ describe("the policy of repeats", () => {
   });
 });
 
-const { schedule, webhookSchedule } = settings;
+const { schedule } = settings;
 const middle = () => 0.5;
 
 describe("the schedule", () => {
   it("is the one of the documentation", () => {
     const waits = Array.from({ length: 11 }, (_, index) => waitAfter(index + 1, schedule, 0.2, middle));
     expect(waits.map((ms) => (ms ?? 0) / 1000)).toEqual([1, 5, 15, 30, 60, 120, 300, 600, 900, 900, 900]);
-  });
-
-  it("ends for outgoing webhooks", () => {
-    expect(waitAfter(9, webhookSchedule, 0, middle)).toBe(24 * 3_600_000);
-    expect(waitAfter(10, webhookSchedule, 0, middle)).toBeUndefined();
   });
 
   it("stays within the jitter, and never gets shorter with more failures when that is taken out", () => {
@@ -181,13 +171,7 @@ const historyOfAll = (...deliveries: [ClaimedDelivery, ...ClaimedDelivery[]]) =>
 describe("alerts that are sent together", () => {
   it("do not give up with the oldest of them, nor with the one that was tried most", () => {
     const history = historyOfAll(young, old);
-    const next = decideNext(
-      { kind: "retry", reason: "connect_failed", detail: "nobody listens" },
-      history,
-      settings,
-      now,
-      () => 0.5,
-    );
+    const next = decideNext(refused, history, settings, now, () => 0.5);
     expect(next).toMatchObject({ state: "waiting", dueAt: now + 1_000 });
   });
 
