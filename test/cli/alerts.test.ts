@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { toCsvLine } from "../../src/cli/alerts/csv.ts";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
@@ -261,6 +262,9 @@ describe("alerts export", () => {
     expect(record).toContain(",'-5,");
     expect(record).toContain(`,"a ""b"",\nc",`);
     expect(record.endsWith("\r\n")).toBe(true);
+    const [alert] = (await world.run(["alerts", "list", "--json"])).json().data;
+    for (const first of ["=", "+", "-", "@", "\t", "\r"])
+      expect(toCsvLine({ ...alert, title: `${first}1` })).toContain(`'${first}1`);
   });
 
   it("leaves a file as it was when the export breaks off, and nothing beside it", async () => {

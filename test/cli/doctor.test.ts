@@ -1,22 +1,16 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
 
-interface Told {
-  check: string;
-  verdict: string;
-  detail: string;
-  mend?: string;
-}
-
 async function examine(world: RelayWorld, env: Record<string, string> = {}) {
   const run = await world.run(["doctor", "--json"], { env: { ...world.env, ...env } });
-  const findings: Told[] = run.json().data.findings;
+  const findings: Finding[] = run.json().data.findings;
   return { run, of: (check: string) => findings.filter((finding) => finding.check === check) };
 }
 
@@ -75,6 +69,7 @@ it("goes on to the end where the secrets cannot be read", async () => {
 
 it("says what is wrong and how to mend it, all at once", async () => {
   const world = await createRelayWorld({ yaml: yaml.replace(opsChat, "-1009") });
+  world.chat.faults.next({ kind: "flood_unsaid", chat: deskChat, times: 9 });
   chmodSync(join(world.dataDir, "secrets/admin-token"), 0o644);
   const env = { ...(await startService()), PUBLIC_URL: "http://127.0.0.1:9", SMTP_URL: "smtp://127.0.0.1:9" };
   const { run, of } = await examine(world, env);
@@ -92,7 +87,9 @@ it("says what is wrong and how to mend it, all at once", async () => {
   expect(of("destination mail")).toMatchObject([
     { verdict: "problem", mend: expect.stringContaining("network") },
   ]);
-  expect(of("destination desk")).toMatchObject([{ verdict: "ok" }]);
+  expect(of("destination desk")).toMatchObject([
+    { verdict: "warning", detail: expect.stringContaining("429") },
+  ]);
   expect(run.stdout + run.stderr).not.toContain("canary");
 });
 
@@ -109,32 +106,28 @@ it("knows an account that sends to this relay with an old secret", async () => {
   ]);
 });
 
+/** What doctor says of a relay in this state. */
+async function examineState(state: Parameters<typeof serveStatus>[0]) {
+  const cwd = makeTempFolder();
+  const PORT = new URL(await serveStatus(state)).port;
+  const env = { DATA_DIR: cwd, PORT, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
+  return runTocsin(["doctor"], { env, cwd });
+}
+
 it("says when earlier alerts cannot be looked up", async () => {
-  const folder = makeTempFolder();
-  const url = await serveStatus({ disk: { damage: "database disk image is malformed" } });
-  const env = { DATA_DIR: folder, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
-  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  const run = await examineState({ disk: { damage: "database disk image is malformed" } });
   expect(run.stdout).toMatch(/! database: .*malformed.*\n {4}→ .*tocsin backup/);
 });
 
 it("gives the relay's own reasons where it is not ready", async () => {
-  const folder = makeTempFolder();
-  const url = await serveStatus({ relay: { ready: false, reasons: ["the store does not commit"] } });
-  const env = { DATA_DIR: folder, PORT: new URL(url).port, ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa" };
-  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  const run = await examineState({ relay: { ready: false, reasons: ["the store does not commit"] } });
   expect(run.status).toBe(1);
   expect(run.stdout).toMatch(/✗ relay: .* not ready to take or deliver alerts: the store does not commit\n/);
   expect(run.stdout).toContain("✓ admin token: the relay takes it");
 });
 
 it("says of a relay without a status that it is older", async () => {
-  const folder = makeTempFolder();
-  const env = {
-    DATA_DIR: folder,
-    PORT: new URL(await serveStatus(undefined)).port,
-    ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa",
-  };
-  const run = await runTocsin(["doctor"], { env, cwd: folder });
+  const run = await examineState(undefined);
   expect(run.stdout).not.toContain("admin token:");
   expect(run.stdout).toMatch(/✗ relay's status: .* is older than this command: .*\n {4}→ restart it/);
 });
@@ -143,7 +136,7 @@ it("notices a clock that is off", async () => {
   const world = await createRelayWorld();
   const env = { ...world.env, ...(await startService()) };
   const run = await world.run(["doctor", "--json"], { env, now: () => Date.now() + 300_000 });
-  const findings: Told[] = run.json().data.findings;
+  const findings: Finding[] = run.json().data.findings;
   expect(findings.find(({ check }) => check === "clock")).toMatchObject({
     verdict: "problem",
     detail: expect.stringMatching(/^this machine is (299|300|301) s ahead of the service$/),

@@ -145,6 +145,27 @@ describe("mutes made at run time", () => {
     await expect(book.endMute("config-1")).rejects.toMatchObject({ code: "conflict" });
   });
 
+  it("stay as they were asked for last, though an earlier question is answered later", async () => {
+    const clock = createTestClock();
+    const answers: ((mutes: Mute[]) => void)[] = [];
+    const store = {
+      listMutes: () => new Promise<Mute[]>((resolve) => void answers.push(resolve)),
+      addMute: async () => {},
+      endMute: async () => true,
+    };
+    const newId = createIdSource(clock.now);
+    const opening = openMuteBook({ store, configured: [], clock, newId, log: silentLog });
+    answers[0]?.([]);
+    const book = await opening;
+    const ends = [book.endMute("one"), book.endMute("two")];
+    await clock.settle();
+    answers[2]?.([]);
+    await ends[1];
+    answers[1]?.([{ ...ofConfiguration, id: "two" }]);
+    await ends[0];
+    expect(book.active()).toEqual([]);
+  });
+
   it("that another process makes or ends hold within a second, and at once when a signal says so", async () => {
     const { book, clock, otherStore } = await open();
     await clock.settle();

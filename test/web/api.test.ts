@@ -499,6 +499,14 @@ describe("POST /api/release", () => {
     expect(await (await api("/api/release", { method: "POST" })).json()).toEqual({ data: [] });
   });
 
+  test("releases all of it, however much it is", async () => {
+    const { api, addAlert, clock } = await createWebFixture();
+    const held = { state: "held" as const, dueAt: clock.now() + 3_600_000 };
+    await addAlert({ deliveries: Array.from({ length: 401 }, (_, n) => ({ ...held, recipient: `-${n}` })) });
+    const answer = await api("/api/release", { method: "POST" });
+    expect(await answer.json()).toEqual({ data: [{ destination: "ops", released: 401 }] });
+  });
+
   test("names a destination and alerts", async () => {
     const { api, id, dueAts } = await prepare();
     await api("/api/release", sendJson({ destination: "treasury", alerts: [id] }));
