@@ -103,6 +103,9 @@ describe("a batch", () => {
     const list = (length: number) => Array.from({ length }, (_, index) => ({ title: `n${index}` }));
     expect(titles(list(1_000))).toHaveLength(1_000);
     expect(titles(list(1_001))).toEqual(["1,001 alerts in one request, the first: n0"]);
+    const [long = ""] = titles(list(1_001).map(() => ({ title: "n".repeat(300) })));
+    expect(long).toMatch(/^1,001 alerts .*n…$/);
+    expect(long).toHaveLength(300);
   });
 
   it("may have more names than one alert may", () => {

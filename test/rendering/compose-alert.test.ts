@@ -204,6 +204,8 @@ describe("a composed alert", () => {
     expect(near).not.toContain("Received:");
     const far = textOf(makeAlert({ facts: { occurredAt: receivedAt - 10 * minuteMs } }));
     expect(far).toContain("When: 21 Nov 2026, 02:52:05 CET\nReceived: 03:02 CET");
+    const ahead = textOf(makeAlert({ facts: { occurredAt: receivedAt + 10 * minuteMs } }));
+    expect(ahead).toContain("When: 21 Nov 2026, 03:12:05 CET\nReceived: 03:02 CET");
   });
 
   it("dates a time that is not of today", () => {
