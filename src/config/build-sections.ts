@@ -8,7 +8,7 @@ import {
 import type { Mute } from "../core/rules.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { writeDuration } from "../ground/time/duration.ts";
-import { parseFieldPath } from "../matching/path.ts";
+import { readKeyPath } from "../matching/path.ts";
 import type { IntakeSettings } from "./config.ts";
 import { deliverySchema, intakeSchema, muteSchema } from "./schema.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
@@ -43,9 +43,7 @@ export function buildIntake(value: unknown, problems: ProblemList): IntakeSettin
   const options = readShape(intakeSchema, value, ["intake"], problems) ?? {};
   const idempotencyPaths = options.idempotencyPaths ?? [];
   for (const [index, path] of idempotencyPaths.entries()) {
-    const parsed = parseFieldPath(path);
-    const steps = parsed.ok && parsed.path.kind === "payload" ? parsed.path.steps : [];
-    if (steps.length > 0 && steps.every((step) => step.kind !== "each")) continue;
+    if (readKeyPath(path) !== undefined) continue;
     problems.add(
       ["intake", "idempotencyPaths", index],
       `${showValue(path)} is not a path to one value of the body`,

@@ -118,25 +118,26 @@ function memberAt(value: Json, key: string): Json[] {
   return member === undefined ? [] : [member];
 }
 
+/** The steps of the path of a sender's key; undefined for what is no path to one value of the body. */
+export function readKeyPath(path: string): PathStep[] | undefined {
+  const parsed = parseFieldPath(path);
+  if (!parsed.ok || parsed.path.kind !== "payload") return undefined;
+  const { steps } = parsed.path;
+  return steps.length > 0 && steps.every(({ kind }) => kind !== "each") ? steps : undefined;
+}
+
 /**
- * The one value at the path of a sender's key; undefined when there is none, or several. `payload` before it may be
- * left out (`event.id`), and a number reaches a list and a map alike: `items.0.id`, `items[0].id`. Matchers keep the
- * two apart.
+ * The value at the path of a sender's key; undefined when there is none. A number reaches a list and a map alike:
+ * `payload.items.0.id`, `payload.items[0].id`. Matchers keep the two apart.
  */
 export function valueAtPath(payload: Json, path: string): Json | undefined {
-  const start = /^payload[.[]/.exec(path) === null ? 0 : "payload".length;
-  const text = start > 0 || path.startsWith("[") ? path : `.${path}`;
-  const { steps, end } = readSteps(text, start);
-  if (steps.length === 0 || end < text.length) return undefined;
-  let value: Json | undefined = payload;
-  for (const step of steps) {
+  const steps = readKeyPath(path);
+  return steps?.reduce<Json | undefined>((value, step) => {
     if (value === undefined || step.kind === "each") return undefined;
     const name = step.kind === "key" ? step.key : String(step.index);
-    [value] = Array.isArray(value)
-      ? takeStep(value, { kind: "index", index: /^\d+$/.test(name) ? Number(name) : -1 })
-      : memberAt(value, name);
-  }
-  return value;
+    if (!Array.isArray(value)) return memberAt(value, name)[0];
+    return /^\d+$/.test(name) ? value[Number(name)] : undefined;
+  }, payload);
 }
 
 /** One place of a payload, by the name that a matcher takes. */

@@ -39,7 +39,7 @@ describe("explicitKey", () => {
   });
 
   it("falls back to the configured paths of the payload, in their order", () => {
-    const paths = ["payload.event.id", 'labels["a.b"]', "items[1].id"];
+    const paths = ["payload.event.id", 'payload.labels["a.b"]', "payload.items[1].id"];
     const key = (payload: unknown) => explicitKey({}, request(payload), paths);
     expect(key({ event: { id: 7 }, items: [{}, { id: "i" }] })).toBe("payload.event.id:7");
     expect(key({ labels: { "a.b": "x" } })).toBe('payload.labels["a.b"]:x');
@@ -50,13 +50,17 @@ describe("explicitKey", () => {
   });
 
   it("reads a path in a form and in a batch's envelope", () => {
-    expect(explicitKey({}, request("id=9&x=1"), ["id"])).toBe("payload.id:9");
-    expect(explicitKey({}, request({ run: "r", alerts: [{ a: 1 }] }), ["run"])).toBe("payload.run:r");
+    expect(explicitKey({}, request("id=9&x=1"), ["payload.id"])).toBe("payload.id:9");
+    expect(explicitKey({}, request({ run: "r", alerts: [{ a: 1 }] }), ["payload.run"])).toBe("payload.run:r");
   });
 
   it("does not climb a prototype", () => {
     expect(
-      explicitKey({}, request({ a: 1 }), ["constructor.name", "__proto__.x", "toString"]),
+      explicitKey({}, request({ a: 1 }), [
+        "payload.constructor.name",
+        "payload.__proto__.x",
+        "payload.toString",
+      ]),
     ).toBeUndefined();
   });
 });

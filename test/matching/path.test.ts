@@ -46,21 +46,23 @@ test.each([
   expect(parseFieldPath(field)).toMatchObject({ ok: false });
 });
 
-test("the path of a sender's key may leave payload out, and a number reaches a list and a map alike", () => {
+test("the path of a sender's key reaches one value, and by a number a list and a map alike", () => {
   const payload = { items: ["x", { "a.b": "y" }], "0": "zero", payload: "own", nothing: null };
   for (const [path, value] of [
     ["payload.items[0]", "x"],
-    ["items.0", "x"],
-    ['items[1]["a.b"]', "y"],
-    ["items[1]['a.b']", "y"],
-    ["[0]", "zero"],
-    ["payload", "own"],
-    ["nothing", null],
-    ["nothing.below", undefined],
-    ["items[*]", undefined],
-    ["items[", undefined],
-    ["items.length", undefined],
-    ["constructor", undefined],
+    ["payload.items.0", "x"],
+    ['payload.items[1]["a.b"]', "y"],
+    ["payload.items[1]['a.b']", "y"],
+    ["payload[0]", "zero"],
+    ["payload.payload", "own"],
+    ["payload.nothing", null],
+    ["payload.nothing.below", undefined],
+    ["payload.items[*]", undefined],
+    ["payload.items[", undefined],
+    ["payload.items.length", undefined],
+    ["payload.constructor", undefined],
+    ["payload", undefined],
+    ["title", undefined],
     ["", undefined],
   ] as const) {
     expect(valueAtPath(payload, path), path).toEqual(value);

@@ -20,7 +20,7 @@ export interface ReadBody {
   contentType: string | undefined;
 }
 
-const keyPaths = ["event.id", "alerts[0].labels.id", "items[3].id", "id"];
+const keyPaths = ["payload.event.id", "payload.alerts[0].labels.id", "payload.items[3].id", "payload.id"];
 
 /** What the door and the routing loop do with bytes. */
 export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {

@@ -15,7 +15,7 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
  * only unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
  *
  * @param request is read only for `paths`
- * @param paths into a JSON or form payload, tried in order when no header has a key; the first scalar that is not empty
+ * @param paths such as `payload.event.id`, tried in order when no header has a key; the first scalar that is not empty
  * is it
  */
 export function explicitKey(
