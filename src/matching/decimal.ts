@@ -1,4 +1,4 @@
-/** A decimal number as text, taken apart: 0.d₁d₂d₃… × 10^`magnitude`, without zeros at either end of the digits. */
+/** A decimal number in parts: 0.d₁d₂d₃… × 10^`magnitude`, without zeros at either end of the digits. */
 export interface Decimal {
   negative: boolean;
   /** Empty for zero. */

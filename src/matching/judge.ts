@@ -293,7 +293,7 @@ function compilePattern(pattern: string): (text: string) => boolean {
 
 const shownCharacters = 80;
 
-/** A sender's value inside a sentence of ours: on one line, at most 80 characters, quoted when it is not one word. */
+/** A sender's value for our own sentences: on one line, at most 80 characters, quoted when it is not one word. */
 export function quoteValue(value: string): string {
   const line = value
     .slice(0, 4 * shownCharacters)

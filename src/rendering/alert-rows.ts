@@ -13,7 +13,7 @@ export interface Row {
 const maxLabelUnits = 80;
 const maxLinkTextUnits = 60;
 /** Senders' clocks differ and their queues hold things up a little; more than this is worth a line. */
-const worthTellingMs = 2 * 60 * 1000;
+const worthShowingMs = 2 * 60 * 1000;
 
 /** Where and when: one row for each named fact that is there. */
 export function writeAlertRows(alert: Alert, now: number): Row[] {
@@ -53,7 +53,7 @@ function writeTimes(alert: Alert, now: number): Row[] {
   const received: Row = { label: "Received", value: [time(alert.receivedAt, now)] };
   if (occurredAt === undefined) return alert.origin === "hook" ? [received] : [];
   const happened: Row = { label: "When", value: [{ kind: "time", at: occurredAt }] };
-  return Math.abs(alert.receivedAt - occurredAt) > worthTellingMs ? [happened, received] : [happened];
+  return Math.abs(alert.receivedAt - occurredAt) > worthShowingMs ? [happened, received] : [happened];
 }
 
 /** The address itself is shown, shortened if need be, so that nobody follows words to an unknown place. */

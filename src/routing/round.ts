@@ -104,7 +104,7 @@ export function createRound(deps: RoundDeps): Round {
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
   }
 
-  /** What `judge` makes of an alert stands by itself: that one cannot be routed costs the others nothing. */
+  /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
   function judge(
     request: UnroutedRequest,
     reading: BodyReading,

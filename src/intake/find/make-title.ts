@@ -211,9 +211,9 @@ export function shortenAddress(text: string): string {
 }
 
 function titleOfLeaves(leaves: Leaf[]): string | undefined {
-  const tellable = leaves.filter((leaf) => !namesCredential(leaf.names));
-  const strings = tellable.filter((leaf) => leaf.kind === "string" && /\p{L}/u.test(leaf.text));
-  const parts = (tellable.length > 3 && strings.length > 0 ? strings : tellable)
+  const showable = leaves.filter((leaf) => !namesCredential(leaf.names));
+  const strings = showable.filter((leaf) => leaf.kind === "string" && /\p{L}/u.test(leaf.text));
+  const parts = (showable.length > 3 && strings.length > 0 ? strings : showable)
     .slice(0, 3)
     .map((leaf) =>
       [withoutWrappers(leaf.path).join("."), cut(toPlainLine(leaf.text), 80)]

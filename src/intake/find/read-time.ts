@@ -11,7 +11,7 @@ export interface ReadTime {
 
 /**
  * ISO 8601 with a time of day (also with a blank instead of T, and as Go prints it), the date format of mail and HTTP,
- * and epoch seconds, milliseconds, microseconds or nanoseconds, which their size tells apart. A date alone is no
+ * and epoch seconds, milliseconds, microseconds or nanoseconds, which are known by their size. A date alone is no
  * instant: undefined.
  */
 export function readTime(text: string): ReadTime | undefined {

@@ -10,7 +10,7 @@ import { toPlainLine } from "../read/plain-text.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;
-/** Readings are looked for in so much of a title; no message shows more of it. */
+/** How much of a title readings are looked for in; no message shows more of it. */
 const maxSteadied = 2_000;
 
 /** Names of one thing's life, the same while it fires and when it resolves. Each is enough alone. */
@@ -28,7 +28,7 @@ const conditionNames = words(
   "condition operator direction comparator comparison comparisonoperator threshold",
 );
 
-/** Names that tell one watched thing from another. */
+/** Names that distinguish one watched thing from another. */
 const subjectNames =
   words(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
   pool pooladdress market exchange protocol chain chainid network address contract wallet walletaddress account

@@ -52,7 +52,7 @@ export function steadyWords(line: string, status: AlertStatus): SteadyWords | un
   }
   if (!isChanged) return undefined;
   const steady = kept.filter((word) => !linking.has(word)).join(" ");
-  // What is left must be able to tell one thing from another.
+  // What is left must distinguish one thing from another.
   if (!/\p{L}{2}/u.test(steady)) return undefined;
   return { words: steady, limit: roles.limit && describeLimit(roles.limit, pieces, roles, status) };
 }

@@ -14,8 +14,7 @@ const maxNoteBytes = 16 * 1024 * 1024;
  * reading causes no power cut. So noting what is read costs microseconds and no commit.
  *
  * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing
- * goes on
- *   without the note.
+ * goes on without the note.
  */
 export function openReadingJournal(path: string, onFault: (error: Error) => void): FileJournal {
   const file = openFile(path, onFault);
