@@ -113,7 +113,9 @@ export function compileCondition(condition: Condition): CheckValues {
         ? { holds: true, words: "is missing" }
         : { holds: false, words: "is present" };
     }
-    if (values.length === 0) return checkMissing(condition, ofOne.length > 0);
+    if (values.length === 0) {
+      return { holds: ofOne.length === 0 && condition.exists === undefined, words: "is missing" };
+    }
     const held: string[] = [];
     for (const check of [checkNot, checkNotMatches]) {
       if (check === undefined) continue;
@@ -128,11 +130,6 @@ export function compileCondition(condition: Condition): CheckValues {
     }
     return { holds: true, words: held.length > 0 ? held.join(" and ") : "is present" };
   };
-}
-
-function checkMissing(condition: Condition, needsValue: boolean): Verdict {
-  const holds = !needsValue && condition.exists === undefined;
-  return { holds, words: "is missing" };
 }
 
 function compileNot(refused: string[]): CheckValues {

@@ -95,6 +95,8 @@ describe("the text form", () => {
     ["token=USDC; chain=eth", /by a space or by and/],
     ["token=USDC token=DAI", /for any of them write token=USDC,DAI/],
     ["value>10 value<5", /no number is that large and that small/],
+    ["value>5 value<=5", /no number is that large and that small/],
+    ["value>=5 value<5", /no number is that large and that small/],
     ["chain=eth|arbitrum", /write chain=eth,arbitrum; if this very text is meant: chain="eth\|arbitrum"/],
     ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
     ["", /cannot be used: it is empty \(write/],

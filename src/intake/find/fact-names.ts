@@ -34,9 +34,10 @@ const names = {
   previousValue: `previousvalue prevvalue oldvalue priorvalue formervalue value.previous value.old metric.previousvalue
     metric.prevvalue metric.oldvalue previousprice prevprice oldprice previous prev before`,
   threshold: `threshold thresholdvalue alertthreshold criticalthreshold thresholdcritical condition.threshold
-    rule.threshold subscription.threshold trigger.threshold metric.threshold condition.value subscription.condition.value
-    subscription.condition.threshold subscription.value rule.value targetvalue target limit targetprice thresholdprice pricethreshold alertprice
-    triggerprice triggervalue limitprice pricelimit limitvalue`,
+    rule.threshold subscription.threshold trigger.threshold metric.threshold condition.value
+    subscription.condition.value subscription.condition.threshold subscription.value rule.value targetvalue
+    target limit targetprice thresholdprice pricethreshold alertprice triggerprice triggervalue limitprice
+    pricelimit limitvalue`,
   unit: `unit units valueunit metric.unit metricunit metric.units subscription.unit`,
   occurredAt: `occurredat triggeredat firedat eventtime eventtimestamp alerttime alerttimestamp detectedat happenedat
     timestamp time datetime heartbeat.time statechangetime statetransitiontime startsat starttime startedat ts date

@@ -16,8 +16,8 @@ export const fillers = words("the a an its your our of level value = :");
 export const isNow = words("is are now currently current at stands reads = :");
 export const wasBefore = words("was were before previously previous prev formerly");
 export const moves = words(
-  `by up down rose fell dropped gained lost increased decreased moved moves changed jumped crashed slipped climbed surged
-  plunged rises falls drops more less increase decrease change`,
+  `by up down rose fell dropped gained lost increased decreased moved moves changed jumped crashed slipped
+  climbed surged plunged rises falls drops more less increase decrease change`,
 );
 /** What people watch. Of those in `relative` a percentage is a value; of the others it is how far they have moved. */
 export const relative = words(
@@ -25,8 +25,8 @@ export const relative = words(
   factor usage cpu memory disk load share dominance drawdown margin ltv imbalance peg index score depeg`,
 );
 export const amounts = words(
-  `price tvl volume liquidity balance supply reserve reserves depth mcap fdv collateral debt gas temperature inventory exposure
-  pnl oi interest errors requests connections`,
+  `price tvl volume liquidity balance supply reserve reserves depth mcap fdv collateral debt gas temperature
+  inventory exposure pnl oi interest errors requests connections`,
 );
 export const times = words("latency lag age delay staleness");
 export const measureLeads = words(
@@ -34,7 +34,7 @@ export const measureLeads = words(
 );
 
 export const chains = words(
-  `eth ethereum mainnet arbitrum arb base bsc bnb polygon matic optimism op avalanche avax solana sol fantom ftm gnosis linea
-  scroll zksync blast mantle celo moonbeam cronos kava metis sonic berachain unichain ink sei sui aptos near tron ton
-  starknet polygon-zkevm zkevm worldchain mode fraxtal taiko opbnb`,
+  `eth ethereum mainnet arbitrum arb base bsc bnb polygon matic optimism op avalanche avax solana sol fantom ftm
+  gnosis linea scroll zksync blast mantle celo moonbeam cronos kava metis sonic berachain unichain ink sei sui
+  aptos near tron ton starknet polygon-zkevm zkevm worldchain mode fraxtal taiko opbnb`,
 );

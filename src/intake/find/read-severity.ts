@@ -6,8 +6,8 @@ import { wordOf } from "../read/plain-text.ts";
  * glance and the opposite costs money: "high" and "error" wake people, "medium" warns.
  */
 const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
-  critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error err danger
-    blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,
+  critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error
+    err danger blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,
   warning: `warning warn w medium moderate average minor elevated important degraded p3 sev3 s3 orange yellow amber`,
   info: `info information informational i low lowest notice normal debug trace verbose none good success ok p4 p5 sev4
     sev5 s4 s5 green blue`,

@@ -48,8 +48,8 @@ function readIso(text: string): ReadTime | undefined {
   ];
   const milliseconds = Math.floor(Number(`0.${match[7] ?? "0"}`) * 1000);
   const local = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
-  // Date.UTC carries 31 February over into March; such a text is a mistake and no instant.
-  if (new Date(local).getUTCDate() !== day || hour > 23 || minute > 59 || second > 59) return undefined;
+  // Date.UTC carries 31 February over into March, and 24:00 into the next day: such a text is no instant.
+  if (new Date(local).getUTCDate() !== day || minute > 59 || second > 59) return undefined;
   const offsetMinutes = match[9] === undefined ? 0 : Number(match[10]) * 60 + Number(match[11]);
   const at = local - (match[9] === "-" ? -1 : 1) * offsetMinutes * 60_000;
   return { at, assumedUtc: match[8] === undefined && match[9] === undefined };

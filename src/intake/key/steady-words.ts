@@ -7,8 +7,9 @@ const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/
 
 /** What firing and resolved say differently about the same thing. */
 const linking = words(
-  `is are was were now currently current at has have had been crossed crosses crossing fell falls fallen dropped drops rose
-  rises risen went moved back again to from before previously previous value threshold limit the recovered resolved`,
+  `is are was were now currently current at has have had been crossed crosses crossing fell falls fallen dropped
+  drops rose rises risen went moved back again to from before previously previous value threshold limit the
+  recovered resolved`,
 );
 const counterLeads = words("block height epoch slot nonce attempt retry try round");
 const counted = words("times time errors alerts failures retries attempts");
