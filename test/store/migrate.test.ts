@@ -2,9 +2,6 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Repeat, UnroutedRequest } from "../../src/core/ports/routing-desk.ts";
-import { openSession } from "../../src/store/sqlite/database-session.ts";
-import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
@@ -228,7 +225,7 @@ describe("a database from before resends stood for what failed", () => {
 });
 
 describe("a database from before repeats were decided at routing", () => {
-  it("knows what came in the last two days, keeps what was counted, and gives the room of the old index back", () => {
+  it("knows what came in the last two days, keeps what was counted, and gives the room of the old index back", async () => {
     const path = join(makeTempFolder(), "tocsin.db");
     const old = new Sqlite(path);
     const all = readMigrations();
@@ -260,26 +257,16 @@ describe("a database from before repeats were decided at routing", () => {
     });
     old.close();
 
-    const session = openSession({ path, ballastBytes: 0 });
-    onTestFinished(() => session.close());
-    const ask = (call: Call) => {
-      const [result] = session.commit([call]).results;
-      if (!result?.ok) throw result?.error;
-      return result.value;
-    };
-    expect(ask({ name: "countDuplicates", arguments: [] })).toBe(3);
-    for (const seq of [1, 2, 3, 4, 5, 6]) {
-      const again = request({ receivedAt: noon + 1, body: Buffer.from(`body ${seq}`) });
-      ask({ name: "acceptRequest", arguments: [again] });
-    }
-    const unrouted = (ask({ name: "listUnrouted", arguments: [10, noon] }) as UnroutedRequest[]).flatMap(
-      ({ alerts }) => alerts,
-    );
+    const store = openLocalStore({ path, ballastBytes: 0 });
+    onTestFinished(() => store.close());
+    expect(await store.countDuplicates()).toBe(3);
+    for (const seq of [1, 2, 3, 4, 5, 6])
+      await store.acceptRequest(request({ receivedAt: noon + 1, body: Buffer.from(`body ${seq}`) }));
+    const unrouted = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts);
     expect(unrouted).toHaveLength(7);
-    const repeats = ask({
-      name: "recordRouting",
-      arguments: [unrouted.map(({ seq }) => routed(seq, { repeatWindowMs: 48 * hour }))],
-    }) as Repeat[];
+    const repeats = await store.recordRouting(
+      unrouted.map(({ seq }) => routed(seq, { repeatWindowMs: 48 * hour })),
+    );
     // What waited for routing is the first of its own repeat.
     expect(repeats.map(({ repeatOf }) => repeatOf)).toEqual([ids[1], ids[4], ids[5]]);
     const db = new Sqlite(path, { readonly: true });

@@ -5,6 +5,7 @@ const hour = 3_600_000;
 const until = noon + hour;
 const atNight = (destination: string, dueAt = until) =>
   planned(destination, { state: "held", dueAt, reason: "it takes everything; held" });
+const release = { destination: "chat", now: noon, dueAt: noon, why: "released", includesAmbiguous: false };
 const fromNow = { dueAt: noon, seq: Number.MAX_SAFE_INTEGER };
 
 /** What quiet hours hold. */
@@ -30,15 +31,7 @@ export function describeHolding(open: OpenStore): void {
       const fallback = { to: "mail", at: until + 5 };
       const { id } = await scene.route({ to: [{ ...atNight("chat"), fallback }, atNight("mail")] });
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
-      const change = {
-        destination: "chat",
-        deliveryIds: [held?.id ?? ""],
-        now: noon,
-        dueAt: noon,
-        why: "released",
-        includesAmbiguous: false,
-      };
-      expect(await scene.store.rescheduleHeld(change)).toBe(1);
+      expect(await scene.store.rescheduleHeld({ ...release, deliveryIds: [held?.id ?? ""] })).toBe(1);
       await scene.restart();
       expect(await scene.due("chat")).toMatchObject([{ state: "held", dueAt: noon }]);
       expect(await scene.store.listFallbacksDue(noon + 4)).toEqual([]);
@@ -55,7 +48,7 @@ export function describeHolding(open: OpenStore): void {
       const scene = await openScene(open);
       const { id } = await scene.route({ to: [atNight("chat")] });
       const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
-      const change = { destination: "chat", deliveryIds, why: "released", includesAmbiguous: true };
+      const change = { ...release, deliveryIds, includesAmbiguous: true };
       const counts = await Promise.all(
         [noon, noon + 1].map((now) => scene.store.rescheduleHeld({ ...change, now, dueAt: now })),
       );
@@ -70,14 +63,7 @@ export function describeHolding(open: OpenStore): void {
       const { id } = await scene.route({ to: [atNight("chat")] });
       const [held] = await scene.store.listHeld("chat", fromNow, 9);
       await scene.claim("chat", "t1", { now: until });
-      const change = {
-        destination: "chat",
-        deliveryIds: [held?.id ?? ""],
-        now: noon,
-        dueAt: noon,
-        why: "released",
-        includesAmbiguous: true,
-      };
+      const change = { ...release, deliveryIds: [held?.id ?? ""], includesAmbiguous: true };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.states(id)).toEqual(["sending"]);
     });
@@ -90,8 +76,7 @@ export function describeHolding(open: OpenStore): void {
       await scene.attempt({ token: "t1", outcome: "ambiguous", next });
       expect(await scene.store.listHeld("chat", { dueAt: 0, seq: 0 }, 9)).toEqual([]);
       const deliveryIds = (await scene.store.getAlert(id))?.deliveries.map((delivery) => delivery.id) ?? [];
-      const at = { now: noon, dueAt: noon };
-      const change = { ...at, destination: "chat", deliveryIds, why: "released", includesAmbiguous: false };
+      const change = { ...release, deliveryIds };
       expect(await scene.store.rescheduleHeld(change)).toBe(0);
       expect(await scene.store.rescheduleHeld({ ...change, includesAmbiguous: true })).toBe(1);
       expect(await scene.due("chat")).toMatchObject([{ state: "held", ambiguous: 1 }]);

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { StoreCapabilities } from "../../../../src/core/ports/administration.ts";
 import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import type { Mute } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
+import { mute } from "../common/mutes.ts";
 import {
   factsOf,
   newId,
@@ -127,18 +127,10 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
 
     it("hold to a mute of the other, and to its end", async () => {
       const { store, other } = await openPair(open);
-      const mute: Mute = {
-        id: newId(),
-        matchers: [],
-        reason: "works",
-        startsAt: noon,
-        endsAt: noon + 60_000,
-        createdAt: noon,
-        createdBy: "api",
-      };
-      await store.addMute(mute);
-      expect(await other.listMutes(noon, false)).toEqual([mute]);
-      expect(await other.endMute(mute.id, noon + 5)).toBe(true);
+      const made = mute("m1");
+      await store.addMute(made);
+      expect(await other.listMutes(noon, false)).toEqual([made]);
+      expect(await other.endMute(made.id, noon + 5)).toBe(true);
       expect(await store.listMutes(noon + 5, false)).toEqual([]);
     });
 
