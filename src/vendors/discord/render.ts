@@ -4,7 +4,8 @@ import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
-import { withoutHeading, writePlainText } from "../layout/plain-text.ts";
+import { fitPlainText, withoutHeading, writePlainText } from "../layout/plain-text.ts";
+import { accents, toneOf } from "../layout/tone.ts";
 
 /** https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000. */
 const maxContentUnits = 2000;
@@ -34,15 +35,15 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
     heading.length <= maxContentUnits && heading !== ""
       ? heading
       : clip(escapeMarkdown(document.subject), maxContentUnits);
-  const embeds = description === "" ? [] : [{ description, color: colourOf(document) }];
+  const embeds =
+    description === ""
+      ? []
+      : [{ description, color: Number.parseInt(accents[toneOf(document)].slice(1), 16) }];
   return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
 }
 
 function renderPlain(document: Document, times: TimeFormat): DiscordMessage {
-  const write = (candidate: Document): string => writePlainText(layOut(candidate, times));
-  const text = write(
-    fitDocument(document, (candidate) => escapeMarkdown(write(candidate)).length <= maxContentUnits),
-  );
+  const text = fitPlainText(document, times, (text) => escapeMarkdown(text).length <= maxContentUnits);
   return { kind: "discord", text, body: toBody({ content: clip(escapeMarkdown(text), maxContentUnits) }) };
 }
 
@@ -103,18 +104,4 @@ function escapeMarkdown(text: string): string {
     .replace(/:(?=\w+:|\/\/)/g, "\\:")
     .replace(/^([ \t]*)(#|-|\+)/gm, "$1\\$2")
     .replace(/^([ \t]*\d+)\./gm, "$1\\.");
-}
-
-function colourOf(document: Document): number {
-  if (document.status === "resolved") return 0x2e9e5b;
-  switch (document.severity) {
-    case "critical":
-      return 0xd92d20;
-    case "warning":
-      return 0xe08600;
-    case "info":
-      return 0x2f6fdb;
-    case "unknown":
-      return 0x7a7f87;
-  }
 }

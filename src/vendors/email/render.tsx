@@ -4,8 +4,9 @@ import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { type LaidBlock, layOut, linesOf, type Run } from "../layout/layout.ts";
 import { writePlainText } from "../layout/plain-text.ts";
+import { accents, toneOf } from "../layout/tone.ts";
 
 const maxSubjectUnits = 200;
 /** Gmail hides what lies beyond 102 KB of HTML. */
@@ -46,7 +47,7 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
         <title>{document.subject}</title>
       </head>
       <body style="margin: 0; padding: 16px; color-scheme: light dark">
-        <div style={`${frameStyle}; border-left: 4px solid ${accentOf(document)}`}>
+        <div style={`${frameStyle}; border-left: 4px solid ${accents[toneOf(document)]}`}>
           {blocks.map((block) => (
             <BlockHtml block={block} />
           ))}
@@ -137,29 +138,5 @@ function RunHtml({ run }: { run: Run }) {
       );
     case "time":
       return <span style="white-space: nowrap">{run.text}</span>;
-  }
-}
-
-/** Lines of a block that joins its rows with line breaks; no row of it has a line break of its own. */
-function linesOf(runs: Run[]): Run[][] {
-  const lines: Run[][] = [[]];
-  for (const run of runs) {
-    if (run.style === "text" && run.text === "\n") lines.push([]);
-    else lines.at(-1)?.push(run);
-  }
-  return lines;
-}
-
-function accentOf(document: Document): string {
-  if (document.status === "resolved") return "#2e9e5b";
-  switch (document.severity) {
-    case "critical":
-      return "#d92d20";
-    case "warning":
-      return "#e08600";
-    case "info":
-      return "#2f6fdb";
-    case "unknown":
-      return "#7a7f87";
   }
 }

@@ -2,6 +2,8 @@ import type { Socket } from "node:net";
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Message } from "../../core/message.ts";
+import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
@@ -107,6 +109,32 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     },
   };
 }
+
+/** What one message is in HTTP. The headers stand beside `content-type: application/json`, or in its place. */
+type Write<M> = (message: M, context: SendContext) => { headers?: Record<string, string>; body: string };
+
+/**
+ * A vendor that takes each message in one POST, and of which nothing can be asked without sending one: a probe only
+ * connects.
+ * @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read.
+ */
+export function createPostChannel<M extends Message>(
+  url: URL,
+  { classify, write, ...options }: HttpClientOptions & { classify: Classify; write: Write<M> },
+): ChannelCalls<M> {
+  const http = createHttpClient(options);
+  return {
+    send: async (message, context) => {
+      const { headers, body } = write(message, context);
+      const request = { url, method: "POST" as const, headers: { ...jsonContent, ...headers }, body };
+      return http.call(request, classify, context.signal);
+    },
+    probe: (_recipient, signal) => http.probeConnection(url, signal),
+    close: () => http.close(),
+  };
+}
+
+const jsonContent = { "content-type": "application/json" };
 
 /**
  * Reads a destination's address.

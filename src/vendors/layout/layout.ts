@@ -104,6 +104,16 @@ function joinLines(lines: Run[][]): Run[] {
   );
 }
 
+/** The rows of a block that `layOut` joined with line breaks, for vendors that write each by itself. */
+export function linesOf(runs: Run[]): Run[][] {
+  const lines: Run[][] = [[]];
+  for (const run of runs) {
+    if (run.style === "text" && run.text === "\n") lines.push([]);
+    else lines.at(-1)?.push(run);
+  }
+  return lines;
+}
+
 /** Drops empty runs, and the white space at both ends of the block. */
 function trimEnds(runs: Run[]): Run[] {
   const kept = runs.filter((run) => run.text !== "");

@@ -1,4 +1,7 @@
-import type { LaidBlock, Run } from "./layout.ts";
+import type { Document } from "../../core/document.ts";
+import type { TimeFormat } from "../../ground/time/time-format.ts";
+import { fitDocument } from "./fit.ts";
+import { type LaidBlock, layOut, type Run } from "./layout.ts";
 
 /** The message as text without any formatting; the sender's words are marked line by line with `> `, as in mail. */
 export function writePlainText(blocks: LaidBlock[]): string {
@@ -9,6 +12,17 @@ export function writePlainText(blocks: LaidBlock[]): string {
 export function writePlainBlock(block: LaidBlock): string {
   const written = block.runs.map((run) => writeRun(run, block)).join("");
   return block.quoted ? `> ${written.replaceAll("\n", "\n> ")}` : written;
+}
+
+/** The text of a document that is shortened until it `fits`. @param part what of the message it is. Default: all. */
+export function fitPlainText(
+  document: Document,
+  times: TimeFormat,
+  fits: (text: string) => boolean,
+  part = (blocks: LaidBlock[]): LaidBlock[] => blocks,
+): string {
+  const write = (candidate: Document): string => writePlainText(part(layOut(candidate, times)));
+  return write(fitDocument(document, (candidate) => fits(write(candidate))));
 }
 
 /** The blocks after the heading, closed up: for channels with a title of their own. */

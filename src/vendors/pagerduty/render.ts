@@ -5,9 +5,7 @@ import type { Message, MessageData, MessageForm } from "../../core/message.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
-import { fitDocument } from "../layout/fit.ts";
-import { layOut } from "../layout/layout.ts";
-import { writePlainText } from "../layout/plain-text.ts";
+import { fitPlainText } from "../layout/plain-text.ts";
 
 /** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`. */
 const maxSummaryUnits = 1024;
@@ -52,8 +50,7 @@ export function renderPagerduty(
   form: MessageForm,
   data: MessageData | undefined,
 ): PagerdutyMessage {
-  const write = (candidate: Document): string => writePlainText(layOut(candidate, times));
-  const text = write(fitDocument(document, (candidate) => write(candidate).length <= maxTextUnits));
+  const text = fitPlainText(document, times, ({ length }) => length <= maxTextUnits);
   const summary = cut(document.subject, maxSummaryUnits);
   const severity = severityOf(document);
   const alert = data?.alerts[0];

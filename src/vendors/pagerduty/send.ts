@@ -9,7 +9,7 @@ import {
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import {
-  createHttpClient,
+  createPostChannel,
   type HttpChannelOptions,
   parseDestinationUrl,
   urlBelow,
@@ -29,20 +29,13 @@ export function createPagerdutyChannel(
 ): ChannelCalls<PagerdutyMessage> {
   const url = urlBelow(parseDestinationUrl(destination.server, destination), "v2/enqueue");
   const routingKey = destination.routingKey.reveal();
-  const http = createHttpClient({
+  return createPostChannel(url, {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(new URL(destination.server)), routingKey],
+    classify: classifyPagerduty,
+    write: ({ event }) => ({ body: JSON.stringify({ routing_key: routingKey, ...event }) }),
   });
-  return {
-    send: async ({ event }, context) => {
-      const headers = { "content-type": "application/json" };
-      const body = JSON.stringify({ routing_key: routingKey, ...event });
-      return http.call({ url, method: "POST", headers, body }, classifyPagerduty, context.signal);
-    },
-    probe: (_recipient, signal) => http.probeConnection(url, signal),
-    close: () => http.close(),
-  };
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
-import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { secretsOfUrl } from "../http/redact.ts";
 import type { SlackMessage } from "./render.ts";
 import type { SlackDestination } from "./vendor.ts";
@@ -23,19 +23,13 @@ export function createSlackChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<SlackMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
-  const http = createHttpClient({
+  return createPostChannel(url, {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: secretsOfUrl(url),
+    classify: classifySlack,
+    write: ({ body }) => ({ headers: { "content-type": "application/json; charset=utf-8" }, body }),
   });
-  return {
-    send: async ({ body }, context) => {
-      const headers = { "content-type": "application/json; charset=utf-8" };
-      return http.call({ url, method: "POST", headers, body }, classifySlack, context.signal);
-    },
-    probe: (_recipient, signal) => http.probeConnection(url, signal),
-    close: () => http.close(),
-  };
 }
 
 /** Source: Slack's list of errors of incoming webhooks; the body is one word of plain text. */

@@ -3,8 +3,9 @@ import type { Message, MessageForm } from "../../core/message.ts";
 import { clip } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
-import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
+import { type LaidBlock, layOut, linesOf, type Run } from "../layout/layout.ts";
 import { writePlainText } from "../layout/plain-text.ts";
+import { type Tone, toneOf } from "../layout/tone.ts";
 
 /**
  * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the workflow
@@ -76,24 +77,15 @@ function plain(text: string): Element {
 }
 
 function elementOf(block: LaidBlock, document: Document): Element {
-  const lines = linesOf(block).map((runs) =>
-    richText(runs.map((run, at) => textRun(run, at, block, document))),
-  );
+  // Phones drop a line break at the end of a run: https://github.com/microsoft/AdaptiveCards/issues/4914
+  const lines = linesOf(block.runs)
+    .filter((runs) => runs.length > 0)
+    .map((runs) => richText(runs.map((run, at) => textRun(run, at, block, document))));
   const spacing = block.gap === "\n\n" ? {} : { spacing: "Small" };
   const [only] = lines;
   if (lines.length === 1 && !block.quoted) return { ...only, ...spacing };
   const items = lines.map((line, at) => (at === 0 ? line : { ...line, spacing: "None" }));
   return { type: "Container", ...spacing, ...(block.quoted && { style: "emphasis" }), items };
-}
-
-/** Phones drop a line break at the end of a run (https://github.com/microsoft/AdaptiveCards/issues/4914). */
-function linesOf(block: LaidBlock): Run[][] {
-  const lines: Run[][] = [[]];
-  for (const run of block.runs) {
-    if (run.text === "\n") lines.push([]);
-    else lines.at(-1)?.push(run);
-  }
-  return lines.filter((line) => line.length > 0);
 }
 
 function richText(inlines: Element[]): Element {
@@ -104,7 +96,7 @@ function textRun(run: Run, at: number, block: LaidBlock, document: Document): El
   return {
     type: "TextRun",
     text: literal(run.text),
-    ...(block.kind === "heading" && { size: "Medium", weight: "Bolder", color: colourOf(document) }),
+    ...(block.kind === "heading" && { size: "Medium", weight: "Bolder", color: colours[toneOf(document)] }),
     ...(block.kind === "fields" && at === 0 && { weight: "Bolder" }),
     ...styleOf(run),
   };
@@ -136,15 +128,10 @@ function literal(text: string): string {
   return text.replace(/\{\{(?=(?:DATE|TIME)\()/gi, "{\u200b{");
 }
 
-function colourOf(document: Document): string {
-  if (document.status === "resolved") return "Good";
-  switch (document.severity) {
-    case "critical":
-      return "Attention";
-    case "warning":
-      return "Warning";
-    case "info":
-    case "unknown":
-      return "Default";
-  }
-}
+const colours: Record<Tone, string> = {
+  resolved: "Good",
+  critical: "Attention",
+  warning: "Warning",
+  info: "Default",
+  unknown: "Default",
+};

@@ -8,7 +8,7 @@ import {
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
-import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { secretsOfUrl } from "../http/redact.ts";
 import type { TeamsMessage } from "./render.ts";
 import type { TeamsDestination } from "./vendor.ts";
@@ -23,19 +23,13 @@ export function createTeamsChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<TeamsMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
-  const http = createHttpClient({
+  return createPostChannel(url, {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: secretsOfUrl(url),
+    classify: classifyTeams,
+    write: ({ body }) => ({ body }),
   });
-  return {
-    send: async ({ body }, context) => {
-      const headers = { "content-type": "application/json" };
-      return http.call({ url, method: "POST", headers, body }, classifyTeams, context.signal);
-    },
-    probe: (_recipient, signal) => http.probeConnection(url, signal),
-    close: () => http.close(),
-  };
 }
 
 /**

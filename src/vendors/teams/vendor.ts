@@ -1,20 +1,13 @@
-import { z } from "zod";
-import type { Destination } from "../../core/rules.ts";
-import type { Secret } from "../../core/secret.ts";
 import { field, readHttpUrl } from "../../ground/shape/field.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
-import { allowInternal, buildSecretUrl, hostOf } from "../options.ts";
+import { allowInternal, type SecretUrlDestination, secretUrlVendor } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { renderTeams, type TeamsMessage } from "./render.ts";
 
 /** A workflow that begins with "When a Teams webhook request is received": its whole address is the secret. */
-export interface TeamsDestination extends Destination {
+export interface TeamsDestination extends SecretUrlDestination {
   type: "teams";
-  url: Secret;
-  allowInternal: string[];
 }
-
-const options = z.object({ url: field(readWorkflowUrl), allowInternal });
 
 /** Without the signature a workflow answers 401. The connectors that Teams had before have none. It is never shown. */
 function readWorkflowUrl(value: unknown): string | Refusal {
@@ -28,7 +21,7 @@ function readWorkflowUrl(value: unknown): string | Refusal {
 }
 
 export const teams = {
-  type: "teams",
+  ...secretUrlVendor("teams"),
   can: { edits: false, joinsByKey: false },
   words: {
     otherSide: "Teams",
@@ -38,19 +31,10 @@ export const teams = {
       message_refused: "let the workflow post the card as it comes, as the template for webhook alerts does",
     },
   },
-  options: options.shape,
-  secretOptions: ["url"],
-  build: buildSecretUrl,
-  recipients: ({ name }) => [name],
-  addresses: ({ url }: TeamsDestination) => [`teams ${url.reveal()}`],
-  shownRecipients: ({ url }: TeamsDestination) => [hostOf(url.reveal())],
-  describe: ({ url }: TeamsDestination) => hostOf(url.reveal()),
-  secrets: ({ url }: TeamsDestination) => [url],
+  options: { url: field(readWorkflowUrl), allowInternal },
   // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using : 4 in a second,
   // 60 in 30 seconds. Half of the latter, since a workflow that Teams slows down fails where nobody sees it.
   pace: { perSecond: 4, perMinute: 60 },
-  concurrency: 1,
-  probeProves: "connection",
   render: (document, times, { form }) => [renderTeams(document, times, form)],
   readableText: ({ text }: TeamsMessage) => text,
   open: async (destination: TeamsDestination, options) =>

@@ -6,7 +6,7 @@ import { type AnswerContext, classifyRefusal, describeAnswer } from "../http/cla
 import type { Answer } from "../http/exchange.ts";
 import {
   basicAuthOf,
-  createHttpClient,
+  createPostChannel,
   type HttpChannelOptions,
   parseDestinationUrl,
 } from "../http/http-client.ts";
@@ -31,7 +31,7 @@ export function createWebhookChannel(
     value.reveal(),
   ]);
   const credentials: Record<string, string> = { ...basicAuthOf(url), ...Object.fromEntries(headers) };
-  const http = createHttpClient({
+  return createPostChannel(url, {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: [
@@ -41,24 +41,18 @@ export function createWebhookChannel(
         ? [destination.secret.reveal(), destination.secret.reveal().replace(/^whsec_/, "")]
         : []),
     ],
-  });
-
-  return {
-    send: async ({ body }, context) => {
-      const id = context.deliveryId;
+    classify: classifyWebhook,
+    write: ({ body }, { deliveryId: id }) => {
       const timestamp = Math.floor(options.now() / 1_000);
       const headers = {
         ...credentials,
-        "content-type": "application/json",
         "webhook-id": id,
         "webhook-timestamp": String(timestamp),
         ...(sign && { "webhook-signature": sign(id, timestamp, body) }),
       };
-      return http.call({ url, method: "POST", headers, body }, classifyWebhook, context.signal);
+      return { headers, body };
     },
-    probe: (_recipient, signal) => http.probeConnection(url, signal),
-    close: () => http.close(),
-  };
+  });
 }
 
 /**
