@@ -10,6 +10,19 @@ export const mailEnv = {
   SMTP_URL: "smtps://relay%40example.com:canarySmtpPassword@smtp.example.com",
   EMAIL_FROM: "Tocsin <tocsin@example.com>",
 };
+export const whsec = `whsec_${Buffer.from("canary-canary-canary-canary").toString("base64")}`;
+/** All that the example file and the examples of the documents refer to. */
+export const exampleEnv = {
+  ...botEnv,
+  ...mailEnv,
+  INCIDENT_SIGNING_SECRET: whsec,
+  INCIDENT_TOKEN: "canaryIncident",
+  SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/canarySlack",
+  DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
+  NTFY_TOKEN: "tk_canaryNtfy",
+  PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
+  TEAMS_WORKFLOW_URL: "https://prod-1.westeurope.logic.azure.com/workflows/a?sig=canaryTeams",
+};
 
 type LoadedConfig = Omit<Config, "rules"> & { rules: Rules & { destinations: KnownDestination[] } };
 

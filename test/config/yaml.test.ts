@@ -4,42 +4,19 @@ import { secretTextsOf } from "../../src/config/secret-texts.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { referTo } from "../../src/ground/shape/refusal.ts";
+import { vendors } from "../../src/vendors/index.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
-import { botEnv, botToken, errorOf, load, mailEnv, problemsOf } from "./load.ts";
+import { botEnv, botToken, errorOf, exampleEnv, load, mailEnv, problemsOf, whsec } from "./load.ts";
 
-const whsec = `whsec_${Buffer.from("canary-canary-canary-canary").toString("base64")}`;
 const example = readFileSync(new URL("../../tocsin.example.yaml", import.meta.url), "utf8");
-const exampleEnv = {
-  ...botEnv,
-  ...mailEnv,
-  INCIDENT_SIGNING_SECRET: whsec,
-  INCIDENT_TOKEN: "canaryIncident",
-  SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/canarySlack",
-  DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
-  NTFY_TOKEN: "tk_canaryNtfy",
-  PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
-  TEAMS_WORKFLOW_URL:
-    "https://prod-1.westeurope.logic.azure.com/workflows/a/triggers/manual/paths/invoke?sig=canaryTeams",
-};
 
 describe("the example file", () => {
   const config = load(example, exampleEnv);
 
   test("loads, without a warning", () => {
     expect(config.warnings).toEqual([]);
-    const types = [
-      "telegram",
-      "telegram",
-      "email",
-      "webhook",
-      "slack",
-      "discord",
-      "ntfy",
-      "apprise",
-      "pagerduty",
-      "teams",
-    ];
-    expect(config.rules.destinations.map(({ type }) => type)).toEqual(types);
+    const types = new Set(config.rules.destinations.map(({ type }) => type));
+    expect([...types]).toEqual(vendors.map(({ type }) => type));
     expect(config.rules.routes.map(({ name }) => name)).toEqual([
       "critical",
       "large-moves",
