@@ -258,6 +258,8 @@ describe("times", () => {
     "soon",
     99999999999999,
     "2026-11-21T25:00:00Z",
+    "2026-11-21T10:60:00Z",
+    "2026-11-21T10:00:60Z",
   ])("leaves %j alone", (timestamp) => {
     expect(read({ title: "x", timestamp }).occurredAt).toBeUndefined();
   });
