@@ -88,24 +88,12 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
     return { message: answer.message ?? undefined, account: answer.data };
   };
 
-  const listMetrics: AlertingClient["listMetrics"] = async (query, { signal } = {}) => {
-    const { chainId, page, tokenAddresses, poolAddresses, keys } = query;
-    const answer = await requester.read(
-      {
-        method: "GET",
-        path: "/metrics",
-        query: {
-          chainId,
-          page,
-          tokenAddresses: lowerCase(tokenAddresses),
-          poolAddresses: lowerCase(poolAddresses),
-          keys,
-        },
-        signal,
-      },
-      metricsAnswerSchema,
-    );
-    return answer.data;
+  const listMetrics: AlertingClient["listMetrics"] = (asked, { signal } = {}) => {
+    const { chainId, page, keys } = asked;
+    const tokenAddresses = lowerCase(asked.tokenAddresses);
+    const poolAddresses = lowerCase(asked.poolAddresses);
+    const query = { chainId, page, tokenAddresses, poolAddresses, keys };
+    return requester.readData({ path: "/metrics", query, signal }, metricsAnswerSchema);
   };
 
   return {
@@ -129,26 +117,21 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
     },
 
     readHistory: ({ key, fromAt, toAt, granularity }, { signal } = {}) =>
-      readRange({ fromAt, toAt }, async (range) => {
+      readRange({ fromAt, toAt }, (range) => {
         const query = { key, ...range, granularity };
-        const request = { method: "GET", path: "/metrics/records/range", query, signal } as const;
-        return (await requester.read(request, historyAnswerSchema)).data;
+        return requester.readData({ path: "/metrics/records/range", query, signal }, historyAnswerSchema);
       }),
 
-    listTokens: async ({ chainId, addresses }, { signal } = {}) => {
+    listTokens: ({ chainId, addresses }, { signal } = {}) => {
       const query = { chainId, addresses: lowerCase(addresses) };
-      return (await requester.read({ method: "GET", path: "/tokens", query, signal }, tokensAnswerSchema))
-        .data;
+      return requester.readData({ path: "/tokens", query, signal }, tokensAnswerSchema);
     },
 
-    listUsers: async ({ ids } = {}, { signal } = {}) =>
-      (await requester.read({ method: "GET", path: "/users", query: { ids }, signal }, usersAnswerSchema))
-        .data,
+    listUsers: ({ ids } = {}, { signal } = {}) =>
+      requester.readData({ path: "/users", query: { ids }, signal }, usersAnswerSchema),
 
-    listSubscriptions: async ({ userIds } = {}, { signal } = {}) => {
-      const request = { method: "GET", path: "/subscriptions", query: { userIds }, signal } as const;
-      return (await requester.read(request, subscriptionsAnswerSchema)).data;
-    },
+    listSubscriptions: ({ userIds } = {}, { signal } = {}) =>
+      requester.readData({ path: "/subscriptions", query: { userIds }, signal }, subscriptionsAnswerSchema),
   };
 }
 

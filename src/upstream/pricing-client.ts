@@ -74,20 +74,11 @@ export function createPricingClient(options: PricingClientOptions): PricingClien
       return { state: answer.status === 202 ? "in_progress" : "added", body: answer.body };
     },
 
-    readPoolState: async ({ address, chainId }, { signal } = {}) => {
-      const request = {
-        method: "GET",
-        path: "/v1/pools/state",
-        query: { address, chainId },
-        signal,
-      } as const;
-      return (await requester.read(request, poolAnswerSchema)).data;
-    },
+    readPoolState: ({ address, chainId }, { signal } = {}) =>
+      requester.readData({ path: "/v1/pools/state", query: { address, chainId }, signal }, poolAnswerSchema),
 
-    readTicker: async (symbol, { signal } = {}) => {
-      const request = { method: "GET", path: "/v1/assets/ticker", query: { symbol }, signal } as const;
-      return (await requester.read(request, tickerAnswerSchema)).data;
-    },
+    readTicker: (symbol, { signal } = {}) =>
+      requester.readData({ path: "/v1/assets/ticker", query: { symbol }, signal }, tickerAnswerSchema),
 
     listEquitySymbols: ({ signal } = {}) =>
       requester.read({ method: "GET", path: "/v1/equities/symbols", signal }, equitySymbolsAnswerSchema),

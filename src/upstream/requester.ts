@@ -91,6 +91,8 @@ export interface Requester {
   send(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Sends and checks the answer's shape; another one is `upstream_bad_answer`, saying what was expected. */
   read<S extends z.ZodType>(request: UpstreamRequest, schema: S): Promise<z.output<S>>;
+  /** As `read` of a GET; the `data` of its answer. */
+  readData<T>(request: Omit<UpstreamRequest, "method" | "body">, schema: z.ZodType<{ data: T }>): Promise<T>;
 }
 
 export interface Interface {
@@ -187,15 +189,18 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     }
   }
 
+  const read: Requester["read"] = async (request, schema) => {
+    const { body } = await send(request);
+    const parsed = schema.safeParse(body);
+    if (parsed.success) return parsed.data;
+    const where = `${target.name}: ${request.method} ${request.path}`;
+    throw badAnswer(where, hideKey(describeShape(parsed.error)));
+  };
+
   return {
     send,
-    read: async (request, schema) => {
-      const { body } = await send(request);
-      const parsed = schema.safeParse(body);
-      if (parsed.success) return parsed.data;
-      const where = `${target.name}: ${request.method} ${request.path}`;
-      throw badAnswer(where, hideKey(describeShape(parsed.error)));
-    },
+    read,
+    readData: async (request, schema) => (await read({ ...request, method: "GET" }, schema)).data,
   };
 }
 
