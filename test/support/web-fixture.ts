@@ -43,11 +43,14 @@ export interface WebFixture {
   addAlert(input?: AlertInput): Promise<Alert>;
 }
 
+/** Several values where a field is sent several times. */
+type SentFields = Record<string, string | string[]>;
+
 export interface Browser {
   cookie: string;
   get(path: string, init?: RequestInit): Promise<Response>;
   /** A form of ours: same origin, with the form token of its page. */
-  post(path: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
+  post(path: string, fields?: SentFields, headers?: Record<string, string>): Promise<Response>;
 }
 
 export interface AlertInput {
@@ -183,10 +186,13 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       async post(path, fields = {}, headers = {}) {
         const page = await (await get("/mutes")).text();
         const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
+        const sent = new URLSearchParams();
+        for (const [name, value] of Object.entries({ form_token: token, ...fields }))
+          for (const one of [value].flat()) sent.append(name, one);
         return request(path, {
           method: "POST",
           headers: { cookie, origin: "http://tocsin.test", ...headers },
-          body: new URLSearchParams({ form_token: token, ...fields }),
+          body: sent,
         });
       },
     };
