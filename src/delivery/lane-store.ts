@@ -17,7 +17,7 @@ type WithoutFence<Method> = Method extends (lane: LaneFence, ...rest: infer Rest
 /** The store as one lane group has it: whatever it writes goes under its fence. */
 export type LaneStore = { [Name in Fenced]: WithoutFence<Dispatch[Name]> } & Pick<
   Dispatch,
-  "listDue" | "listUnsent" | "nextDueAt" | "findThread" | "findAlertFacts"
+  "listDue" | "listByKeys" | "nextDueAt" | "findThread" | "findAlertFacts"
 >;
 
 /**
@@ -42,7 +42,7 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
     savePaces: (...args) => unlessLost(store.savePaces(lane, ...args), "done"),
     saveStatus: (...args) => unlessLost(store.saveStatus(lane, ...args), "done"),
     listDue: (...args) => store.listDue(...args),
-    listUnsent: (...args) => store.listUnsent(...args),
+    listByKeys: (...args) => store.listByKeys(...args),
     nextDueAt: (...args) => store.nextDueAt(...args),
     findThread: (...args) => store.findThread(...args),
     findAlertFacts: (...args) => store.findAlertFacts(...args),

@@ -18,7 +18,7 @@ function queueOf(due: DueDelivery[]) {
         asked.push({ until, limit });
         return due.filter(({ dueAt }) => dueAt <= until).slice(0, limit);
       },
-      listUnsent: async () => [],
+      listByKeys: async () => [],
       nextDueAt: async () => undefined,
       async finishDeliveries(seqs, next) {
         ended.push({ seqs, ...next });

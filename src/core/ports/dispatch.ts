@@ -129,7 +129,7 @@ export interface Dispatch {
    */
   listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
   /** What may be tried now or later at a destination about alerts of these keys, in the order of the log. */
-  listUnsent(destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]>;
+  listByKeys(destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */
   nextDueAt(destination: string): Promise<number | undefined>;
   /**

@@ -37,7 +37,7 @@ export interface QueueView {
 }
 
 export interface LaneQueueDeps {
-  store: Pick<LaneStore, "listDue" | "listUnsent" | "nextDueAt" | "finishDeliveries">;
+  store: Pick<LaneStore, "listDue" | "listByKeys" | "nextDueAt" | "finishDeliveries">;
   destination: Destination;
   planFallbacks: PlanFallbacks;
   settings: DeliverySettings;
@@ -102,7 +102,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     if (due.length === 0 || !vendorOf(destination.type).can.joinsByKey) return undefined;
     const oldest = due.toSorted((one, other) => one.alertSeq - other.alertSeq);
     const keys = [...new Set(oldest.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
-    return await store.listUnsent(destination.name, keys, mostOfKeys);
+    return await store.listByKeys(destination.name, keys, mostOfKeys);
   }
 
   return {

@@ -22,7 +22,8 @@ export interface GroupCommit {
  * all is rolled back and each is run again in a transaction of its own, so that a bad one fails alone. The good case
  * pays nothing for this.
  *
- * Alerts that changed get a new version in the same commit; an event stream resumes by it.
+ * Alerts that changed get a new version in the same commit; an event stream resumes by it. Versions only grow: one that
+ * was rolled back may be left out.
  */
 export function createGroupCommit(context: TransactionContext, transactions: Transactions): GroupCommit {
   const { db, changed } = context;
@@ -35,14 +36,12 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   function runAll(calls: Call[]): unknown[] {
     changed.clear();
     begin.run();
-    const before = version;
     try {
       const values = calls.map((call) => run(transactions, call));
       for (const seq of changed) setVersion.run(++version, seq);
       end.run();
       return values;
     } catch (error) {
-      version = before;
       if (db.inTransaction) rollback.run();
       throw error;
     }

@@ -33,7 +33,7 @@ const onWriter = [
   "renewLanes",
   "releaseLanes",
   "listDue",
-  "listUnsent",
+  "listByKeys",
   "nextDueAt",
   "claimDeliveries",
   "recordAttempt",

@@ -40,7 +40,7 @@ export function createDelivering(
        AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
   // Another index has the order, and every delivery that there ever was.
-  const unsent = db.prepare<[string, string, number], DeliveryRow>(
+  const ofKeys = db.prepare<[string, string, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.seq IN (
        SELECT d.seq FROM deliveries d INDEXED BY deliveries_due JOIN alerts a ON a.seq = d.alert_seq
        WHERE d.destination = ? AND d.due_at IS NOT NULL AND a.alert_key IN (SELECT value FROM json_each(?))
@@ -185,8 +185,8 @@ export function createDelivering(
       return [...urgent, ...others].slice(0, limit).map(toDueDelivery);
     },
 
-    listUnsent: (destination: string, alertKeys: string[], limit: number): DueDelivery[] =>
-      unsent.all(destination, JSON.stringify(alertKeys), limit).map(toDueDelivery),
+    listByKeys: (destination: string, alertKeys: string[], limit: number): DueDelivery[] =>
+      ofKeys.all(destination, JSON.stringify(alertKeys), limit).map(toDueDelivery),
 
     nextDueAt(destination: string): number | undefined {
       const times = [nextDue.get(destination, 0), nextDue.get(destination, 1)];

@@ -35,7 +35,7 @@ export function describeClaims(open: OpenStore): void {
       await route({ facts: { alertKey: "b" } });
       await route({ facts: { alertKey: "c" } });
       const dueOf = async (keys: string[], limit = 9) =>
-        (await store.listUnsent("chat", keys, limit)).map(({ dueAt }) => dueAt);
+        (await store.listByKeys("chat", keys, limit)).map(({ dueAt }) => dueAt);
       expect(await dueOf(["a"])).toEqual(times);
       expect(await dueOf(["a", "c"])).toEqual([...times, noon]);
       expect(await dueOf(["a", "c"], 2)).toEqual(times.slice(0, 2));
