@@ -140,7 +140,7 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
  * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
  * would decode it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
  */
-export function pathOf(target: string): string {
+function pathOf(target: string): string {
   const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");
   const end = query === -1 ? path.length : query;

@@ -15,7 +15,7 @@ describe("explicitKey", () => {
     expect(explicitKey({ [header]: " msg_1 " }, noBody, [])).toBe(`${header}:msg_1`);
   });
 
-  it("tells a CloudEvents id together with its source", () => {
+  it("reads a CloudEvents id together with its source", () => {
     const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody, []);
     expect(key("/a")).toBe('ce-id:"/a" 1');
     expect(key("/a")).not.toBe(key("/b"));

@@ -13,7 +13,7 @@ function setUp() {
   return {
     state,
     isFlooded,
-    /** So many accepted in so many milliseconds. */
+    /** Time passes, and this many are accepted in it. */
     pass(ms: number, accepted: number) {
       state.now += ms;
       state.accepted += accepted;
