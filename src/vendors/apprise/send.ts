@@ -59,7 +59,7 @@ export function createAppriseChannel(
 /**
  * Source: the Apprise API's documentation and its answers.
  *
- * A 204 is no success: the server found no configuration or no usable address, and told nobody. A 424 says that at
+ * A 204 is no success: the server found no configuration or no usable address, and sent nothing. A 424 says that at
  * least one of the services failed and not which: the others have shown the message. Repeating it may double it there
  * and not repeating it loses it elsewhere, so it is ambiguous, and `onAmbiguous` decides.
  */

@@ -88,7 +88,7 @@ export function classifyDiscord(answer: Answer, context: AnswerContext): Outcome
   return classifyRefusal(answer, context, { repeatable: false });
 }
 
-/** As for a message, but what is gone is the message, and it can be told as a new one. */
+/** As for a message, but what is gone is the message, so it can be sent as a new one. */
 export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Outcome {
   const code = jsonObjectOf(answer)?.code;
   // Unknown message; too many edits to a message older than an hour.

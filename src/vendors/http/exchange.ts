@@ -29,7 +29,7 @@ const maxAnswerBytes = 64 * 1024;
 
 /**
  * Writes one request to an open connection and reads one answer, then closes. Each request has its own connection:
- * one that idled may have been closed by the other side, and nobody could tell whether the request was read.
+ * one that idled may have been closed by the other side, and nobody could know whether the request was read.
  * No redirect is followed and nothing is repeated.
  */
 export async function exchangeOver(

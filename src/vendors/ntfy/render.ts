@@ -1,10 +1,10 @@
 import type { Document } from "../../core/document.ts";
 import type { Message } from "../../core/message.ts";
 import { clip, cut } from "../../ground/text/graphemes.ts";
+import { isLinkable } from "../../ground/text/linkable.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText, withoutHeading } from "../layout/plain-text.ts";
 import { type Tone, toneOf } from "../layout/tone.ts";
-import { lastLink } from "./last-link.ts";
 
 const maxTitleUnits = 250;
 /** ntfy turns a longer message into an attachment, which a locked phone does not show. */
@@ -47,3 +47,11 @@ const tags: Record<Tone, string> = {
   info: "information_source",
   unknown: "bell",
 };
+
+/** Where to read more: the last link of a message leads there. Undefined when its last block has none. */
+function lastLink(document: Document): string | undefined {
+  const block = document.blocks.at(-1);
+  if (block?.kind !== "paragraph" && block?.kind !== "note") return undefined;
+  const link = block.inlines.findLast((inline) => inline.kind === "link");
+  return link?.kind === "link" && isLinkable(link.href) ? link.href : undefined;
+}

@@ -22,10 +22,10 @@ export function renderWebhook(
   form: MessageForm,
   data: MessageData | undefined,
 ): WebhookMessage {
-  const told = { subject: document.subject, text: writePlainText(layOut(document, times)) };
+  const words = { subject: document.subject, text: writePlainText(layOut(document, times)) };
   if (data === undefined) {
     const { severity, status } = document;
-    return { kind: "webhook", body: writeJson({ type: "notice", data: { severity, status, ...told } }) };
+    return { kind: "webhook", body: writeJson({ type: "notice", data: { severity, status, ...words } }) };
   }
   return {
     kind: "webhook",
@@ -36,7 +36,7 @@ export function renderWebhook(
         deliveryId: data.deliveryId,
         repeat: data.repeat,
         silent: data.silent,
-        ...told,
+        ...words,
         alerts: data.alerts.map((alert) => writeAlert(alert, form)),
       },
     }),
