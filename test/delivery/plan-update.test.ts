@@ -18,7 +18,7 @@ function steps(
 ): unknown[] {
   return planUpdate({
     policy,
-    can: { edits: true, joinsByKey: false },
+    can: { edits: true, answers: true, joinsByKey: false },
     alertSeq: 9,
     status: "firing",
     severity: "warning",
@@ -31,7 +31,8 @@ function steps(
 const justNow = { lastNewAt: now - 10 * second, lastAt: now - 10 * second };
 const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
 const resolved = { status: "resolved" as const };
-const cannotEdit = { can: { edits: false, joinsByKey: false } };
+const cannotEdit = { can: { edits: false, answers: true, joinsByKey: false } };
+const cannotAnswer = { can: { edits: true, answers: false, joinsByKey: false } };
 /** Where the vendor gives no ids. */
 const noRefs = { rootRef: undefined, lastRef: undefined };
 const goOn = { action: "send", place: "continues" };
@@ -58,6 +59,15 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
     aWhileAgo,
     { ...resolved, ...cannotEdit },
     [answer],
+  ],
+
+  ["auto: a repeat where nothing can be answered", "auto", aWhileAgo, cannotAnswer, [goOn]],
+  [
+    "auto: the resolution where nothing can be answered",
+    "auto",
+    aWhileAgo,
+    { ...resolved, ...cannotAnswer },
+    [close, goOn],
   ],
 
   ["edit: a repeat after a minute", "edit", aWhileAgo, {}, [edit]],

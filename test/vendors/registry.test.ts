@@ -1,6 +1,9 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Document } from "../../src/core/document.ts";
+import type { MessageForm } from "../../src/core/message.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { createTimeFormat } from "../../src/ground/time/time-format.ts";
 import { createChannel, vendors } from "../../src/vendors/index.ts";
 import { readText, root } from "../docs/documents.ts";
 import { destinationBase } from "../support/destinations.ts";
@@ -33,6 +36,29 @@ test("each folder of a vendor is registered", () => {
     .filter((entry) => entry.isDirectory() && !["http", "layout"].includes(entry.name))
     .map(({ name }) => name);
   expect(vendors.map(({ type }) => type).sort()).toEqual(folders.sort());
+});
+
+test.each(vendors)("$type has the plain form that it says it has", ({ can, render }) => {
+  const document: Document = {
+    subject: "TVL fell",
+    severity: "critical",
+    status: "firing",
+    blocks: [
+      {
+        kind: "paragraph",
+        inlines: [
+          { kind: "bold", text: "TVL" },
+          { kind: "text", text: " fell" },
+        ],
+      },
+    ],
+  };
+  const facts = { title: "TVL fell", severity: "critical" as const, status: "firing" };
+  const alerts = [{ ...facts, id: "1", receivedAt: 0, facts }];
+  const data = { type: "alert" as const, deliveryId: "d", at: 0, alerts, repeat: false, silent: false };
+  const messagesOf = (form: MessageForm) =>
+    render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });
+  expect(JSON.stringify(messagesOf("plain")) !== JSON.stringify(messagesOf("rich"))).toBe(can.plainForm);
 });
 
 test("a channel rejects a message of another kind, which only a bug can bring", async () => {

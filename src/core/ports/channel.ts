@@ -24,6 +24,10 @@ export interface SendContext {
 export interface Capabilities {
   /** A message can be changed afterwards, so its channel has `edit`. */
   edits: boolean;
+  /** A message can answer an earlier one, so its reader sees both; elsewhere each says all by itself. */
+  answers: boolean;
+  /** Its messages have a `plain` form of their own: one that is refused is sent once more so. */
+  plainForm: boolean;
   /**
    * The vendor itself joins all calls of one alert key (an incident that is triggered and resolved): each alert is a
    * call of its own and goes out alone, never in a digest.

@@ -24,7 +24,14 @@ import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import { type Claim, type ClaimPlan, isGoodNews, isStale } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
-import { contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
+import {
+  answerTo,
+  contextOf,
+  isUpdatable,
+  planUpdate,
+  threadAfter,
+  type UpdateStep,
+} from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 import { callChannel } from "./call-channel.ts";
@@ -202,8 +209,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       if (course === "settled") return;
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
-    const ref = thread?.rootRef;
-    await send(work, ref === undefined ? { action: "send" } : { action: "reply", ref }, thread);
+    await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
   /** Changes an earlier message. An edit that nobody answered for is made again: that changes nothing more. */

@@ -8,7 +8,7 @@ export interface ClaimLimits {
   /** More than this many waiting for one recipient are sent together. */
   digestOver: number;
   /** Where a message can be changed afterwards, repeats of one key need no message each. */
-  can: Capabilities;
+  can: Pick<Capabilities, "edits" | "joinsByKey">;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
   /** For vendors that join by key: what is unsent of the keys that are due longest, in the order of the log. */

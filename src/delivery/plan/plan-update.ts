@@ -30,7 +30,7 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: UpdatePolicy;
-  can: Capabilities;
+  can: Pick<Capabilities, "edits" | "answers" | "joinsByKey">;
   alertSeq: number;
   status: AlertStatus;
   severity: Severity;
@@ -58,7 +58,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (input.status === "resolved") return planResolution(input, thread);
   const wasOver = thread.status === "resolved" || thread.overAt !== undefined;
   if (policy === "new" || wasOver || isOutOfSight(input, thread)) return [{ action: "send" }];
-  const answer = answerTo(thread);
+  const answer = answerTo(thread, can);
   if (policy === "reply") return [answer];
   const quick = quickRepeat(input, thread);
   if (quick) return quick;
@@ -70,7 +70,7 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   // It has fired again since, and its message must not say that it is over.
   if (input.alertSeq < thread.lastAlertSeq) return [{ action: "send", place: "apart" }];
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
-  const answer = answerTo(thread);
+  const answer = answerTo(thread, input.can);
   if (thread.status === "resolved") return quickRepeat(input, thread) ?? [answer];
   if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
@@ -80,8 +80,11 @@ function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
   return now - thread.lastAt > threadLifeMs;
 }
 
-function answerTo({ rootRef }: Thread): UpdateStep {
-  return rootRef === undefined ? { action: "send", place: "continues" } : { action: "reply", ref: rootRef };
+/** Where nothing can be answered, what goes on with it stands for itself. */
+export function answerTo({ rootRef }: Thread, can: UpdateInput["can"]): UpdateStep {
+  return rootRef === undefined || !can.answers
+    ? { action: "send", place: "continues" }
+    : { action: "reply", ref: rootRef };
 }
 
 function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefined {

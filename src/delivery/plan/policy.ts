@@ -4,7 +4,7 @@ import type { DeliveryProgress, DueDelivery, NextStep } from "../../core/deliver
 import type { DeliverySettings, RetrySchedule } from "../../core/delivery-settings.ts";
 import type { MessageForm } from "../../core/message.ts";
 import type { Destination } from "../../core/rules.ts";
-import { settingsOf } from "../../vendors/index.ts";
+import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import { formOf, isManual } from "./plan-claim.ts";
 
 /** What the policy has to know of a delivery, before the attempt that it judges. */
@@ -39,7 +39,7 @@ const maxMoves = 3;
  * | retry, moved | at once, at the new address; failed after three moves |
  * | retry with a wait | after exactly that wait or later |
  * | retry | on the schedule; failed when it is used up |
- * | rejected: message | once more as plain text; then failed |
+ * | rejected: message | once more as plain text, where the vendor has that form; then failed |
  * | rejected: recipient, destination | failed |
  * | rejected: account | waits until the account is accepted again; a manual resend or test fails |
  * | ambiguous | `retry`: later, marked, at most so often, then held; `hold`: held |
@@ -194,7 +194,7 @@ export function historyOf(
     createdAt: Math.max(...deliveries.map((delivery) => delivery.createdAt)),
     attempts: Math.min(...deliveries.map((delivery) => delivery.attempts)),
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
-    form: formOf(claim),
+    form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
     moves: progress.moves ?? 0,
     inDigest: digest !== undefined,
     manual: isManual(deliveries[0]),

@@ -37,7 +37,7 @@ function readAppriseKey(value: unknown): string | Refusal {
 
 export const apprise = {
   type: "apprise",
-  can: { edits: false, joinsByKey: false },
+  can: { edits: false, answers: false, plainForm: false, joinsByKey: false },
   words: { otherSide: "the Apprise server" },
   options: options.shape,
   secretOptions: ["urls"],

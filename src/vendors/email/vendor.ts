@@ -46,7 +46,7 @@ type Options = z.infer<typeof options>;
 
 export const email = {
   type: "email",
-  can: { edits: false, joinsByKey: false },
+  can: { edits: false, answers: true, plainForm: true, joinsByKey: false },
   words: { otherSide: "the mail server" },
   options: options.shape,
   secretOptions: ["smtpUrl"],

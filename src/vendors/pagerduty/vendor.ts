@@ -40,7 +40,7 @@ function readRoutingKey(value: unknown): string | Refusal {
 
 export const pagerduty = {
   type: "pagerduty",
-  can: { edits: false, joinsByKey: true, carries: "facts" },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: true, carries: "facts" },
   words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
   options: options.shape,
   secretOptions: ["routingKey"],

@@ -9,7 +9,7 @@ export interface SlackDestination extends SecretUrlDestination {
 
 export const slack = {
   ...secretUrlVendor("slack"),
-  can: { edits: false, joinsByKey: false },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: false },
   words: { otherSide: "Slack" },
   // https://docs.slack.dev/apis/web-api/rate-limits : one a second for each incoming webhook.
   pace: { perSecond: 1 },

@@ -22,7 +22,7 @@ function readWorkflowUrl(value: unknown): string | Refusal {
 
 export const teams = {
   ...secretUrlVendor("teams"),
-  can: { edits: false, joinsByKey: false },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: false },
   words: {
     otherSide: "Teams",
     repairs: {

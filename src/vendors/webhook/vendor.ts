@@ -26,7 +26,7 @@ const options = z.object({
 
 export const webhook = {
   type: "webhook",
-  can: { edits: false, joinsByKey: false, carries: "payload" },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: false, carries: "payload" },
   words: { otherSide: "the receiver" },
   options: options.shape,
   secretOptions: ["secret"],
