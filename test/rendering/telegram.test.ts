@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Document, Inline } from "../../src/core/document.ts";
-import { cutText, splitTelegramText } from "../../src/vendors/telegram/split.ts";
-import type { FormattedText, TelegramEntity } from "../../src/vendors/telegram/text.ts";
+import type { FormattedText, TelegramEntity } from "../../src/vendors/telegram/render.ts";
+import { cutText, splitTelegramText } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { anyDocument, anyText } from "./arbitrary-document.ts";

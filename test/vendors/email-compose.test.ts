@@ -1,8 +1,8 @@
 import PostalMime, { type Email } from "postal-mime";
 import { describe, expect, it } from "vitest";
 import type { MailAddress } from "../../src/ground/text/mail-address.ts";
-import { composeMail } from "../../src/vendors/email/compose.ts";
 import type { EmailMessage } from "../../src/vendors/email/render.tsx";
+import { composeMail } from "../../src/vendors/email/send.ts";
 
 const message: EmailMessage = {
   kind: "email",

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { parseReply, readBreakdown } from "../../src/vendors/email/breakdown.ts";
 import { classify } from "../../src/vendors/email/classify.ts";
-import { createTranscript, type Transcript } from "../../src/vendors/email/transcript.ts";
+import {
+  createTranscript,
+  parseReply,
+  readBreakdown,
+  type Transcript,
+} from "../../src/vendors/email/transcript.ts";
 
 /** Plays lines as nodemailer logs them: `C:` commands, `S:` replies, `N` the connection. */
 function play(transcript: Transcript, ...lines: string[]): Transcript {

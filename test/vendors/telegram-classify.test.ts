@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Answer } from "../../src/vendors/telegram/answer.ts";
+import type { Answer } from "../../src/vendors/telegram/bot-api.ts";
 import { classify } from "../../src/vendors/telegram/classify.ts";
 
 const refused = (errorCode: number, description: string, more: Record<string, unknown> = {}): Answer => ({

@@ -1,5 +1,5 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
-import type { Breakdown, Cause, Reply, Stage } from "./breakdown.ts";
+import type { Breakdown, Cause, Reply, Stage } from "./transcript.ts";
 
 /** Before a server that asks for time is tried again (421, 4.7.x: overload, grey-listing, rate limits). */
 const busyWaitMs = 60_000;

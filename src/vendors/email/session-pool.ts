@@ -1,6 +1,6 @@
 import { isTimeout } from "../../ground/net/time-limit.ts";
-import type { Breakdown } from "./breakdown.ts";
 import type { Envelope, SmtpSession, Step } from "./session.ts";
+import type { Breakdown } from "./transcript.ts";
 
 export interface PoolOptions {
   /** Connections at once; mail servers count them per account. */

@@ -2,9 +2,16 @@ import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import { type Breakdown, type Cause, maxReplyUnits, readBreakdown, type Stage } from "./breakdown.ts";
-import { createAccountRedactor } from "./redact.ts";
-import { createTranscript, type LogEntry } from "./transcript.ts";
+import { createAccountRedactor } from "./send.ts";
+import {
+  type Breakdown,
+  type Cause,
+  createTranscript,
+  type LogEntry,
+  maxReplyUnits,
+  readBreakdown,
+  type Stage,
+} from "./transcript.ts";
 import type { EmailAccount } from "./vendor.ts";
 
 /** How long each kind of step may take, in milliseconds. */

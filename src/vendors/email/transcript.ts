@@ -1,4 +1,5 @@
-import type { Stage } from "./breakdown.ts";
+import { isTlsCode } from "../../ground/net/network-code.ts";
+import { oneLine } from "../../ground/text/clean.ts";
 
 /**
  * What the conversation with a mail server has reached, told by nodemailer's log of it.
@@ -91,4 +92,122 @@ function stageOfCommand(line: string, latest: Stage): Stage {
       // The lines of a login that follow AUTH are no commands.
       return latest;
   }
+}
+
+/** Of a server's words, so that there is room for ours. */
+export const maxReplyUnits = 180;
+
+/** The steps of an SMTP conversation, in order. What each means for the mail is told in `transcript.ts`. */
+export type Stage =
+  | "connect"
+  | "greeting"
+  | "hello"
+  | "starttls"
+  | "auth"
+  | "mail"
+  | "rcpt"
+  | "data"
+  | "content"
+  | "quit";
+
+/** A server's "no": a code from 400 to 599. */
+export interface Reply {
+  code: number;
+  /** RFC 3463, e.g. `4.7.1`. Absent when the server gives none. */
+  enhanced?: string;
+  /** One line, without secrets. */
+  text: string;
+}
+
+export type Cause =
+  | { kind: "reply"; reply: Reply }
+  /** The server said something that is no SMTP reply, or the wrong one. */
+  | { kind: "bad_reply"; text: string }
+  | { kind: "lost" }
+  | { kind: "timeout"; afterMs: number }
+  /** The caller ended the call; `timedOut` when its own time limit did. */
+  | { kind: "aborted"; timedOut: boolean }
+  | { kind: "dns" }
+  | { kind: "unreachable"; text: string }
+  | { kind: "tls"; text: string }
+  /** A password is configured and the server takes none on this connection. */
+  | { kind: "no_login" }
+  /** Larger than the server announced that it takes; nothing was sent. */
+  | { kind: "too_large" };
+
+/** Why a conversation ended without the mail being taken, and how far it had come. */
+export interface Breakdown {
+  stage: Stage;
+  cause: Cause;
+}
+
+/** What nodemailer puts on its errors. */
+interface SmtpError extends Error {
+  code?: string;
+  /** The code of the system's error where `code` is nodemailer's own. */
+  originalCode?: string;
+  command?: string;
+  response?: string;
+  responseCode?: number;
+}
+
+/**
+ * Reads nodemailer's error.
+ *
+ * @param stage what the transcript says was being waited for.
+ * @param redact takes secrets out of whatever the other side said.
+ */
+export function readBreakdown(error: Error, stage: Stage, redact: (text: string) => string): Breakdown {
+  const { code, originalCode, command, response, responseCode } = error as SmtpError;
+  if (response !== undefined) {
+    const refused = responseCode !== undefined && responseCode >= 400 && responseCode <= 599;
+    const text = oneLine(redact(response), maxReplyUnits);
+    return refused
+      ? {
+          stage: stageOfReply(command, code) ?? stage,
+          cause: { kind: "reply", reply: parseReply(responseCode, redact(response)) },
+        }
+      : { stage, cause: { kind: "bad_reply", text } };
+  }
+  if (code === "EDNS") return { stage, cause: { kind: "dns" } };
+  if (code === "ETIMEDOUT") return { stage, cause: { kind: "timeout", afterMs: 0 } };
+  if (code === "EMESSAGE" && command === "MAIL FROM") return { stage, cause: { kind: "too_large" } };
+  if (code === "EPROTOCOL") return { stage, cause: { kind: "bad_reply", text: "an answer without an end" } };
+  if (code === "ETLS" || (originalCode !== undefined && isTlsCode(originalCode))) {
+    return { stage, cause: { kind: "tls", text: oneLine(redact(error.message), maxReplyUnits) } };
+  }
+  if (stage === "connect")
+    return { stage, cause: { kind: "unreachable", text: originalCode ?? "connection closed" } };
+  return { stage, cause: { kind: "lost" } };
+}
+
+/** The step that a reply answers; pipelined commands are refused after later ones have been sent. */
+function stageOfReply(command: string | undefined, code: string | undefined): Stage | undefined {
+  switch (command) {
+    case "EHLO":
+    case "HELO":
+      return "hello";
+    case "STARTTLS":
+      return "starttls";
+    case "MAIL FROM":
+      return "mail";
+    case "RCPT TO":
+      return "rcpt";
+    case "DATA":
+      return code === "EMESSAGE" ? "content" : "data";
+    default:
+      return command?.startsWith("AUTH") ? "auth" : undefined;
+  }
+}
+
+/** Joins the lines of a reply and takes the codes off them. */
+export function parseReply(code: number, response: string): Reply {
+  let enhanced: string | undefined;
+  const lines = response.split(/\r?\n/).map((line) => {
+    const match = /^(?:\d{3}[ -])?(?:([245]\.\d{1,3}\.\d{1,3})(?=\s|$))?(.*)$/s.exec(line);
+    enhanced ??= match?.[1];
+    return match?.[2]?.trim() ?? "";
+  });
+  const text = oneLine(lines.filter((line) => line !== "" && line !== String(code)).join(" "), maxReplyUnits);
+  return enhanced === undefined ? { code, text } : { code, enhanced, text };
 }

@@ -1,13 +1,10 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
-import type { Answer } from "./answer.ts";
-import type { BotApi, BotApiMethod } from "./bot-api.ts";
-import { classify } from "./classify.ts";
-import { judgeMembership } from "./membership.ts";
-import { formatMessageRef, messageIdIn } from "./message-ref.ts";
-import { createDetailRedactor } from "./redact.ts";
-import type { Optional } from "./refusal-table.ts";
+import { oneLine } from "../../ground/text/clean.ts";
+import { createRedactor } from "../../ground/text/redact.ts";
+import type { Answer, BotApi, BotApiMethod } from "./bot-api.ts";
+import { classify, type Optional } from "./classify.ts";
 import type { TelegramMessage } from "./render.ts";
 import type { TelegramDestination } from "./vendor.ts";
 
@@ -15,7 +12,7 @@ type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<
 
 /**
  * One Telegram chat. A refused reply target or topic is left out at once and said in the note of `sent`; everything else
- * is told as an outcome and left to the engine, which alone waits and repeats.
+ * is an outcome and left to the engine, which alone waits and repeats.
  *
  * `timeoutSeconds` (default 25) bounds one `send`, `edit` or `probe` as a whole. A `ref` is `<chat>/<message>`; after a
  * group has moved, refs of the old chat neither edit nor answer anything.
@@ -215,4 +212,76 @@ function redactOutcome(outcome: Outcome, redact: (text: string) => string): Outc
     case "ambiguous":
       return { ...outcome, detail: redact(outcome.detail) };
   }
+}
+
+/** The parts of `getChat` that tell whether the bot could write there. */
+interface ChatFacts {
+  type?: string;
+  title?: string;
+  is_forum?: boolean;
+  permissions?: { can_send_messages?: boolean };
+}
+
+/** The parts of `getChatMember` about the bot itself. */
+interface MemberFacts {
+  status?: string;
+  can_post_messages?: boolean;
+  can_send_messages?: boolean;
+}
+
+/** Whether the bot could write to the chat, from what Telegram says of both. Pure. */
+function judgeMembership(chat: ChatFacts, member: MemberFacts, topicId: number | undefined): Outcome {
+  const name = chat.title === undefined ? "the chat" : `"${chat.title}"`;
+  const refuse = (reason: "kicked" | "no_rights", detail: string): Outcome => ({
+    kind: "rejected",
+    scope: "destination",
+    reason,
+    detail,
+  });
+  if (member.status === "left" || member.status === "kicked") {
+    return refuse("kicked", `the bot is not a member of ${name}; add it`);
+  }
+  if (chat.type === "channel" && member.can_post_messages !== true && member.status !== "creator") {
+    return refuse(
+      "no_rights",
+      `the bot may not post in the channel ${name}; make it an administrator who may post`,
+    );
+  }
+  const muted = member.status === "restricted" && member.can_send_messages === false;
+  const groupMuted = member.status === "member" && chat.permissions?.can_send_messages === false;
+  if (muted || groupMuted)
+    return refuse("no_rights", `the bot may not write in ${name}; allow it or make it an administrator`);
+  if (topicId !== undefined && chat.is_forum !== true) {
+    return { kind: "sent", note: `${name} has no topics; messages go to the group itself` };
+  }
+  return { kind: "sent", note: `the bot can write in ${name}` };
+}
+
+/**
+ * A message's address for later edits and answers: `<chat>/<message>`, e.g. `-1001234567890/57`.
+ *
+ * The chat belongs to it because Telegram numbers messages per chat: after a group became a supergroup, number 57 there
+ * is somebody else's message, and an edit of it would overwrite another alert.
+ */
+interface MessageRef {
+  chatId: string;
+  messageId: number;
+}
+
+function formatMessageRef(ref: MessageRef): string {
+  return `${ref.chatId}/${ref.messageId}`;
+}
+
+/** `undefined` for what is not a reference to a message of this chat. */
+function messageIdIn(chatId: string, ref: string): number | undefined {
+  const slash = ref.lastIndexOf("/");
+  if (slash === -1 || ref.slice(0, slash) !== chatId) return undefined;
+  const digits = ref.slice(slash + 1);
+  return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined;
+}
+
+/** Hides the token, and its part without the bot's number, in what came back, and cuts to what a page shows. */
+function createDetailRedactor(token: string): (detail: string) => string {
+  const redact = createRedactor([token, token.slice(token.indexOf(":") + 1)]);
+  return (detail) => oneLine(redact(detail), 300);
 }
