@@ -48,6 +48,7 @@ export interface Vendor {
   describe(destination: Destination): string;
   /** What a good probe has shown, for `doctor`. Default: the probe's note. */
   describeProbe?(destination: Destination, note: string | undefined): string;
+  /** All that no log, error or page may show. */
   secrets(destination: Destination): (Secret | undefined)[];
 
   /** What it shares with other destinations: refused credentials stop all of them. Absent: it stands alone. No secret. */

@@ -12,7 +12,7 @@ export interface PoolOptions {
 /**
  * Connections to one account, kept for a while so that a burst logs in once.
  *
- * Not nodemailer's own pool: that puts a mail back in its queue unseen, and its log does not tell which connection
+ * Not nodemailer's own pool: that puts a mail back in its queue unseen, and its log does not say which connection
  * carried which mail, without which nobody can say whether a mail may have arrived.
  */
 export interface SessionPool {

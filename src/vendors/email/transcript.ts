@@ -2,7 +2,7 @@ import { isTlsCode } from "../../ground/net/network-code.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 
 /**
- * What the conversation with a mail server has reached, told by nodemailer's log of it.
+ * What the conversation with a mail server has reached, read from nodemailer's log of it.
  *
  * The log is the only witness: for a connection that breaks while the mail is being handed over nodemailer reports the
  * same error as for one that was never made. It announces the connection, every command (`client`, secrets hidden) and
@@ -97,7 +97,7 @@ function stageOfCommand(line: string, latest: Stage): Stage {
 /** Of a server's words, so that there is room for ours. */
 export const maxReplyUnits = 180;
 
-/** The steps of an SMTP conversation, in order. What each means for the mail is told in `transcript.ts`. */
+/** The steps of an SMTP conversation, in order. */
 export type Stage =
   | "connect"
   | "greeting"

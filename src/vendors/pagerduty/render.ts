@@ -91,7 +91,7 @@ export function renderPagerduty(
   };
 }
 
-/** Longer keys are told apart by their hash. */
+/** A longer key is its hash, so that two of them stay two. */
 function keyOf(alertKey: unknown): string {
   const key = `tocsin:${String(alertKey)}`;
   if (key.length <= maxKeyUnits) return key;

@@ -53,7 +53,7 @@ const neverSeconds = 2_000_000;
 /**
  * grammY's client over the pinned undici, so that "did it leave?" has one answer on every Node: undici calls
  * `onRequestStart` when a connected socket is about to take the request, and not before. (The diagnostics channels
- * of the built-in fetch tell the same, process-wide and in whatever undici that Node carries.)
+ * of the built-in fetch say the same, process-wide and in whatever undici that Node carries.)
  */
 export function createBotApi(bot: TelegramBot): BotApi {
   const agent = new Agent({ allowH2: false, pipelining: 1, connect: { timeout: connectTimeoutMs } });

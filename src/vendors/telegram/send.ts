@@ -214,7 +214,7 @@ function redactOutcome(outcome: Outcome, redact: (text: string) => string): Outc
   }
 }
 
-/** The parts of `getChat` that tell whether the bot could write there. */
+/** The parts of `getChat` that show whether the bot could write there. */
 interface ChatFacts {
   type?: string;
   title?: string;
