@@ -320,8 +320,8 @@ function startOf(target: Target, input: MatchInput, muted: MuteVerdict, now: num
 }
 
 /**
- * What is over wakes nobody, whatever its severity: a chat hears of it in the morning. A vendor that joins by key hears of
- * it at once, or its incident would stay open and go on paging.
+ * What is over wakes nobody, whatever its severity: a chat hears of it in the morning. A vendor that joins by key
+ * hears of it at once, or its incident would stay open and go on paging.
  */
 function holdOf(
   { destination, findQuietWindow }: Target,
@@ -380,10 +380,10 @@ function decideFallback(
     return skip(route, fallback.to, `not needed as fallback: route ${owner.name} already delivers it there`);
   }
   if (muted.mute !== undefined) {
-    return skip(route, fallback.to, "not needed as fallback: what it stands in for is muted");
+    return skip(route, fallback.to, "not needed as fallback: what it would replace is muted");
   }
   const minutes = Math.round(fallback.afterMs / 6_000) / 10;
-  const reason = `stands in when a delivery of this route fails, or has not succeeded after ${minutes} minutes`;
+  const reason = `notified when a delivery of this route fails, or has not succeeded after ${minutes} minutes`;
   return { route: route.name, destination: fallback.to, result: "standby", reason };
 }
 

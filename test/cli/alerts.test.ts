@@ -215,7 +215,7 @@ destinations:
       expect.stringContaining("While quiet (00:00 to 00:00): 2 alerts"),
     ]);
     const again = await world.run(["alerts", "release", first]);
-    expect([again.status, again.stdout]).toEqual([0, "Nothing of it is held.\n"]);
+    expect([again.status, again.stdout]).toEqual([0, "Nothing to release: none of it is held.\n"]);
     const { decisions } = (await world.relay.store.getAlert(first)) ?? {};
     expect(decisions?.[0]?.reason).toMatch(/held until .*; released manually at .* UTC$/);
   });

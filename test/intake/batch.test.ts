@@ -92,14 +92,14 @@ describe("a batch", () => {
     [
       "a list of other things",
       [{ title: "x" }, 5],
-      "the list holds more than objects, so it is told as one alert",
+      "the list holds more than objects, so it is sent as one alert",
     ],
   ])("is not %s", (_, body, note) => {
     expect(readRequest(bytes(body)).countAlerts()).toBe(1);
     expect(notes(body)).toContain(note);
   });
 
-  it("holds 1,000 alerts; one more are told as one that says how many there are", () => {
+  it("holds 1,000 alerts; one more are sent as one that says how many there are", () => {
     const list = (length: number) => Array.from({ length }, (_, index) => ({ title: `n${index}` }));
     expect(titles(list(1_000))).toHaveLength(1_000);
     expect(titles(list(1_001))).toEqual(["1,001 alerts in one request, the first: n0"]);

@@ -164,7 +164,7 @@ describe("a fallback", () => {
   const destinations = [chat("ops"), chat("backup")];
   const withFallback = route("all", ["ops"], { fallback: { to: "backup", afterMs: 600_000 } });
 
-  test("stands by, with the time at which it steps in", () => {
+  test("waits, with the time after which it is notified", () => {
     const router = createRouter(rules({ destinations, routes: [withFallback] }));
     const { decisions, deliveries } = router.route(alert(), [], noon);
     expect(deliveries[0]?.fallback).toEqual({ to: "backup", at: noon + 600_000 });
@@ -172,7 +172,7 @@ describe("a fallback", () => {
       route: "all",
       destination: "backup",
       result: "standby",
-      reason: "stands in when a delivery of this route fails, or has not succeeded after 10 minutes",
+      reason: "notified when a delivery of this route fails, or has not succeeded after 10 minutes",
     });
   });
 

@@ -43,7 +43,7 @@ const urls = [
 ];
 
 describe("Apprise", () => {
-  it("is told the type, and the tag of a stored configuration", async () => {
+  it("is given the type, and the tag of a stored configuration", async () => {
     await open({ key: vendor.key, tag: "oncall" }).send(message, sendContext());
     expect(vendor.sent).toEqual([{ title: "TVL fell", body: "below 5", type: "failure", tag: "oncall" }]);
   });
@@ -56,15 +56,15 @@ describe("Apprise", () => {
     expect(JSON.stringify(await channel.send(message, sendContext()))).not.toMatch(/canary/);
   });
 
-  it("counts a 204 as nobody told", async () => {
+  it("counts a 204 as nobody notified", async () => {
     expect(await open({ key: "no-such-key" }).send(message, sendContext())).toMatchObject({
       kind: "rejected",
       scope: "destination",
-      detail: expect.stringContaining("nobody was told"),
+      detail: expect.stringContaining("nobody was notified"),
     });
   });
 
-  it("leaves open who was told when some of the services failed", async () => {
+  it("leaves open who was notified when some of the services failed", async () => {
     vendor.behave({ kind: "answer", answer: () => json(424, { error: "One or more", details: [] }) });
     expect(await open({ key: vendor.key }).send(message, sendContext())).toMatchObject({ kind: "ambiguous" });
   });

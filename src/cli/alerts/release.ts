@@ -33,7 +33,7 @@ export async function releaseHeld(
   await output.result(releases, () => formatReleases(releases));
 }
 
-/** Of a destination that does not exist the relay says so. */
+/** How much quiet hours hold for each. Empty for an unknown destination, which the relay refuses later. */
 async function countHeld(client: RelayClient, destination: string | undefined): Promise<string[]> {
   const destinations = await client.listDestinations();
   return destinations.flatMap(({ name, heldByQuietHours }) =>
@@ -44,7 +44,7 @@ async function countHeld(client: RelayClient, destination: string | undefined): 
 }
 
 function formatReleases(releases: ReleaseOnWire[]): string {
-  if (releases.length === 0) return "Nothing of it is held.\n";
+  if (releases.length === 0) return "Nothing to release: none of it is held.\n";
   const parts = releases.map(({ destination, released }) => `${released} for ${destination}`);
   return `${terminalText(`Sent now: ${parts.join(", ")}. Follow it with: tocsin alerts tail`)}\n`;
 }

@@ -114,7 +114,7 @@ async function restore(run: Run, accountId: string, before: Outputs): Promise<vo
   await report(run, plan, plan.change ? "restored" : "unchanged");
 }
 
-/** What somebody has arranged since is not overwritten unasked, any more than what was there before setup. */
+/** An address that somebody has set since setup is overwritten with `--take-over` only. */
 function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: Outputs): void {
   const { webhookUrl } = before;
   const { publicUrl } = config.server;
@@ -161,7 +161,7 @@ function refuseGivenSecret({ config, options }: Run): void {
   if (!options.rotateSecret || config.webhookSecret === undefined) return;
   throw new AppError(
     "config_invalid",
-    "The hook's secret comes from WEBHOOK_SECRET, so it is not mine to change.",
+    "The hook's secret comes from WEBHOOK_SECRET, so setup cannot change it.",
     { hint: "Change the variable, restart the relay, then run setup again." },
   );
 }
@@ -192,7 +192,7 @@ async function confirm(run: Run, plan: SetupPlan): Promise<void> {
   if (isCancel(answer) || !answer) throw new AppError("cancelled", "Nothing was changed.");
 }
 
-/** What was there before setup first changed it: neither this relay's own address nor the absence that it has made. */
+/** Saves what was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. */
 async function keep(
   run: Run,
   accountId: string,

@@ -112,15 +112,15 @@ function splitBatch(body: BodyContent): RequestContent {
 
 function whyNotSplit(list: Json[]): string | undefined {
   if (list.length === 0) return "the list of alerts is empty";
-  if (!list.every(isJsonObject)) return "the list holds more than objects, so it is told as one alert";
+  if (!list.every(isJsonObject)) return "the list holds more than objects, so it is sent as one alert";
   if (list.length <= maxAlertsOfBatch) return undefined;
   const count = list.length.toLocaleString("en");
-  return `${count} alerts in one request are more than ${maxAlertsOfBatch.toLocaleString("en")}, so they are told as one alert`;
+  return `${count} alerts in one request are more than ${maxAlertsOfBatch.toLocaleString("en")}, so they are sent as one alert`;
 }
 
 /**
  * Finds out what a body is by its content; the header only breaks ties, because senders call JSON `text/plain` and
- * everything posted by hand a form. JSON inside a JSON string or in a form's `payload` field is taken out.
+ * all that `curl -d` posts a form. JSON inside a JSON string or in a form's `payload` field is taken out.
  */
 function readBody(body: Uint8Array, contentType: string | undefined, limits: JsonLimits): BodyContent {
   const multipart = readMultipart(body);

@@ -67,7 +67,7 @@ export function classifyApprise(answer: Answer, context: AnswerContext): Outcome
   const { status } = answer;
   const detail = describeAnswer(answer, context);
   if (status === 204) {
-    const hint = `${detail}: no configuration under this key, or no usable address; nobody was told`;
+    const hint = `${detail}: no configuration under this key, or no usable address; nobody was notified`;
     return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
   }
   if (status >= 200 && status < 300) {

@@ -41,7 +41,7 @@ export const deliverySchema = z
     dueAt: instant.optional().openapi({ description: "Not tried before." }),
     finishedAt: instant.optional(),
     digestId: id.optional().openapi({ description: "Sent together with the others of the same digest." }),
-    insteadOf: z.string().optional().openapi({ description: "The destination that it stands in for." }),
+    insteadOf: z.string().optional().openapi({ description: "The destination whose fallback it is." }),
     resentBy: id.optional().openapi({
       description:
         "It did not get through and was resent: id of the delivery of the same alert that stands for it. It counts as that one does, not as failed.",
