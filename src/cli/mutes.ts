@@ -179,7 +179,7 @@ async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
   }
 }
 
-/** `tocsin mutes remove`: from now on what it silenced is sent again; what it kept back is not sent later. */
+/** `tocsin mutes remove`: matching alerts are sent again from now on; those it has silenced are not sent later. */
 async function removeMute(run: RelayRun, id: string): Promise<void> {
   const { client } = await connectRelay(run);
   await client.endMute(id);

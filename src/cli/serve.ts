@@ -25,7 +25,7 @@ async function serve(context: CliContext, output: Output): Promise<void> {
   const config = loadConfig({
     env: context.env,
     cwd: context.cwd,
-    // This user is the one that has to write it.
+    // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
     inspectDataDir: (path) => {
       const problem = findDataDirProblem(path);
       return problem && { ...problem, isOfUser: false };

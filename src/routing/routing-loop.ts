@@ -3,7 +3,7 @@ import { createRound, type Round, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
-  /** Whether so much comes in that accepting must not wait for routing. */
+  /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
 }
 

@@ -11,8 +11,8 @@ import type { TimeFormat } from "../ground/time/time-format.ts";
 import type { HttpChannelOptions } from "./http/http-client.ts";
 
 /**
- * All that there is to know of one vendor: its folder holds it, a line in `index.ts` registers it. The rest of the house
- * asks what a vendor can and never which one it is.
+ * All there is to know of one vendor: its folder holds it, a line in `index.ts` registers it. Other rooms ask what a
+ * vendor can do, never which one it is.
  *
  * Reading this must stay cheap, since every command does: libraries and whatever sends are imported by `open`.
  */
@@ -36,7 +36,10 @@ export interface Vendor {
   /** The vendor's own part of a destination; `undefined` after a refusal. */
   build(options: object, context: BuildContext): object | undefined;
 
-  /** One delivery goes to each. Addresses that hold secrets are not among them: the destination's name stands for those. */
+  /**
+   * One delivery goes to each. Addresses that hold secrets are not among them: the destination's name stands for
+   * those.
+   */
   recipients(destination: Destination): string[];
   /** Several recipients of one destination are independent of each other, as mailboxes are. Default false. */
   readonly hasSeveralRecipients?: boolean;
@@ -51,9 +54,14 @@ export interface Vendor {
   /** All that no log, error or page may show. */
   secrets(destination: Destination): (Secret | undefined)[];
 
-  /** What it shares with other destinations: refused credentials stop all of them. Absent: it stands alone. No secret. */
+  /**
+   * What it shares with other destinations: refused credentials stop all of them. Absent: it stands alone. No secret.
+   */
   account?(destination: Destination): string;
-  /** What its pace is about, e.g. one chat; destinations that share it share the pace. Default: its name and the recipient. */
+  /**
+   * What its pace is about, e.g. one chat; destinations that share it share the pace. Default: its name and the
+   * recipient.
+   */
   paceKey?(destination: Destination, recipient: string): string;
   /** What the vendor bears for one chat or webhook, and so the default. */
   readonly pace: Pace;

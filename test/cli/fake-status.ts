@@ -21,8 +21,8 @@ const well: StatusOnWire = {
 };
 
 /**
- * A relay in a state that a real one is hard to bring into: it answers what a status is read from, and 404 as a relay does to all
- * else. Without a status it is one from before `GET /api/status`. Its address.
+ * Serves the status of a relay in a state that a real one is hard to bring into, and 404 for all else. Without a status
+ * it is a relay from before `GET /api/status`. Returns its address.
  */
 export async function serveStatus(
   status: { relay?: Partial<StatusOnWire["relay"]>; disk?: Partial<StatusOnWire["disk"]> } | undefined,

@@ -74,7 +74,7 @@ describe("routes that cannot mean what they say", () => {
       "a default before the others",
       "  - { default: true, to: ops }\n  - { match: { chain: eth }, to: desk }\n",
     ],
-  ])("is not said of %s", (_what, routes) => {
+  ])("a route below is not refused as unreachable for %s", (_what, routes) => {
     expect(load(`${two}routes:\n${routes}`, botEnv).rules.routes).toHaveLength(2);
   });
 
@@ -177,7 +177,7 @@ describe("what works, and is warned of", () => {
       "it sends nothing itself",
       "[{ drop: true, continue: true }, { name: rest, default: true, to: [ops, desk] }]",
     ],
-  ])("and not where %s", (_what, routes) => {
+  ])("no warning for a default route that gets more than before where %s", (_what, routes) => {
     expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
   });
 
@@ -193,7 +193,7 @@ describe("what works, and is warned of", () => {
     );
   });
 
-  test("and not where it adds nobody", () => {
+  test("no warning for a default route that gets more than before where it adds nobody", () => {
     const routes = "[{ to: [ops, desk], continue: true }, { name: rest, default: true, to: desk }]";
     expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
   });

@@ -93,7 +93,7 @@ export interface ChannelTraits {
 
 /** No verdict may hang on how busy the machine is: this only ends what would never end. */
 export const patientMs = 240_000;
-/** For an answer that never comes. Where a busy machine needs longer to send at all, nothing is proved, and the next is taken. */
+/** Limits for an answer that never comes. Where a busy machine could not even send in time, the next is tried. */
 const impatientMs = [400, 4_000, 40_000];
 
 /** `setUp` makes the channel with this limit for an answer, in milliseconds, and every other limit at `patientMs`. */

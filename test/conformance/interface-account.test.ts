@@ -198,33 +198,33 @@ test("S22 alerts are sent to both configured outputs, and a null output is not n
   const { Secret } = await import("../../src/core/secret.ts");
   const receiver = await startReceiver();
   const botApi = await startReceiver((response) => void response.end('{"ok":true}'));
-  const told = await startInterface({ botToken: new Secret("1:a"), telegramApiRoot: botApi.url });
+  const scene = await startInterface({ botToken: new Secret("1:a"), telegramApiRoot: botApi.url });
   const counts = () => [receiver.received.length, botApi.received.length];
   const fire = async () => {
-    told.sandbox.fire();
-    await told.sandbox.settled();
+    scene.sandbox.fire();
+    await scene.sandbox.settled();
     return counts();
   };
   expect(await fire(), "no output").toEqual([0, 0]);
-  await told.alerting.setAlertOutputs({ webhookUrl: receiver.url, messengerChannelId: "-1001" });
+  await scene.alerting.setAlertOutputs({ webhookUrl: receiver.url, messengerChannelId: "-1001" });
   expect(await fire(), "both").toEqual([1, 1]);
-  await told.alerting.setAlertOutputs({ messengerChannelId: null });
+  await scene.alerting.setAlertOutputs({ messengerChannelId: null });
   expect(await fire(), "the webhook only").toEqual([2, 1]);
-  await told.alerting.setAlertOutputs({ webhookUrl: null });
+  await scene.alerting.setAlertOutputs({ webhookUrl: null });
   expect(await fire(), "none again").toEqual([2, 1]);
-  await told.sandbox.close();
+  await scene.sandbox.close();
 });
 
 test("S23 alerts follow from conditions on metrics", async () => {
   const receiver = await startReceiver();
-  const told = await startInterface();
-  const entry = at(await told.alerting.listSubscriptions(), 0);
+  const scene = await startInterface();
+  const entry = at(await scene.alerting.listSubscriptions(), 0);
   const metricKey = textOf(entry.subscription, "metricKey");
-  await told.alerting.setAlertOutputs({ webhookUrl: receiver.url });
-  told.sandbox.moveMetric(metricKey, 60, 3_600_000);
-  told.advance(1000);
-  await told.sandbox.settled();
-  await told.sandbox.close();
+  await scene.alerting.setAlertOutputs({ webhookUrl: receiver.url });
+  scene.sandbox.moveMetric(metricKey, 60, 3_600_000);
+  scene.advance(1000);
+  await scene.sandbox.settled();
+  await scene.sandbox.close();
   const keys = receiver.received.map(({ body }) => JSON.parse(body).metricKey);
   expect(keys).toContain(metricKey);
 });

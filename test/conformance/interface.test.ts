@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** One test a statement stands in the `interface-*.test.ts` files beside this one; here is what holds of them together. */
+/** The `interface-*.test.ts` files beside this one have a test a statement; here is what holds of them together. */
 
 interface Statement {
   number: string;

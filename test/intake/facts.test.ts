@@ -384,7 +384,7 @@ describe("any body", () => {
     );
   });
 
-  it("of a mebibyte is told within the limits, however hostile", () => {
+  it("of a mebibyte is read within the limits, however hostile", () => {
     const size = 1024 * 1024;
     const bodies = [
       "[".repeat(size),

@@ -199,14 +199,14 @@ describe("broken JSON", () => {
     ["unescaped quotes", '{"text":"say "now"","title":"TVL fell","severity":"critical"}'],
     ["a cut", '{"title":"TVL fell","severity":"critical","text":"and th'],
     ["something behind it", '{"title":"TVL fell","severity":"critical"}\n{"title":"other"}'],
-  ])("with %s still tells what it can, and all of it is shown", (_, body) => {
+  ])("with %s still reads what it can, and all of it is shown", (_, body) => {
     const facts = read(body, "application/json");
     expect(facts).toMatchObject({ title: "TVL fell", severity: "critical", format: "broken-json" });
     expect(facts.text).toContain(body);
     expect(facts.notes[0]).toMatch(/^broken JSON at line \d+, column \d+: \S/);
   });
 
-  it("that nests too deep tells what stood before", () => {
+  it("that nests too deep shows what came before", () => {
     const facts = read(`{"title":"TVL fell","deep":${"[".repeat(70)}${"]".repeat(70)}}`);
     expect(facts.title).toBe("TVL fell");
     expect(facts.notes[0]).toContain("it is nested more than 64 levels deep");

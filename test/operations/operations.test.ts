@@ -14,7 +14,7 @@ import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts"
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-describe("resending by hand", () => {
+describe("resending manually", () => {
   const destinations = [telegramTo("chat"), ntfyTo("hook")];
   const start = async () => {
     const fixture = await startFixture(destinations);

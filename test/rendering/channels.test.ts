@@ -374,7 +374,7 @@ describe("an outgoing webhook", () => {
     expect(Object.keys(alert).sort()).toEqual(["id", "receivedAt", "severity", "status", "title", "url"]);
   });
 
-  it("still tells the message without data", () => {
+  it("still renders the message without data", () => {
     expect(JSON.parse(bodyOf("rich"))).toMatchObject({ type: "notice", data: { subject: full.subject } });
   });
 });

@@ -188,7 +188,7 @@ describe("a composed alert", () => {
     });
   });
 
-  it("names the destination that it stands in for, and a resend", () => {
+  it("names the destination whose fallback it is, and a resend", () => {
     const fallback = { purpose: "fallback", insteadOf: "ops-chat" } as const;
     expect(textOf(makeAlert(), fallback)).toContain("Sent here instead of ops-chat");
     const insteadBecause = "ops-chat did not get it: Telegram did not answer";
@@ -233,7 +233,7 @@ describe("a composed alert", () => {
     expect(ours).toEqual([`Open in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`]);
   });
 
-  it("tells a reader what the translator had to cut, and keeps its guesses for the page", () => {
+  it("shows a reader what the translator had to cut, and keeps its guesses for the page", () => {
     const notes = ["the text is cut from 40,000 characters to 20,000"];
     expect(textOf(makeAlert({ facts: { notes } }))).not.toContain("cut from");
     expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).toContain(

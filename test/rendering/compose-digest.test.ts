@@ -46,9 +46,9 @@ describe("a digest", () => {
         const [total = 0, ...counts] = [...first.matchAll(/\d+/g)].map(Number);
         expect(total).toBe(facts.length);
         expect(counts.reduce((sum, one) => sum + one, 0)).toBe(total);
-        const told = linesOf(text).reduce((sum, line) => sum + Number(/ ×(\d+)/.exec(line)?.[1] ?? 1), 0);
+        const shown = linesOf(text).reduce((sum, line) => sum + Number(/ ×(\d+)/.exec(line)?.[1] ?? 1), 0);
         const rest = Number(/^and (\d+) more$/m.exec(text)?.[1] ?? 0);
-        expect(told + rest).toBe(total);
+        expect(shown + rest).toBe(total);
         expect(linesOf(text).length).toBeLessThanOrEqual(15);
       }),
     );

@@ -102,18 +102,18 @@ describe("golden messages", () => {
     await expect(`${events.join("\n\n")}\n`).toMatchFileSnapshot("golden/pagerduty.txt");
   });
 
-  it("tells a full alert", async () => {
+  it("renders a full alert", async () => {
     await expectGolden("full", tell(fullFacts));
   });
 
-  it("tells the least that a body can offer", async () => {
+  it("renders the least that a body can offer", async () => {
     await expectGolden(
       "least",
       tell({ title: "Alert (empty body)", severity: "unknown", status: "unknown", format: "empty" }),
     );
   });
 
-  it("tells a resolution by editing the first message", async () => {
+  it("renders a resolution by editing the first message", async () => {
     const resolvedBy = makeAlert({
       seq: 2,
       receivedAt: receivedAt + 18 * minuteMs,
@@ -129,7 +129,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a resolution as an answer, and where there is nothing to answer", async () => {
+  it("renders a resolution as an answer, and where there is nothing to answer", async () => {
     const facts = {
       ...fullFacts,
       status: "resolved",
@@ -141,7 +141,7 @@ describe("golden messages", () => {
     await expectGolden("resolved-alone", tell(facts, { history }));
   });
 
-  it("tells what came during quiet hours", async () => {
+  it("renders what came during quiet hours", async () => {
     const facts = { alertKey: "a", title: "USDC total TVL below 5,000,000" };
     const alerts = [
       makeAlert({ seq: 1, facts }),
@@ -167,7 +167,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a possible repeat that is late and recurring", async () => {
+  it("renders a possible repeat that is late and recurring", async () => {
     await expectGolden(
       "repeat-late",
       tell(fullFacts, {
@@ -179,11 +179,11 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a fallback", async () => {
+  it("renders a fallback", async () => {
     await expectGolden("fallback", tell(fullFacts, { purpose: "fallback", insteadOf: "ops-chat" }));
   });
 
-  it("tells a resend by hand and a test", async () => {
+  it("renders a resend by hand and a test", async () => {
     await expectGolden("resend", tell({ title: "[CRITICAL] Bridge paused" }, { purpose: "resend" }));
     await expectGolden(
       "test",
@@ -191,7 +191,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a notice of the relay itself", async () => {
+  it("renders a notice of the relay itself", async () => {
     await expectGolden(
       "notice",
       tell(
@@ -207,7 +207,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells broken JSON as it came", async () => {
+  it("renders broken JSON as it came", async () => {
     await expectGolden(
       "broken-json",
       tell({
@@ -239,7 +239,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells hostile text as text", async () => {
+  it("renders hostile text as text", async () => {
     await expectGolden(
       "hostile",
       tell({
@@ -276,7 +276,7 @@ describe("golden messages", () => {
     await expect(ends).toMatchFileSnapshot("golden/one-mebibyte.txt");
   });
 
-  it("tells a thousand alerts in one digest", async () => {
+  it("renders a thousand alerts in one digest", async () => {
     await expectGolden(
       "digest-thousand",
       rendering.composeDigest(makeMany(1000), {
@@ -287,7 +287,7 @@ describe("golden messages", () => {
     );
   });
 
-  it("tells a backlog after an outage as a digest", async () => {
+  it("renders a backlog after an outage as a digest", async () => {
     await expectGolden(
       "digest-outage",
       rendering.composeDigest(makeMany(5), {

@@ -7,7 +7,7 @@ import { translateRequest } from "../../src/intake/translate.ts";
 import { costOfBatch, costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";
 import { costlyBodies } from "./costly-bodies.ts";
 
-/** Facts are stored and shown for each alert: of one at most so much, and of a batch ten times a body. */
+/** Facts are stored and shown for each alert: at most this much of one, and ten times a body of a batch. Bytes. */
 const factsOfAlert = 64 * 1024;
 const factsOfBatch = 10 * 1024 * 1024;
 

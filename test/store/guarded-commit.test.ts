@@ -4,7 +4,7 @@ import type { Call, CallResult } from "../../src/store/sqlite/group-commit.ts";
 import { createGuardedCommit } from "../../src/store/sqlite/guarded-commit.ts";
 import { toStoreError } from "../../src/store/sqlite/store-error.ts";
 
-/** A disk with room for so many calls; emptying the log and spending the ballast give some back. */
+/** A disk with room for `room` calls; emptying the log and spending the ballast give some back. */
 function setUp(options: { room: number; ballast?: number; inLog?: number }) {
   const state = { room: options.room, spent: false, mayRestore: false, ran: [] as string[] };
   const ballast: Ballast = {

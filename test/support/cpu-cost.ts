@@ -13,7 +13,7 @@ export interface CostMeter {
   measure(work: () => unknown, enough: number, tries?: number): number;
 }
 
-/** 1 MiB of a body may cost so much: about 100 ms where the yardstick takes 4. */
+/** What 1 MiB of a body may cost: about 100 ms where the yardstick takes 4. */
 export const costOfMebibyte = 25;
 /** A batch in all. */
 export const costOfBatch = 10 * costOfMebibyte;

@@ -18,7 +18,7 @@ import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 import type { WebhookMessage } from "../../src/vendors/webhook/render.ts";
 import type { WebhookDestination } from "../../src/vendors/webhook/vendor.ts";
 
-/** What the house itself never looks into, and tests do. */
+/** What only tests look into: the relay hands a vendor's message on unread. */
 export type KnownMessage =
   | TelegramMessage
   | EmailMessage

@@ -332,7 +332,7 @@ describe("metric history", () => {
     ]);
   });
 
-  /** A service that keeps one record an hour of 2023-11-14 22:13:20 and the two hours before, and counts in the given unit. */
+  /** A service with one record an hour, of 2023-11-14 22:13:20 and the two hours before, in the given unit. */
   function hourly(unitMs: number, answerEmpty: FakeAnswer = { json: { data: { key: "k", points: [] } } }) {
     const instants = [lastAt - 2 * hourMs, lastAt - hourMs, lastAt];
     return ({ query }: SeenRequest): FakeAnswer => {

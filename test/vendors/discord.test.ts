@@ -63,7 +63,7 @@ describe("a Discord webhook", () => {
     expect(vendor.messages).toMatchObject([{ content: "", embeds: [{ title: "again" }] }]);
   });
 
-  it("tells that the message to edit is gone, and not the destination", async () => {
+  it("reports that the message to edit is gone, and not the destination", async () => {
     expect(await channel.edit?.("12345", message({ content: "b" }), sendContext())).toMatchObject({
       kind: "rejected",
       scope: "message",

@@ -119,7 +119,7 @@ describe("an error without a reply", () => {
       { kind: "rejected", scope: "message", reason: "too_long" },
     ],
     [{ code: "EPROTOCOL" }, "content", { kind: "ambiguous", reason: "bad_answer" }],
-  ] as const)("%j at %s is told by how far it came", (fields, stage, outcome) => {
+  ] as const)("%j at %s is judged by how far it came", (fields, stage, outcome) => {
     expect(read(fields, stage)).toMatchObject(outcome);
   });
 });

@@ -107,7 +107,7 @@ describe("a mail that goes well", () => {
     }
   });
 
-  it("replaces a kept connection that the server has dropped, without telling it as an attempt", async () => {
+  it("replaces a kept connection that the server has dropped, without counting it as an attempt", async () => {
     const server = await startServer();
     const channel = connectChannel(server.port);
     await channel.send(message, about({ deliveryId: "first" }));
@@ -242,7 +242,7 @@ describe("a refusal", () => {
   for (const extensions of [["PIPELINING"], []]) {
     describe(extensions.length > 0 ? "with pipelining" : "without pipelining", () => {
       for (const { name, script, outcome } of table) {
-        it(`${name} is told as ${JSON.stringify(outcome)}`, async () => {
+        it(`${name} is reported as ${JSON.stringify(outcome)}`, async () => {
           const server = await startServer({ script, extensions });
           expect(await connectChannel(server.port).send(message, about())).toMatchObject(outcome);
         });
@@ -371,7 +371,7 @@ describe("silence and broken lines", () => {
     expect(await patient).toMatchObject({ kind: "sent" });
   });
 
-  it("tells a mail under way as ambiguous when the channel is closed", async () => {
+  it("reports a mail under way as ambiguous when the channel is closed", async () => {
     const server = await startServer({ script: { dot: { hang: true } } });
     const channel = connectChannel(server.port);
     const sending = channel.send(message, about());
@@ -381,7 +381,7 @@ describe("silence and broken lines", () => {
     expect(await channel.send(message, about())).toMatchObject({ kind: "retry" });
   });
 
-  it("tells a server that is not there as such", async () => {
+  it("reports a server that is not there as such", async () => {
     const server = await startServer();
     await server.close();
     expect(await connectChannel(server.port).send(message, about())).toMatchObject({
@@ -403,7 +403,7 @@ describe("the login", () => {
     expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
   });
 
-  it("tells a server without EHLO, which cannot have STARTTLS, the same way", async () => {
+  it("reports a server without EHLO, which cannot have STARTTLS, the same way", async () => {
     const server = await startServer({ script: { ehlo: "502 5.5.1 what?" } });
     expect(
       await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(message, about()),
@@ -449,7 +449,7 @@ describe("the login", () => {
     }
   });
 
-  it("tells TLS against a server that speaks none as a failed TLS", async () => {
+  it("reports TLS against a server that speaks none as a failed TLS", async () => {
     const server = await startServer();
     expect(await connectChannel(server.port, { secure: true }).send(message, about())).toMatchObject({
       kind: "retry",
@@ -522,7 +522,7 @@ describe("a probe", () => {
     expect(server.commands.some((line) => line.includes("MAIL"))).toBe(false);
   });
 
-  it("tells what would stop a mail", async () => {
+  it("reports what would stop a mail", async () => {
     const server = await startServer({ script: { auth: "535 5.7.8 no" } });
     const channel = connectChannel(server.port, login);
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toMatchObject({

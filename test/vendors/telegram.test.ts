@@ -148,7 +148,7 @@ describe("sending to a Telegram chat", () => {
     },
   );
 
-  it("tells the outcome of the second call when the topic was gone", async () => {
+  it("reports the outcome of the second call when the topic was gone", async () => {
     standIn.deleteTopic(chatId, 7);
     standIn.faults.next({ kind: "slow", delayMs: 1 });
     standIn.faults.next({ kind: "reset", delivered: true });
@@ -157,7 +157,7 @@ describe("sending to a Telegram chat", () => {
     expect(standIn.messages(chatId)).toHaveLength(1);
   });
 
-  it("tells the supergroup that a group became, and delivers there", async () => {
+  it("reports the supergroup that a group became, and delivers there", async () => {
     const channel = channelTo({ chatId: groupId });
     const movedTo = standIn.migrate(groupId);
     const outcome = await channel.send(text("fires"), context({ recipient: groupId }));
@@ -210,7 +210,7 @@ describe("sending to a Telegram chat", () => {
     });
   });
 
-  it("tells a destination that is closed until a human acts", async () => {
+  it("reports a destination that is closed until a human acts", async () => {
     const rejected = (reason: string) => ({ kind: "rejected", scope: "destination", reason });
     const channel = channelTo();
     expect(await channel.send(text("x"), context({ recipient: "-999" }))).toMatchObject(
@@ -363,7 +363,7 @@ describe("editing", () => {
     },
   );
 
-  it("tells that the message is gone or somebody else's", async () => {
+  it("reports that the message is gone or somebody else's", async () => {
     standIn.post(chatId, "Dana", "mine");
     for (const number of [1, 99]) {
       const outcome = await channelTo().edit?.(`${chatId}/${number}`, text("x"), context());
@@ -389,7 +389,7 @@ describe("probing", () => {
   const probe = (recipient = chatId, change: Partial<TelegramDestination> = {}) =>
     channelTo(change).probe(recipient, new AbortController().signal);
 
-  it("tells that delivery could work, and sends nothing", async () => {
+  it("reports that delivery could work, and sends nothing", async () => {
     expect(await probe()).toEqual({ kind: "sent", note: 'the bot can write in "Desk"' });
     expect(await probe("-1009")).toMatchObject({ kind: "sent" });
     expect(standIn.messages(chatId)).toEqual([]);
@@ -399,17 +399,17 @@ describe("probing", () => {
     ["kicked", "kicked"],
     ["left", "kicked"],
     ["muted", "no_rights"],
-  ] as const)("tells that the bot is %s", async (membership, reason) => {
+  ] as const)("reports that the bot is %s", async (membership, reason) => {
     standIn.setMembership(chatId, membership);
     expect(await probe()).toMatchObject({ kind: "rejected", scope: "destination", reason });
   });
 
-  it("tells that a channel wants an administrator", async () => {
+  it("reports that a channel wants an administrator", async () => {
     standIn.setMembership("-1009", "member");
     expect(await probe("-1009")).toMatchObject({ kind: "rejected", reason: "no_rights" });
   });
 
-  it("tells an unknown chat, a moved group, a topic where there are none", async () => {
+  it("reports an unknown chat, a moved group, a topic where there are none", async () => {
     expect(await probe("-999")).toMatchObject({ kind: "rejected", reason: "chat_not_found" });
     expect(await probe(groupId, { topicId: 7 })).toMatchObject({
       note: expect.stringContaining("no topics"),
@@ -423,7 +423,7 @@ describe("probing", () => {
     expect(await probe()).toMatchObject({ kind: "retry", reason: "connection_lost" });
   });
 
-  it("tells a token that is not accepted", async () => {
+  it("reports a token that is not accepted", async () => {
     const bot = { id: "42", token: new Secret("42:another"), apiRoot: standIn.url };
     expect(await probe(chatId, { bot })).toMatchObject({
       kind: "rejected",

@@ -41,7 +41,7 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
 
-/** One destination more or less is what was typed; several are asked about, phones may ring. */
+/** One destination needs no question; before several it asks, since phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
   const alert = await client.findAlert(id);
   const names = new Set(

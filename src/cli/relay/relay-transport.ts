@@ -14,7 +14,7 @@ export interface FoundSecret {
 export interface RelayTransportOptions {
   /** Where the relay listens, without a trailing slash. */
   url: string;
-  /** Absent: only what is open can be asked, everything else throws `unauthorized`. */
+  /** Absent: only routes that need no login can be called, all others throw `unauthorized`. */
   token?: FoundSecret;
   /** Ends every call. */
   signal: AbortSignal;
@@ -141,7 +141,7 @@ function tooSlow(url: string, timeoutMs: number): AppError {
   });
 }
 
-/** Nobody listens there. Unlike every other failure, since the database can be read instead. */
+/** Nobody listens there. A class of its own, since the caller may then read the database instead. */
 export class RelayUnreachable extends AppError {
   constructor(message: string) {
     super("relay_unreachable", message, {

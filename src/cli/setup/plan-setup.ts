@@ -22,7 +22,7 @@ export interface SetupPlan {
    * it.
    */
   change?: Partial<Outputs>;
-  /** The account sends to this relay already, perhaps under an older secret: what it had before is kept already. */
+  /** The account sends to this relay already, perhaps with an older secret; what it had before was saved then. */
   isOurs: boolean;
 }
 
@@ -49,7 +49,7 @@ export function planSetup(before: Outputs, wish: SetupWish): SetupPlan {
   };
 }
 
-/** Without its own address a relay knows no address of an account for its own. */
+/** Without PUBLIC_URL a relay cannot know whether an address is its own. */
 export function othersAddress(url: string, publicUrl: string | undefined, hint: string): AppError {
   const [verdict, remedy] =
     publicUrl === undefined

@@ -66,7 +66,7 @@ export interface AlertRequest {
 export interface ResendCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
-  /** Nothing for a recipient that has had the alert: they stand in for an address that is gone. */
+  /** Nothing for a recipient that has had the alert: they replace an address that is gone. */
   onlyNew: boolean;
 }
 

@@ -68,8 +68,8 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
 }
 
 /**
- * Each alone and in the order of the log, with what is unsent of its key in view: an incident must not open after it was
- * resolved, nor a resolution end one that has opened since.
+ * Each alone and in the order of the log, with what is unsent of its key in view: an incident must not open after it
+ * was resolved, nor a resolution end one that has opened since.
  *
  * | of one key | sent now |
  * |---|---|

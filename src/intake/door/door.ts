@@ -291,7 +291,7 @@ const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
 
 /**
- * Whether so much comes in that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in
+ * Whether alerts come in so fast that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in
  * flight alone do not show it: with a new connection for each, most of them still wait in the kernel.
  */
 export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now: Now): () => boolean {

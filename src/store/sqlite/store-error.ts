@@ -24,7 +24,7 @@ export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
 }
 
-/** Whether a code of SQLite tells of a mistake in this program. */
+/** Whether a code of SQLite means a mistake in this program. */
 function isBug(code: string): boolean {
   return codesOfBugs.test(code);
 }

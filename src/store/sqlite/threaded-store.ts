@@ -84,8 +84,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
 }
 
 /**
- * No commit tells of these files. Where a folder cannot be watched, or is replaced, whoever follows a secret still
- * looks at it.
+ * No commit signals a change of these files. Where a folder cannot be watched, or is replaced, whoever follows a
+ * secret still looks at it.
  */
 function watchSecrets(folder: string, hub: SignalHub): () => void {
   try {

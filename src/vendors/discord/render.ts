@@ -7,7 +7,9 @@ import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
 import { fitPlainText, withoutHeading, writePlainText } from "../layout/plain-text.ts";
 import { accents, toneOf } from "../layout/tone.ts";
 
-/** https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000. */
+/**
+ * https://docs.discord.com/developers/resources/message : content 2000, an embed's description 4096, all embeds 6000.
+ */
 const maxContentUnits = 2000;
 const maxDescriptionUnits = 4096;
 
@@ -97,7 +99,9 @@ function writeLink(text: string, href: string): string {
   return text.includes("://") ? `<${address}>` : `[${escapeMarkdown(text)}](<${address}>)`;
 }
 
-/** A backslash before whatever Discord's markdown reads: emphasis, code, links, mentions, emoji, quotes, headings, lists. */
+/**
+ * A backslash before all that is markdown to Discord: emphasis, code, links, mentions, emoji, quotes, headings, lists.
+ */
 function escapeMarkdown(text: string): string {
   return text
     .replace(/[\\*_~`|<>[\]@]/g, "\\$&")

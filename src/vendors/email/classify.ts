@@ -18,7 +18,8 @@ const busyWaitMs = 60_000;
  * | content | retry | message | **ambiguous** |
  *
  * Whatever the stage: 421 and 4.7.x wait a minute; 530, 534, 535 and 538 speak of the login; 503 of the order of
- * commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and 5.3.4 of the size (RFC 5321, 3463, 4954).
+ * commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and 5.3.4 of the size (RFC 5321, 3463,
+ * 4954).
  *
  * @param tlsRequired a password is to be sent, and only over TLS.
  */

@@ -41,8 +41,8 @@ const defaultTimeouts: SmtpTimeouts = {
 /**
  * Sends mails over one SMTP account, one recipient a call.
  *
- * `ref` of a sent mail is its Message-ID; given back as `replyTo` it makes the next mail an answer to it. An update is a
- * new mail in the same thread: a sent mail cannot be edited.
+ * `ref` of a sent mail is its Message-ID; given back as `replyTo` it makes the next mail an answer to it. An update is
+ * a new mail in the same thread: a sent mail cannot be edited.
  *
  * @throws AppError `config_invalid` when the From address is none. Anything later is an Outcome.
  */
@@ -106,7 +106,9 @@ function readSender(destination: EmailDestination): MailAddress {
 }
 
 interface ComposedMail {
-  /** With its angle brackets. The same for every repeat of a delivery, so that a mailbox that compares ids keeps one. */
+  /**
+   * With its angle brackets. The same for every repeat of a delivery, so that a mailbox that compares ids keeps one.
+   */
   messageId: string;
   /** The whole mail, lines ended by CRLF. */
   source: Buffer;
@@ -191,7 +193,10 @@ function isMessageId(text: string | undefined): text is string {
   return text !== undefined && /^<[A-Za-z0-9._-]{1,128}@[A-Za-z0-9.-]{1,253}>$/.test(text);
 }
 
-/** Hides an account's password, alone and as `AUTH PLAIN` carries it: a server may echo what it was sent in its refusal. */
+/**
+ * Hides an account's password, alone and as `AUTH PLAIN` carries it: a server may echo what it was sent in its
+ * refusal.
+ */
 export function createAccountRedactor({ user = "", password }: EmailAccount): Redact {
   const secret = password?.reveal() ?? "";
   return createRedactor(secret === "" ? [] : [secret, `\0${user}\0${secret}`], { leastLength: 1 });

@@ -10,7 +10,7 @@ import { showValue } from "../../ground/shape/show-value.ts";
  * machine's own network, its cloud metadata, or Fly's private one.
  */
 export interface AddressPolicy {
-  /** Says in a few words why `address`, to which `host` has resolved, is out of bounds; undefined when it may be reached. */
+  /** Why `address`, to which `host` has resolved, is out of bounds, in a few words; undefined: it may be reached. */
   refuse(host: string, address: string): string | undefined;
 }
 
@@ -28,7 +28,7 @@ export function createAddressPolicy(allowInternal: readonly string[]): AddressPo
     if (isIpRange(read)) ranges.push(...allForms(read));
     else hosts.add(read);
   }
-  // `::/0` is no word about IPv4, though `net.BlockList` counts the mapped addresses to it.
+  // A list a family: `net.BlockList` takes IPv4 for mapped IPv6, so that `::/0` would allow all of IPv4.
   const allowed4 = createIpRanges(ranges.filter((range) => familyOf(range) === 4));
   const allowed6 = createIpRanges(ranges.filter((range) => familyOf(range) === 6));
   return {

@@ -17,7 +17,10 @@ export interface HttpChannelOptions {
   now: Now;
   /** Milliseconds for name, TCP and TLS. Default 10,000. */
   connectTimeoutMs?: number;
-  /** Milliseconds from the first byte sent to the last byte read. Default 15,000, so that both together end before the engine's own bound. */
+  /**
+   * Milliseconds from the first byte sent to the last byte read. Default 15,000, so that both together end before the
+   * engine's own bound.
+   */
   answerTimeoutMs?: number;
   /** Default `dns.lookup`. */
   resolve?: ResolveHost;

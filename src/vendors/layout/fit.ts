@@ -9,7 +9,8 @@ const count = new Intl.NumberFormat("en");
 
 /**
  * The document, its long texts cut as little as needed to make `fits` true; every cut says how much is missing. What we
- * say ourselves (heading, notes, links, times) is never cut. If not even the shortest version fits, that one is returned.
+ * say ourselves (heading, notes, links, times) is never cut. If not even the shortest version fits, that one is
+ * returned.
  *
  * All texts are cut to the same length, found by bisection: one huge text gives way before many short ones do.
  */

@@ -23,7 +23,7 @@ export interface NtfyMessage extends Message {
 export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
   const fitted = fitPlainText(document, times, fits, withoutHeading);
-  // No UTF-16 unit takes more than three bytes. Only thousands of our own notes, or an endless subject alone, would get this far.
+  // No UTF-16 unit takes more than three bytes. Only thousands of own notes or an endless subject get this far.
   const said = fitted === "" ? document.subject : fitted;
   const text = fits(said) ? said : clip(said, Math.floor(maxTextBytes / 3));
   return {

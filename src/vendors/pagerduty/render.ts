@@ -7,12 +7,14 @@ import { isLinkable } from "../../ground/text/linkable.ts";
 import { isInstant, type TimeFormat } from "../../ground/time/time-format.ts";
 import { fitPlainText } from "../layout/plain-text.ts";
 
-/** "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`. */
+/**
+ * "Parameters" of https://developer.pagerduty.com/docs/events-api-v2/trigger-events/ : `payload.summary`, `dedup_key`.
+ */
 const maxSummaryUnits = 1024;
 const maxKeyUnits = 255;
 /**
- * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/): who is
- * woken reads the beginning, the page has the rest.
+ * Far below the 512 KB of an event ("Size Limits" of https://developer.pagerduty.com/docs/events-api-v2/overview/):
+ * who is woken reads the beginning, the page has the rest.
  */
 const maxTextUnits = 16_000;
 
@@ -41,8 +43,8 @@ export interface PagerdutyMessage extends Message {
 }
 
 /**
- * One event of the Events API v2. All alerts of one key share the `dedup_key`, so a repeat joins the incident that is open
- * and a resolution resolves it. The plain form leaves all but the text out.
+ * One event of the Events API v2. All alerts of one key share the `dedup_key`, so a repeat joins the incident that is
+ * open and a resolution resolves it. The plain form leaves all but the text out.
  */
 export function renderPagerduty(
   document: Document,

@@ -19,8 +19,8 @@ import type { PagerdutyMessage } from "./render.ts";
 import type { PagerdutyDestination } from "./vendor.ts";
 
 /**
- * PagerDuty's Events API v2. A repeat joins the incident of the same `dedup_key`, so after a 5xx it is safe; a silence is
- * ambiguous as everywhere. Nothing can be asked without making an incident, so a probe only connects.
+ * PagerDuty's Events API v2. A repeat joins the incident of the same `dedup_key`, so after a 5xx it is safe; a silence
+ * is ambiguous as everywhere. Nothing can be asked without making an incident, so a probe only connects.
  * @throws AppError `config_invalid` for an address or `allowInternal` that cannot be used.
  */
 export function createPagerdutyChannel(
@@ -39,9 +39,9 @@ export function createPagerdutyChannel(
 }
 
 /**
- * "Response Codes & Retry Logic" of https://developer.pagerduty.com/docs/events-api-v2/overview/ : 202, 400, 429, 5xx. The
- * bodies of 202 and 400 are those of https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 ; of a 429 none
- * is written down, nor a Retry-After.
+ * "Response Codes & Retry Logic" of https://developer.pagerduty.com/docs/events-api-v2/overview/ : 202, 400, 429, 5xx.
+ * The bodies of 202 and 400 are those of https://v2.developer.pagerduty.com/docs/send-an-event-events-api-v2 ; of a
+ * 429 none is written down, nor a Retry-After.
  */
 export function classifyPagerduty(answer: Answer, context: AnswerContext): Outcome {
   const { status } = answer;

@@ -17,7 +17,10 @@ export interface PagerdutyDestination extends Destination {
   allowInternal: string[];
 }
 
-/** "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their own. */
+/**
+ * "API Access URLs" of https://support.pagerduty.com/docs/service-regions : accounts of the EU have a host of their
+ * own.
+ */
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
@@ -57,8 +60,8 @@ export const pagerduty = {
   // The limit holds for the key, whichever destinations use it.
   paceKey: ({ routingKey }: PagerdutyDestination) =>
     `pagerduty:${createHash("sha256").update(routingKey.reveal()).digest("hex").slice(0, 16)}`,
-  // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute for
-  // each key: https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
+  // The documents give no number ("we dynamically adjust our throttle limits"). PagerDuty's support says 120 a minute
+  // for each key: https://community.pagerduty.com/forum/t/which-rate-limit-of-rest-api-is-correct/3322
   pace: { perMinute: 120 },
   concurrency: 1,
   probeProves: "connection",

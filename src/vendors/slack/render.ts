@@ -28,7 +28,8 @@ interface Section {
 
 /**
  * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style beside them, so that no
- * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack asks.
+ * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack
+ * asks.
  */
 export function renderSlack(document: Document, times: TimeFormat, form: MessageForm): SlackMessage {
   const fitting = fitDocument(document, (candidate) => fits(layOut(candidate, times)));
@@ -40,7 +41,9 @@ export function renderSlack(document: Document, times: TimeFormat, form: Message
   return { kind: "slack", text, body: JSON.stringify(body) };
 }
 
-/** The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text */
+/**
+ * The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text
+ */
 export function escapeForSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

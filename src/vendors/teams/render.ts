@@ -8,8 +8,8 @@ import { writePlainText } from "../layout/plain-text.ts";
 import { type Tone, toneOf } from "../layout/tone.ts";
 
 /**
- * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the workflow
- * writes below the card.
+ * https://learn.microsoft.com/connectors/teams : a message has at most 28 KB. The rest is for the line that the
+ * workflow writes below the card.
  */
 const maxBytes = 24 * 1024;
 

@@ -32,8 +32,8 @@ export const teams = {
     },
   },
   options: { url: field(readWorkflowUrl), allowInternal },
-  // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using : 4 in a second,
-  // 60 in 30 seconds. Half of the latter, since a workflow that Teams slows down fails where nobody sees it.
+  // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using : 4 in a
+  // second, 60 in 30 seconds. Half of the latter, since a workflow that Teams slows down fails where nobody sees it.
   pace: { perSecond: 4, perMinute: 60 },
   render: (document, times, { form }) => [renderTeams(document, times, form)],
   readableText: ({ text }: TeamsMessage) => text,

@@ -33,7 +33,7 @@ export interface Refusal {
 export type BotApiMethod = "sendMessage" | "editMessageText" | "getMe" | "getChat" | "getChatMember";
 
 export interface BotApi {
-  /** Makes one request. Never throws for what the other side does, never repeats, never waits longer than the signal. */
+  /** Makes one request. Never throws for what the other side does, never repeats, never outlasts the signal. */
   call(method: BotApiMethod, payload: Record<string, unknown>, signal: AbortSignal): Promise<Answer>;
   close(): Promise<void>;
 }

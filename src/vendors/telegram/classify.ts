@@ -95,7 +95,7 @@ function floodVerdict(detail: string, waitMs: number): Verdict {
   };
 }
 
-/** The vendor's word in full and half a second more; what it left out of the parameters may stand in the description. */
+/** The wait that Telegram asks for and half a second more; without the parameter the description may hold it. */
 function floodWaitMs(refusal: Refusal): number {
   const said =
     secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);

@@ -65,7 +65,7 @@ function writeTelegramText(blocks: LaidBlock[]): FormattedText {
   return { text, entities };
 }
 
-/** Telegram refuses a whole message for a link to a host without a dot (tdlib, `check_link`), such as `http://localhost`. */
+/** Telegram refuses a whole message for a link to a host without a dot (tdlib, `check_link`): `http://localhost`. */
 function withReachableLink(run: Run): Run {
   if (run.style !== "link") return run;
   const { protocol, hostname } = new URL(run.href);

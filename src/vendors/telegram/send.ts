@@ -11,8 +11,8 @@ import type { TelegramDestination } from "./vendor.ts";
 type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<Answer>;
 
 /**
- * One Telegram chat. A refused reply target or topic is left out at once and said in the note of `sent`; everything else
- * is an outcome and left to the engine, which alone waits and repeats.
+ * One Telegram chat. A refused reply target or topic is left out at once and said in the note of `sent`; everything
+ * else is an outcome and left to the engine, which alone waits and repeats.
  *
  * `timeoutSeconds` (default 25) bounds one `send`, `edit` or `probe` as a whole. A `ref` is `<chat>/<message>`; after a
  * group has moved, refs of the old chat neither edit nor answer anything.

@@ -12,9 +12,9 @@ export interface WebhookMessage extends Message {
 }
 
 /**
- * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message that
- * people get elsewhere as `data.subject` and `data.text`. Times are ISO 8601 in UTC. The plain form leaves the facts and
- * the payload out, in case it was their size or content that the receiver refused.
+ * The body of an outgoing webhook, shaped as Standard Webhooks asks (`type`, `timestamp`, `data`), with the message
+ * that people get elsewhere as `data.subject` and `data.text`. Times are ISO 8601 in UTC. The plain form leaves the
+ * facts and the payload out, in case it was their size or content that the receiver refused.
  */
 export function renderWebhook(
   document: Document,

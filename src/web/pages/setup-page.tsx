@@ -13,7 +13,7 @@ import { CodeBlock, Form, Layout, Notice } from "./layout.tsx";
  */
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = async (c: Context<WebEnv>, isRevealed: boolean) => {
-    const status = await deps.operations.status().catch(toRefusal);
+    const status = await deps.operations.status().catch(asAppError);
     const hookUrl = deps.hookUrl().reveal();
     const shown = isRevealed ? hookUrl : hookUrl.replace(/(?<![^/])[^/]+$/, "…");
     const frame = frameOf(c, deps);
@@ -26,8 +26,8 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** The page is wanted most when the store does not answer. */
-function toRefusal(error: unknown): AppError {
+/** The page is needed most when the store does not answer: it then shows this error in place of the status. */
+function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   throw error;
 }

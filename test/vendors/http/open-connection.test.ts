@@ -105,7 +105,7 @@ describe("opening a connection", () => {
     expect(connections).toBe(0);
   });
 
-  it("tells a name that does not resolve", async () => {
+  it("reports a name that does not resolve", async () => {
     const resolve: ResolveHost = (_host, _options, callback) => {
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" }), []);
     };
@@ -114,7 +114,7 @@ describe("opening a connection", () => {
     });
   });
 
-  it("tells a refused connection", async () => {
+  it("reports a refused connection", async () => {
     const free = await new Promise<number>((resolve) => {
       const other = createServer().listen(0, "127.0.0.1", () => {
         const { port: unused } = other.address() as AddressInfo;
@@ -126,7 +126,7 @@ describe("opening a connection", () => {
     });
   });
 
-  it("tells a TLS handshake that fails", async () => {
+  it("reports a TLS handshake that fails", async () => {
     server.on("connection", (socket) => socket.end("this is not TLS\r\n"));
     expect(await open(`https://127.0.0.1:${port}/`, { allow: ["127.0.0.1"] })).toMatchObject({
       fault: { kind: "tls" },

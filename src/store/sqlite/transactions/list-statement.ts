@@ -141,8 +141,8 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
 }
 
 /**
- * An alert's id begins with the time at which it was made, never before the alert came and at most so many milliseconds
- * later: the ids narrow the walk, and the alert's own time decides.
+ * An alert's id begins with the time at which it was made, never before the alert came and at most this many
+ * milliseconds later: the ids narrow the walk, and the alert's own time decides.
  */
 const mostAheadMs = mostBehindMs + 1_000;
 export const firstSince =

@@ -60,7 +60,7 @@ export function describeAttempts(open: OpenStore): void {
       ]);
     });
 
-    it("does not count an attempt that only was to wait", async () => {
+    it("does not count an attempt that was only asked to wait", async () => {
       const { route, claim, attempt, due } = await openScene(open);
       await route();
       await claim("chat", "t1");

@@ -68,7 +68,7 @@ export function describeHolding(open: OpenStore): void {
       expect(await scene.states(id)).toEqual(["sending"]);
     });
 
-    it("is told from what is held since nobody knows whether it arrived", async () => {
+    it("is only what quiet hours hold, not what is held because nobody knows whether it arrived", async () => {
       const scene = await openScene(open);
       const { id } = await scene.route();
       await scene.claim("chat", "t1");

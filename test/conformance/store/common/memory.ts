@@ -82,7 +82,7 @@ export function describeMemory(open: OpenStore): void {
       expect(await store.findRequests([three, one], 50)).toHaveLength(1);
     });
 
-    it("lists what waits for destinations that are configured no more", async () => {
+    it("lists what waits for destinations that are no longer configured", async () => {
       const { store, route, claim } = await openScene(open);
       await route({ to: ["kept", "gone", "gone-too", planned("gone", { state: "muted" })] });
       await claim("gone-too", "t1");
@@ -90,7 +90,7 @@ export function describeMemory(open: OpenStore): void {
       expect(await store.listOrphans(["kept", "gone"], 10)).toEqual([]);
     });
 
-    it("fails what waits for, or is being sent to, destinations that are configured no more", async () => {
+    it("fails what waits for, or is being sent to, destinations that are no longer configured", async () => {
       const { store, lane, route, claim, states } = await openScene(open);
       const fallback = { to: "mail", at: noon };
       const { id } = await route({ to: ["kept", planned("gone", { fallback }), "gone-too"] });

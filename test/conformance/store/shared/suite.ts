@@ -37,7 +37,7 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
   const sharing = it.skipIf(!capabilities.sharedByRelays);
 
   describe(`two stores on one database: ${name}`, () => {
-    it("say so alike", async () => {
+    it("report the same capabilities", async () => {
       const { store, other } = await openPair(open);
       for (const one of [store, other]) expect(one.capabilities).toEqual(capabilities);
     });
