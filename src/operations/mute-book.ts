@@ -19,7 +19,7 @@ export interface MuteBookDeps {
 
 /**
  * The mutes made at run time, kept in memory so that routing an alert waits for nobody. What is added or ended here
- * holds when the promise resolves; what another process adds or ends holds after the next look.
+ * holds when the promise resolves, without the signal; what another process adds or ends holds after the next look.
  */
 export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "endMute">, Poll {
   active(): Mute[];
@@ -28,18 +28,22 @@ export interface MuteBook extends Pick<Operations, "listMutes" | "addMute" | "en
 export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
   const { store, configured, clock, newId, log } = deps;
   let known: Mute[] = [];
-  let asked = 0;
-  let answered = 0;
+  let changes = 0;
 
   async function refresh(): Promise<void> {
-    asked += 1;
-    const question = asked;
+    const before = changes;
     const mutes = await store.listMutes(clock.now(), false);
-    // Two may ask at once, and the earlier answer may come last.
-    if (question < answered) return;
-    answered = question;
+    // An answer that was under way during a change made here may be older than it; the next look comes in a second.
+    if (changes === before) known = mutes;
+  }
+
+  /** What is stored holds from now on, without another question to the store: that one could fail. */
+  function keep(mutes: Mute[]): void {
+    changes += 1;
     known = mutes;
   }
+
+  const without = (id: string) => known.filter((mute) => mute.id !== id);
 
   await refresh();
   return {
@@ -62,7 +66,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       // Throws: routing ignores a mute that cannot be judged, so whoever makes one must hear of it here.
       compileMatchers(mute.matchers);
       await store.addMute(mute);
-      await refresh();
+      keep([...without(mute.id), mute]);
       return mute;
     },
     async endMute(id) {
@@ -76,7 +80,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
           hint: "List them to see their ids.",
         });
       }
-      await refresh();
+      keep(without(id));
     },
   };
 }
