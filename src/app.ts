@@ -11,7 +11,7 @@ import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
 import { startEngine } from "./delivery/engine.ts";
 import { localHost } from "./ground/net/local-host.ts";
-import { createDoor, createFloodGauge } from "./intake/door/door.ts";
+import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
 import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
@@ -55,9 +55,6 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-/** How long a repeated key or body is known for one: senders try again for hours. */
-const oneDayMs = 24 * 60 * 60 * 1000;
-
 /** The composition root: builds every room, hands each what it needs, and says what listens to what. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   /** Ends what has been started, should something else not start: what goes on would keep the process from ending. */
@@ -97,10 +94,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(() => reader.close());
 
   let { webhookSecret } = secrets;
-  const door = createDoor(
-    { store, now: clock.now, newId, log },
-    { ...config.intake, dedupeWindowMs: oneDayMs, secret: webhookSecret },
-  );
+  const door = createDoor({ store, now: clock.now, newId, log }, { ...config.intake, secret: webhookSecret });
   for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
   const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
   undo.push(server.close);
@@ -141,7 +135,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     describeUnreadable,
     describeContained,
     activeMutes: mutes.active,
-    repeatWindowMs: oneDayMs,
+    repeatWindowMs: dedupeWindowMs,
     isFlooded: createFloodGauge(door, clock.now),
     clock,
     log,

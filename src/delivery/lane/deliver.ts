@@ -53,17 +53,18 @@ import type { PayloadReader } from "./payloads.ts";
  * |---|---|---|---|---|
  * | sent | next part; at the end sent or digested | one part more | – | well |
  * | retry | waiting, by the schedule; failed at its end | stays | – | a failure more; down after five |
- * | retry: 429 with a wait | waiting just as long; uses up no try | stays | silence (1) | as before |
+ * | retry: 429 with a wait | waiting just as long; uses up no try | stays | parked (1) | as before |
  * | retry: moved | at once, to the new address; thrice | anew, a move more | – | keeps the address |
  * | rejected: message | once more as plain text, then failed | anew | – | well |
  * | rejected: recipient | failed | anew | – | well |
  * | rejected: destination | failed | anew | – | dead, probed daily |
  * | rejected: account | waiting until the account is accepted again | anew | – | the account is paused |
- * | ambiguous | waiting, then marked as a repeat; or held | anew | silence (2) | a failure more |
+ * | ambiguous | waiting, then marked as a repeat; or held | anew | parked (2) | a failure more |
  *
  * Decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`, in the order of the columns.
- * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. (2) If it
- * asked for a wait, and never after a mail.
+ * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. It is
+ * stored with the attempt, so it holds across a restart; only the first of two such chats is forgotten then. (2) If it
+ * asked for a wait, and never after a mail. A claim that recovery ends is ambiguous too, but says nothing of health.
  *
  * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
  * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A

@@ -37,7 +37,7 @@ const maxMoves = 3;
  * |---|---|
  * | sent | sent, or digested |
  * | retry, moved | at once, at the new address; failed after three moves |
- * | retry with a wait | after exactly that wait or later |
+ * | retry with a wait | not before that wait is over; failed when it ends after the schedule |
  * | retry | on the schedule; failed when it is used up |
  * | rejected: message | once more as plain text, where the vendor has that form; then failed |
  * | rejected: recipient, destination | failed |

@@ -14,8 +14,6 @@ export interface DoorOptions {
   secret: Secret;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** How long idempotency keys are remembered. Default 24 h. */
-  dedupeWindowMs?: number;
   /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
   idempotencyPaths?: string[];
   /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
@@ -67,7 +65,8 @@ export interface Door {
 }
 
 export const hookPrefix = "/hooks/";
-const oneDayMs = 24 * 60 * 60 * 1000;
+/** How long a key is known, and a body that names its own event: senders try again for hours. */
+export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 
 /**
  * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than
@@ -79,7 +78,7 @@ const oneDayMs = 24 * 60 * 60 * 1000;
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
-  const { maxBodyBytes = 1024 * 1024, dedupeWindowMs = oneDayMs, maxWaiting = 10_000 } = options;
+  const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000 } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const secrets = [bytesOf(options.secret)];

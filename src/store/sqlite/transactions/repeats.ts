@@ -10,9 +10,7 @@ export function fingerprintOf(body: Uint8Array): number {
 }
 
 export interface LookedUp {
-  /**
-   * Kept with the alert, so that later ones find it. Undefined: it has a key, and was compared by that when it came.
-   */
+  /** Kept with the alert, so that later ones find it. Undefined: it is a repeat, or was compared by its key. */
   fingerprint?: number;
   /** Id of the first alert, when this one is its repeat. */
   repeatOf?: string;
@@ -30,8 +28,9 @@ interface BodyRow {
 const mostCompared = 10;
 
 /**
- * Finds the alert that another one repeats byte for byte. Only alerts that the rules have routed have a fingerprint,
- * and repeats have none: so nothing is a repeat of what was itself not sent as one, or could not be read.
+ * Finds the alert that another one repeats byte for byte. A fingerprint is stored only for an alert that the rules have
+ * routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key and is no repeat itself. So
+ * what could not be read is never the first of a pair, and a repeat points at the alert that was sent.
  */
 export function createRepeats({ db }: Pick<TransactionContext, "db">) {
   const findBody = db.prepare<[number], BodyRow>(
