@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -158,10 +158,8 @@ test("docs/architecture.md names every room, and only files that exist", () => {
   const page = readText("docs/architecture.md");
   const named = [...page.matchAll(/`([\w-]+)\/`/g)].map(([, room = ""]) => room);
   expect(rooms.filter((room) => !named.includes(room))).toEqual([]);
-  const paths = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path = ""]) => path);
+  const paths = [...page.matchAll(/`([\w/.-]+\.tsx?)`/g)].map(([, path = ""]) => path);
   const known = (path: string) =>
-    files.includes(path) ||
-    files.includes(`core/${path}`) ||
-    readdirSync(root).includes(path.split("/")[0] ?? "");
+    files.includes(path) || files.includes(`core/${path}`) || existsSync(`${root}${path}`);
   expect(paths.filter((path) => !known(path))).toEqual([]);
 });
