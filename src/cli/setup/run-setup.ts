@@ -166,7 +166,7 @@ function refuseGivenSecret({ config, options }: Run): void {
   );
 }
 
-/** The account is known to send to the present secret, so an older one opens nothing any more. */
+/** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
 async function forgetPrevious({ config }: Run): Promise<void> {
   if (config.webhookSecret === undefined) await forgetPreviousSecrets(config.dataDir, "webhook-secret");
 }

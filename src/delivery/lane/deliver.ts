@@ -62,9 +62,11 @@ import type { PayloadReader } from "./payloads.ts";
  * | ambiguous | waiting, then marked as a repeat; or held | anew | parked (2) | a failure more |
  *
  * Decided in `plan/policy.ts`, `plan/progress.ts`, `memory/pace.ts` and `plan/health.ts`, in the order of the columns.
- * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. It is
- * stored with the attempt, so it holds across a restart; only the first of two such chats is forgotten then. (2) If it
- * asked for a wait, and never after a mail. A claim that recovery ends is ambiguous too, but says nothing of health.
+ * (1) For the chat; for the whole bot when two of its chats ask within ten seconds, or the account is meant. One
+ * transaction writes it with the attempt (`deliveries.due_at`, `paces.parked_until`), so it holds across a restart; only
+ * the first of two such chats is forgotten then. The lane's next slot, the parts of a long message, probes and manual
+ * resends wait for it; a delivery waits 24 h in all at most. (2) If it asked for a wait, and never after a mail. A claim
+ * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *
  * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
  * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
