@@ -103,24 +103,37 @@ test("a rotated secret is handed over within a second, and one that cannot be us
   const handed: string[] = [];
   const errors: string[] = [];
   const log = { ...silentLog, error: (event: string) => errors.push(event) };
+  let looks = 0;
+  const sleep: typeof clock.sleep = (ms, signal) => {
+    looks += 1;
+    return clock.sleep(ms, signal);
+  };
   const poll = followWebhookSecret(dataDir, webhookSecret, (secret) => handed.push(secret.reveal()), {
-    clock,
+    clock: { ...clock, sleep },
     log,
   });
   const stop = new AbortController();
   const running = poll.run(stop.signal);
-  /** Reading a file takes as many turns as it takes. */
-  const look = async (isOver: () => boolean) => {
-    while (!isOver()) await clock.advance(500);
+  /** Reading a file takes as many turns as it takes, and the clock stands still meanwhile. */
+  const hasLooked = async (times: number) => {
+    while (looks < times) await clock.settle();
   };
+  const lookWithinASecond = async () => {
+    const before = looks;
+    await clock.advance(1_000);
+    await hasLooked(before + 1);
+  };
+  await hasLooked(1);
 
   const second = (await rotateSecret(dataDir, "webhook-secret")).reveal();
-  await look(() => handed.length > 0);
+  await lookWithinASecond();
+  expect(handed).toEqual([second]);
   await writeFile(secretPath(dataDir, "webhook-secret"), "short");
-  await look(() => errors.length > 0);
+  await lookWithinASecond();
+  expect(errors).toEqual(["hook.secret_unread"]);
   const third = (await rotateSecret(dataDir, "admin-token")).reveal();
   await writeFile(secretPath(dataDir, "webhook-secret"), third);
-  await look(() => handed.length > 1);
+  await lookWithinASecond();
   expect(handed).toEqual([second, third]);
   expect(errors).toEqual(["hook.secret_unread"]);
   stop.abort();
