@@ -46,11 +46,7 @@ function pinned(core: number | undefined, command: string[]): [string, string[]]
   return ["taskset", ["-c", String(core), ...command]];
 }
 
-async function start(
-  command: string[],
-  core: number | undefined,
-  env: Record<string, string>,
-): Promise<Server> {
+async function start(command: string[], core: number | undefined, env: Record<string, string>): Promise<Server> {
   const [file, args] = pinned(core, [process.execPath, ...command]);
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
   let text = "";
@@ -69,12 +65,7 @@ async function stop({ process: child }: Server): Promise<void> {
   await once(child, "exit");
 }
 
-async function load(
-  url: string,
-  connections: number,
-  mode: string,
-  core: number | undefined,
-): Promise<Measured> {
+async function load(url: string, connections: number, mode: string, core: number | undefined): Promise<Measured> {
   const [file, args] = pinned(core, [
     process.execPath,
     ...tsx,
@@ -147,12 +138,7 @@ function summary(numbers: number[], digits: number): string {
   return `${show(sorted[Math.floor(sorted.length / 2)])} (${show(sorted[0])} to ${show(sorted.at(-1))})`;
 }
 
-async function measure(
-  cores: 1 | 2,
-  mode: "keep" | "new",
-  connections: number,
-  chatUrl: string,
-): Promise<void> {
+async function measure(cores: 1 | 2, mode: "keep" | "new", connections: number, chatUrl: string): Promise<void> {
   const serverCore = cores === 1 ? 0 : undefined;
   const loadCore = cores === 1 ? 1 : undefined;
   const peers: Measured[] = [];

@@ -119,11 +119,8 @@ setTimeout(() => {
     ended = true;
     const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9;
     latencies.sort((a, b) => a - b);
-    const at = (share: number) =>
-      latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
-    console.log(
-      JSON.stringify({ requests: latencies.length, seconds, p50: at(0.5), p99: at(0.99), unexpected }),
-    );
+    const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+    console.log(JSON.stringify({ requests: latencies.length, seconds, p50: at(0.5), p99: at(0.99), unexpected }));
     setTimeout(() => process.exit(0), 100);
   }, Number(secondsText) * 1000);
 }, warmUpMs);

@@ -101,9 +101,7 @@ function fillBatch(session: DatabaseSession, from: number, size: number): void {
   );
   run(session, [{ name: "recordRouting", arguments: [records] }]);
   const group = { group: "bench", statuses: [], paces: [] };
-  const [[lane] = []] = run<LaneGrant[]>(session, [
-    { name: "acquireLanes", arguments: ["bench", [group], 60_000] },
-  ]);
+  const [[lane] = []] = run<LaneGrant[]>(session, [{ name: "acquireLanes", arguments: ["bench", [group], 60_000] }]);
   for (const destination of ["chat", "mail", "pager"]) {
     const [due = []] = run<DueDelivery[]>(session, [
       { name: "listDue", arguments: [destination, Number.MAX_SAFE_INTEGER, size] },
@@ -125,8 +123,7 @@ function fillBatch(session: DatabaseSession, from: number, size: number): void {
 
 function fill(): void {
   const session = openSession({ path, ballastBytes: 0 });
-  for (let from = 0; from < count; from += batchSize)
-    fillBatch(session, from, Math.min(batchSize, count - from));
+  for (let from = 0; from < count; from += batchSize) fillBatch(session, from, Math.min(batchSize, count - from));
   session.close();
 }
 
@@ -139,8 +136,7 @@ async function measure(name: string, read: (round: number) => Promise<unknown>):
     if (performance.now() - startedAt > 2000 && times.length > 2) break;
   }
   times.sort((a, b) => a - b);
-  const quantile = (part: number) =>
-    (times[Math.floor(times.length * part)] ?? Number.NaN).toFixed(2).padStart(9);
+  const quantile = (part: number) => (times[Math.floor(times.length * part)] ?? Number.NaN).toFixed(2).padStart(9);
   console.log(`${name.padEnd(44)} p50 ${quantile(0.5)} ms   p99 ${quantile(0.99)} ms`);
 }
 

@@ -5,11 +5,6 @@ import { Hono } from "hono";
 const app = new Hono();
 app.post("/hooks/:secret", async (context) => {
   const body = await context.req.text();
-  return context.json(
-    { data: { id: "00000000-0000-7000-8000-000000000000", duplicate: body.length < 0 } },
-    202,
-  );
+  return context.json({ data: { id: "00000000-0000-7000-8000-000000000000", duplicate: body.length < 0 } }, 202);
 });
-serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) =>
-  console.log(JSON.stringify({ port })),
-);
+serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) => console.log(JSON.stringify({ port })));

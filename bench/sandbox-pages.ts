@@ -32,9 +32,7 @@ async function measure(name: string, pathOf: (round: number) => string): Promise
   for (let round = 0; round < rounds; round += 1) times.push(await timeOne(pathOf(round)));
   times.sort((a, b) => a - b);
   const quantile = (part: number) => (times[Math.floor(times.length * part)] ?? Number.NaN).toFixed(2);
-  console.log(
-    `${name.padEnd(34)} p50 ${quantile(0.5).padStart(7)} ms   p99 ${quantile(0.99).padStart(7)} ms`,
-  );
+  console.log(`${name.padEnd(34)} p50 ${quantile(0.5).padStart(7)} ms   p99 ${quantile(0.99).padStart(7)} ms`);
 }
 
 const first = await fetch(`${sandbox.alertingUrl}/metrics?chainId=eth&page=1`, { headers });

@@ -2,15 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-const places = [
-  process.env.CHROMIUM_PATH,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
+const places = [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const found = () => places.find((place) => place && existsSync(place));
-const run = (command, ...args) =>
-  spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+const run = (command, ...args) => spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 
 if (!found() && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
   console.log("Installing Chromium for the browser tests (apt-get install chromium) …");

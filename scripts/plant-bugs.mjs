@@ -29,8 +29,7 @@ for (const bug of bugs) {
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     const path = join(folder, bug.file);
     const code = readFileSync(path, "utf8");
-    if (!code.includes(bug.from))
-      throw new Error(`${bug.file} has changed: the bug "${bug.name}" cannot be planted`);
+    if (!code.includes(bug.from)) throw new Error(`${bug.file} has changed: the bug "${bug.name}" cannot be planted`);
     writeFileSync(path, code.replace(bug.from, bug.to));
     const { status } = spawnSync("npx", ["vitest", "run", "test/journey/crash.test.ts"], {
       cwd: folder,

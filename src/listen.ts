@@ -44,10 +44,7 @@ interface Env {
  * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
  * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
  */
-function createApp(
-  door: Door,
-  pages: (request: IncomingMessage, response: ServerResponse) => void,
-): Hono<Env> {
+function createApp(door: Door, pages: (request: IncomingMessage, response: ServerResponse) => void): Hono<Env> {
   const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
   const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
     door.handle(incoming, outgoing, path.slice(hookPrefix.length));
@@ -156,8 +153,7 @@ function isUnanswered({ latest }: Connection): boolean {
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const why =
-        error.code === "EADDRINUSE" ? "another process listens there" : (error.code ?? error.message);
+      const why = error.code === "EADDRINUSE" ? "another process listens there" : (error.code ?? error.message);
       reject(
         new AppError("config_invalid", `Cannot listen on ${host}:${port}: ${why}.`, {
           hint: "Set PORT (and HOST) to a free address of this machine.",

@@ -46,8 +46,7 @@ async function start({ destinations = [], routes = [], log = silentLog, clock }:
 
 /** What keeps a process from ending: listening sockets, threads. */
 function countHeld(): number {
-  return process.getActiveResourcesInfo().filter((kind) => /^(TCPServerWrap|MessagePort|Worker)$/.test(kind))
-    .length;
+  return process.getActiveResourcesInfo().filter((kind) => /^(TCPServerWrap|MessagePort|Worker)$/.test(kind)).length;
 }
 
 it.each([
@@ -64,14 +63,11 @@ it.each([
     },
     "the log is gone",
   ],
-])(
-  "leaves nothing running when %s cannot be started, so that the process ends",
-  async (_what, broken, why) => {
-    const before = countHeld();
-    await expect(start(broken)).rejects.toThrow(why);
-    expect(countHeld()).toBe(before);
-  },
-);
+])("leaves nothing running when %s cannot be started, so that the process ends", async (_what, broken, why) => {
+  const before = countHeld();
+  await expect(start(broken)).rejects.toThrow(why);
+  expect(countHeld()).toBe(before);
+});
 
 it("moves everything on by signals, before any poll looks", async () => {
   const clock = createTestClock();

@@ -10,9 +10,7 @@ export function registerBackup(program: Command, context: CliContext): void {
     .command("backup")
     .description("copy the database consistently, while the relay runs or not; the copy is checked")
     .argument("<file>", "file to write; one that exists is refused")
-    .action((file: string, _options: unknown, self: Command) =>
-      backup(file, context, openOutput(context, self)),
-    );
+    .action((file: string, _options: unknown, self: Command) => backup(file, context, openOutput(context, self)));
   addExamples(command, "tocsin backup ./tocsin-backup.db");
 }
 

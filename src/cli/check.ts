@@ -13,9 +13,7 @@ export function registerCheck(program: Command, context: CliContext): void {
     .command("check")
     .description("validate the configuration: all mistakes at once, or what it comes to")
     .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
-    .action((options: { config?: string }, self: Command) =>
-      check(options, context, openOutput(context, self)),
-    );
+    .action((options: { config?: string }, self: Command) => check(options, context, openOutput(context, self)));
   addExamples(command, "tocsin check", "tocsin check --config staging.yaml --json");
 }
 
@@ -26,9 +24,7 @@ async function check(options: { config?: string }, context: CliContext, output: 
   const { describeConfig } = await import("../config/describe-config.ts");
   const env = options.config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: options.config };
   try {
-    const description = describeConfig(
-      loadConfig({ env, cwd: context.cwd, inspectDataDir: findDataDirProblem }),
-    );
+    const description = describeConfig(loadConfig({ env, cwd: context.cwd, inspectDataDir: findDataDirProblem }));
     await output.result({ valid: true, ...description }, () => formatDescription(description, output));
     for (const { where, message, instead } of description.warnings) {
       await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);
@@ -66,12 +62,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ? ""
       : output.table(
           [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
-          routes.map((one) => [
-            one.name,
-            one.when,
-            one.to.join(", ") || "nobody (dropped on purpose)",
-            thenOf(one),
-          ]),
+          routes.map((one) => [one.name, one.when, one.to.join(", ") || "nobody (dropped on purpose)", thenOf(one)]),
         ),
   ];
   if (mutes.length > 0) {

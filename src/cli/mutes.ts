@@ -129,10 +129,7 @@ async function addMute(run: RelayRun, options: AddOptions): Promise<void> {
       ["muted", describeMatchers(mute.matchers)],
       ["until", withAge(mute.endsAt, context.now())],
       ["reason", mute.reason],
-      [
-        "last 24 h",
-        mute.preview === null ? "the log could not be read just now" : describePreview(mute.preview),
-      ],
+      ["last 24 h", mute.preview === null ? "the log could not be read just now" : describePreview(mute.preview)],
       ["id", mute.id],
       ["end it early", `tocsin mutes remove ${mute.id}`],
     ]),

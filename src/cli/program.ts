@@ -44,9 +44,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
 export function buildProgram(context: CliContext): Command {
   const program = new Command("tocsin")
-    .description(
-      "Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.",
-    )
+    .description("Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.")
     .version(readVersion(), "-V, --version", "print the version")
     .option("--json", "print one JSON document on stdout, its content under `data`; all else goes to stderr")
     .helpOption("-h, --help", "explain a command, with an example")

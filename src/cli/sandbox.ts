@@ -25,18 +25,11 @@ const shapes: readonly NotificationShape[] = ["flat", "nested", "text", "form", 
 export function registerSandbox(program: Command, context: CliContext): void {
   const command = program
     .command("sandbox")
-    .description(
-      "run a local implementation of the alerting service, with a market that moves, until stopped",
-    )
+    .description("run a local implementation of the alerting service, with a market that moves, until stopped")
     .option("--port <n>", "port to listen on; 0 takes any free one", parseWhole, 4010)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--key <key>", "API key of its account; made up and printed when absent")
-    .option(
-      "--speed <x>",
-      "how many times faster than the clock its market and its waiting run",
-      parseAmount,
-      1,
-    )
+    .option("--speed <x>", "how many times faster than the clock its market and its waiting run", parseAmount, 1)
     .option("--storm <n>", "fire this many alerts at once as soon as an output is set", parseWhole)
     .option("--data <dir>", "folder that keeps its state over a restart; without it nothing is kept")
     .option("--metrics <n>", "how many metrics its catalogue has", parseWhole, 50_000)

@@ -53,16 +53,11 @@ async function serve(context: CliContext, output: Output): Promise<void> {
         ...(context.isTty.stdout || secrets.created.includes("admin-token")
           ? [["login link", link] as [string, string]]
           : []),
-        [
-          "destinations",
-          config.rules.destinations.map((destination) => destination.name).join(", ") || "none yet",
-        ],
+        ["destinations", config.rules.destinations.map((destination) => destination.name).join(", ") || "none yet"],
       ]),
   );
   if (config.rules.destinations.length === 0 && context.isTty.stderr) {
-    await output.note(
-      "No destination is configured: alerts are stored and shown, and go nowhere. See the README.",
-    );
+    await output.note("No destination is configured: alerts are stored and shown, and go nowhere. See the README.");
   }
   await untilAborted(AbortSignal.any([context.signal, failed.signal]));
   const stopping = relay.stop();

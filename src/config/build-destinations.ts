@@ -37,11 +37,7 @@ export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Desti
 }
 
 /** One entry of `destinations:`; `undefined` after reporting what is wrong with it. */
-export function buildDestination(
-  name: string,
-  value: unknown,
-  context: DestinationContext,
-): Destination | undefined {
+export function buildDestination(name: string, value: unknown, context: DestinationContext): Destination | undefined {
   const { problems } = context;
   const path = ["destinations", name];
   if (!/^[A-Za-z0-9][\w.:@+-]{0,63}$/.test(name)) {
@@ -57,8 +53,7 @@ export function buildDestination(
   const vendor = vendors.find(({ type }) => type === written);
   if (vendor === undefined) {
     const types = vendors.map(({ type }) => type);
-    const known =
-      typeof written === "string" ? suggestOrList(written, types) : `write one of ${types.join(", ")}`;
+    const known = typeof written === "string" ? suggestOrList(written, types) : `write one of ${types.join(", ")}`;
     const what = written === undefined ? "is missing" : `${showValue(written)} is not a type of destination`;
     problems.add([...path, "type"], what, known);
     return undefined;
@@ -89,9 +84,7 @@ function buildOfVendor(
 
 /** What can be read of an entry that has mistakes elsewhere, so that all are reported in one run. */
 function textsOf(value: object): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, text]) => typeof text === "string" && text !== ""),
-  );
+  return Object.fromEntries(Object.entries(value).filter(([, text]) => typeof text === "string" && text !== ""));
 }
 
 interface BaseOptions extends Defaults {
@@ -131,12 +124,7 @@ function slowerPace(a: Pace, b: Pace): Pace {
 }
 
 /** Reports each secret of a destination that is written out instead of referred to. */
-function refuseWrittenSecrets(
-  vendor: Vendor,
-  value: object,
-  path: ConfigPath,
-  context: DestinationContext,
-): void {
+function refuseWrittenSecrets(vendor: Vendor, value: object, path: ConfigPath, context: DestinationContext): void {
   const refuse = (at: ConfigPath, what: unknown, variable: string): void => {
     if (typeof what !== "string" || context.isReference(at) || context.problems.hasProblemAt(at)) return;
     const instead = `write \${${variable}} and set that environment variable`;
@@ -151,8 +139,7 @@ function refuseWrittenSecrets(
   for (const option of vendor.secretOptions) {
     const written: unknown = Reflect.get(value, option);
     if (Array.isArray(written)) {
-      for (const [index, item] of written.entries())
-        refuse([...path, option, index], item, variableFor(option));
+      for (const [index, item] of written.entries()) refuse([...path, option, index], item, variableFor(option));
     } else refuse([...path, option], written, variableFor(option));
   }
   const headers: unknown = Reflect.get(value, "headers");

@@ -50,11 +50,7 @@ function buildRoute(
   refuseHalfDrop(options, path, known, problems);
   const name = options.name ?? `route ${Number(path.at(-1)) + 1}`;
   if (options.default === true && options.continue === true) {
-    problems.add(
-      [...path, "continue"],
-      "has no meaning for the default route, which is asked last",
-      "remove it",
-    );
+    problems.add([...path, "continue"], "has no meaning for the default route, which is asked last", "remove it");
   }
   return {
     name,
@@ -172,9 +168,7 @@ function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
 }
 
 function takesAllOf(wider: Route, narrower: Route): boolean {
-  return wider.matchers.every((matcher) =>
-    narrower.matchers.some((other) => isDeepStrictEqual(other, matcher)),
-  );
+  return wider.matchers.every((matcher) => narrower.matchers.some((other) => isDeepStrictEqual(other, matcher)));
 }
 
 /** What a reader of the routes may have overlooked. */
@@ -201,9 +195,7 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
     );
   }
   warnOfContinuing(routes, problems);
-  const used = new Set(
-    routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])),
-  );
+  const used = new Set(routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])));
   for (const { name, definedAt } of destinations) {
     if (!used.has(name))
       problems.warn(definedAt, `no route sends to the destination ${name}`, "name it under to, or remove it");

@@ -27,9 +27,7 @@ export function findDataDirProblem(dataDir: string): DataDirProblem | undefined 
   const { path, isFolder } = nearest;
   if (!isFolder) {
     const message =
-      path === dataDir
-        ? `${path} is a file, not a folder`
-        : `${path} is a file, so no folder can be made in it`;
+      path === dataDir ? `${path} is a file, not a folder` : `${path} is a file, so no folder can be made in it`;
     return { message, instead: advice, isOfUser: false };
   }
   const kernel = kernelFileSystems.get(fileSystemOf(path));
@@ -46,9 +44,7 @@ export function findDataDirProblem(dataDir: string): DataDirProblem | undefined 
   } catch (error) {
     const code = codeOf(error);
     const isReadOnly = code === "EROFS";
-    const why = isReadOnly
-      ? "lies on a file system that is read-only"
-      : `cannot be written by this user (${code})`;
+    const why = isReadOnly ? "lies on a file system that is read-only" : `cannot be written by this user (${code})`;
     const instead = isReadOnly ? advice : `give the folder to the user of the relay, or ${advice}`;
     return { message: `${path} ${why}`, instead, isOfUser: !isReadOnly };
   }

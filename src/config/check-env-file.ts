@@ -111,10 +111,7 @@ function findOddity(rest: string): [message: string, instead: string] | undefine
     return ["begins with a typographic quote, which becomes a part of the value", 'write plain quotes: "…"'];
   }
   if (/\S#/.test(rest) && !rest.startsWith("#")) {
-    return [
-      "everything from # on is left out",
-      'put the value in quotes: "…#…"; a comment needs a space before it',
-    ];
+    return ["everything from # on is left out", 'put the value in quotes: "…#…"; a comment needs a space before it'];
   }
   return undefined;
 }

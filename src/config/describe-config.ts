@@ -86,14 +86,10 @@ function describeRoute(route: Route): RouteDescription {
   const when = describeMatchers(route.matchers);
   return {
     name,
-    when: route.isDefault
-      ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}`
-      : when,
+    when: route.isDefault ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}` : when,
     to,
     continue: route.continue,
-    ...(fallback === undefined
-      ? {}
-      : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
+    ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
     ...(freshnessMs === undefined ? {} : { freshness: writeDuration(freshnessMs) }),
     definedAt,
   };

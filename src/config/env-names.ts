@@ -35,15 +35,7 @@ export const knownVariables = [
 const known: ReadonlySet<string> = new Set(knownVariables);
 
 /** Too short, or too common on any machine, to be missed by a slip of the pen. */
-const unmistakable = new Set([
-  "PORT",
-  "HOST",
-  "TERM",
-  "NO_COLOR",
-  "FORCE_COLOR",
-  "CHROMIUM_PATH",
-  "FLY_APP_NAME",
-]);
+const unmistakable = new Set(["PORT", "HOST", "TERM", "NO_COLOR", "FORCE_COLOR", "CHROMIUM_PATH", "FLY_APP_NAME"]);
 const targets = knownVariables.filter((name) => !unmistakable.has(name));
 
 /** A name that begins so and is read by nobody was most likely meant for Tocsin. */

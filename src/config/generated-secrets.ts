@@ -58,8 +58,7 @@ export async function loadOrCreateSecrets(
   };
   const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
   const adminToken = given.adminToken ?? (await load("admin-token"));
-  const previousWebhookSecrets =
-    given.webhookSecret === undefined ? await readPrevious(dataDir, "webhook-secret") : [];
+  const previousWebhookSecrets = given.webhookSecret === undefined ? await readPrevious(dataDir, "webhook-secret") : [];
   return { webhookSecret, adminToken, previousWebhookSecrets, created };
 }
 
@@ -68,11 +67,7 @@ export async function loadOrCreateSecrets(
  * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
  * to the old one, and a relay that starts meanwhile must not refuse them.
  */
-export async function rotateSecret(
-  dataDir: string,
-  name: SecretName,
-  options: SecretOptions = {},
-): Promise<Secret> {
+export async function rotateSecret(dataDir: string, name: SecretName, options: SecretOptions = {}): Promise<Secret> {
   const path = secretPath(dataDir, name);
   return guard(path, async () => {
     const replaced = await readSecret(path);
@@ -211,8 +206,7 @@ function hasCode(error: unknown, code: string): boolean {
 /** 22 characters of a url-safe alphabet of 64 carry 132 bits. */
 export const leastTokenLength = 22;
 
-const placeholders =
-  /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
+const placeholders = /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
 
 /** Why a token could be guessed, in words that go after its name; `undefined` when it is strong enough. */
 export function findTokenWeakness(token: string): string | undefined {

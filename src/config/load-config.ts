@@ -202,9 +202,7 @@ function addressesOf(destination: Destination): string[] {
 /** Without routes every alert goes everywhere; a chat or mailbox that the file names as well gets it once. */
 function routeEverything(fromEnv: Destination[], fromFile: Destination[], definedAt: string): Route[] {
   const named = new Set(fromFile.flatMap(addressesOf));
-  const others = fromEnv.filter(
-    (destination) => !addressesOf(destination).every((address) => named.has(address)),
-  );
+  const others = fromEnv.filter((destination) => !addressesOf(destination).every((address) => named.has(address)));
   const to = [...others, ...fromFile].map(({ name }) => name);
   if (to.length === 0) return [];
   const where = fromFile.length > 0 ? definedAt : (fromEnv[0]?.definedAt ?? definedAt);

@@ -60,8 +60,7 @@ function readVariable<T>(
 }
 
 function readServer(env: Env, problems: ProblemList): ServerSettings {
-  const port =
-    readVariable(env, "PORT", readNumber({ least: 0, most: 65_535, whole: true }), problems) ?? 8080;
+  const port = readVariable(env, "PORT", readNumber({ least: 0, most: 65_535, whole: true }), problems) ?? 8080;
   const host = readVariable(env, "HOST", readHost, problems) ?? "127.0.0.1";
   const flyApp = envText(env, "FLY_APP_NAME");
   const publicUrl =
@@ -93,10 +92,7 @@ function readServer(env: Env, problems: ProblemList): ServerSettings {
 function readHost(value: unknown): string | Refusal {
   const text = String(value);
   if (/^[A-Za-z0-9._:%-]+$/.test(text)) return text;
-  return new Refusal(
-    `${showValue(text)} is not an address`,
-    "write 0.0.0.0 for every interface, or 127.0.0.1",
-  );
+  return new Refusal(`${showValue(text)} is not an address`, "write 0.0.0.0 for every interface, or 127.0.0.1");
 }
 
 function readPublicUrl(value: unknown): string | Refusal {
@@ -139,8 +135,7 @@ function readTrustedProxies(env: Env, problems: ProblemList): string[] | undefin
 }
 
 function readProxyRange(text: string): string | Refusal {
-  const instead =
-    "write the proxies' addresses or ranges, e.g. TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8, or none";
+  const instead = "write the proxies' addresses or ranges, e.g. TRUSTED_PROXIES=127.0.0.1,10.0.0.0/8, or none";
   if (!isIpRange(text)) return new Refusal(`${showValue(text)} is neither an address nor a range`, instead);
   const [address = "", bits = isIP(address) === 6 ? "128" : "32"] = text.split("/");
   const range = `${address}/${bits}`;
@@ -186,12 +181,7 @@ function judgeStrength(name: string, token: string, server: ServerSettings, prob
   const weakness = findTokenWeakness(token);
   if (weakness === undefined) return;
   if (server.isPublic) problems.addEnv(name, `${weakness}, and others can reach this server`, howToMakeToken);
-  else
-    problems.warn(
-      name,
-      `${weakness}; it is taken only because nobody else can reach this server`,
-      howToMakeToken,
-    );
+  else problems.warn(name, `${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
 const upstreamVariables = [
@@ -227,19 +217,13 @@ function createEnvReader(env: Env, problems: ProblemList): EnvReader {
 }
 
 /** Comma-separated; one that is named twice is reported and counts once. */
-function readList(
-  env: Env,
-  name: string,
-  read: (value: unknown) => string | Refusal,
-  problems: ProblemList,
-): string[] {
+function readList(env: Env, name: string, read: (value: unknown) => string | Refusal, problems: ProblemList): string[] {
   const parts = (envText(env, name) ?? "").split(",").map((part) => part.trim());
   const good: string[] = [];
   for (const part of parts.filter((text) => text !== "")) {
     const value = read(part);
     if (value instanceof Refusal) problems.addEnv(name, value.message, value.instead);
-    else if (good.includes(value))
-      problems.warn(name, `${showValue(value)} is listed twice; it gets each alert once`);
+    else if (good.includes(value)) problems.warn(name, `${showValue(value)} is listed twice; it gets each alert once`);
     else good.push(value);
   }
   return good;

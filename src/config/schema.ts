@@ -81,15 +81,13 @@ const daysExample = "write days or ranges of days, e.g. [mon, wed], mon-fri or f
  * of the week), or several of both with commas between them.
  */
 function readDays(value: unknown): number[] | Refusal {
-  if (typeof value !== "string")
-    return new Refusal(`${showValue(value)} is not a day of the week`, daysExample);
+  if (typeof value !== "string") return new Refusal(`${showValue(value)} is not a day of the week`, daysExample);
   const days: number[] = [];
   for (const part of value.split(",")) {
     const ends = part.trim().split(/\s*(?:-|–|\.\.)\s*|\s+to\s+/i);
     const from = dayIndex(ends[0] ?? "");
     const to = dayIndex(ends.at(-1) ?? "");
-    if (ends.length > 2 || from === undefined || to === undefined)
-      return refuseDays(value, part.trim(), ends);
+    if (ends.length > 2 || from === undefined || to === undefined) return refuseDays(value, part.trim(), ends);
     for (let day = from; ; day = (day + 1) % 7) {
       days.push(day);
       if (day === to) break;
@@ -116,10 +114,7 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
     return new Refusal(message, "leave days out: every day is the default");
   const wrong = ends.find((name) => dayIndex(name) === undefined) ?? part;
   const near = suggest(wrong, allNames);
-  return new Refusal(
-    message,
-    near === undefined ? daysExample : `did you mean ${near}? Otherwise ${daysExample}`,
-  );
+  return new Refusal(message, near === undefined ? daysExample : `did you mean ${near}? Otherwise ${daysExample}`);
 }
 
 /** The section `defaults:`. */

@@ -76,12 +76,10 @@ function readUrl(env: Env, name: string): string | undefined {
     });
   if (!URL.canParse(text)) throw refuse("is not an address");
   const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:")
-    throw refuse("does not begin with https:// or http://");
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw refuse("does not begin with https:// or http://");
   if (url.username !== "" || url.password !== "")
     throw refuse("holds a user name or password; the key goes into its own variable");
-  if (url.search !== "" || url.hash !== "")
-    throw refuse("has a query or fragment; give the base address alone");
+  if (url.search !== "" || url.hash !== "") throw refuse("has a query or fragment; give the base address alone");
   return url.href.replace(/\/+$/, "");
 }
 
@@ -90,13 +88,9 @@ function readKey(env: Env, name: string): Secret | undefined {
   const text = env[name]?.trim();
   if (!text) return undefined;
   if (!/^[\x21-\x7e]+$/.test(text)) {
-    throw new AppError(
-      "config_invalid",
-      `${name} holds a space, a line break or a character that no key has`,
-      {
-        hint: "copy the key again, without quotes and line breaks",
-      },
-    );
+    throw new AppError("config_invalid", `${name} holds a space, a line break or a character that no key has`, {
+      hint: "copy the key again, without quotes and line breaks",
+    });
   }
   return new Secret(text);
 }

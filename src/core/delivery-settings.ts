@@ -61,31 +61,12 @@ export interface DeliverySettings {
 export function defaultDeliverySettings(): DeliverySettings {
   return {
     schedule: {
-      stepsMs: [
-        1 * second,
-        5 * second,
-        15 * second,
-        30 * second,
-        1 * minute,
-        2 * minute,
-        5 * minute,
-        10 * minute,
-      ],
+      stepsMs: [1 * second, 5 * second, 15 * second, 30 * second, 1 * minute, 2 * minute, 5 * minute, 10 * minute],
       thenEveryMs: 15 * minute,
       giveUpAfterMs: 24 * hour,
     },
     webhookSchedule: {
-      stepsMs: [
-        5 * second,
-        5 * minute,
-        30 * minute,
-        2 * hour,
-        5 * hour,
-        10 * hour,
-        14 * hour,
-        20 * hour,
-        24 * hour,
-      ],
+      stepsMs: [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour],
       giveUpAfterMs: 96 * hour,
     },
     jitter: 0.2,

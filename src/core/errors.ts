@@ -56,9 +56,7 @@ export class AppError extends Error {
 }
 
 /** The HTTP status that each code is answered with. */
-export function httpStatusOf(
-  code: ErrorCode,
-): 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 502 | 503 {
+export function httpStatusOf(code: ErrorCode): 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 502 | 503 {
   switch (code) {
     case "usage":
     case "config_invalid":

@@ -35,9 +35,7 @@ export interface JsonObject {
 export type Json = null | boolean | string | JsonNumber | Json[] | JsonObject;
 
 export function isJsonObject(value: Json | undefined): value is JsonObject {
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
-  );
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber);
 }
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -62,10 +60,5 @@ export function writeJson(value: unknown): string {
 }
 
 function isWritable(value: unknown): boolean {
-  return (
-    value !== undefined &&
-    typeof value !== "function" &&
-    typeof value !== "symbol" &&
-    typeof value !== "bigint"
-  );
+  return value !== undefined && typeof value !== "function" && typeof value !== "symbol" && typeof value !== "bigint";
 }

@@ -206,8 +206,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     statuses: () =>
       [...destinations.values()].map(
         (destination) =>
-          groupOf(destination)?.health.stateOf(destination) ??
-          stateOf(destination, () => undefined, clock.now()),
+          groupOf(destination)?.health.stateOf(destination) ?? stateOf(destination, () => undefined, clock.now()),
       ),
     refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,

@@ -72,11 +72,7 @@ export interface LaneGroupDeps {
   startedAt: number;
 }
 
-export function requestOf(
-  group: string,
-  destinations: Destination[],
-  settings: DeliverySettings,
-): LaneRequest {
+export function requestOf(group: string, destinations: Destination[], settings: DeliverySettings): LaneRequest {
   const accounts = new Set(destinations.flatMap((destination) => accountOf(destination) ?? []));
   const paces = destinations.flatMap((destination) =>
     recipientsOf(destination).flatMap((recipient) => paceKeysOf(destination, recipient, settings)),

@@ -2,13 +2,7 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 
 /** What is asked for the lanes of one group, under their fence. */
-type Fenced =
-  | "claimDeliveries"
-  | "recordAttempt"
-  | "finishDeliveries"
-  | "releaseClaim"
-  | "savePaces"
-  | "saveStatus";
+type Fenced = "claimDeliveries" | "recordAttempt" | "finishDeliveries" | "releaseClaim" | "savePaces" | "saveStatus";
 
 type WithoutFence<Method> = Method extends (lane: LaneFence, ...rest: infer Rest) => Promise<infer Answer>
   ? (...rest: Rest) => Promise<Exclude<Answer, "lost">>

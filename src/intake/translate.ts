@@ -84,12 +84,7 @@ function translatePayload(payload: Json, { leaves, more }: Leaves, context: Payl
   return translateLeaves(leaves, more, context, `Alert (${nothing})`);
 }
 
-function translateLeaves(
-  leaves: Leaf[],
-  more: number,
-  context: PayloadContext,
-  otherwise: string,
-): AlertFacts {
+function translateLeaves(leaves: Leaf[], more: number, context: PayloadContext, otherwise: string): AlertFacts {
   const found = findFacts(leaves);
   const { title: _title, weakTitle: _weakTitle, text: _text, notes, used, valueLeaf, ...facts } = found;
   const headline = makeHeadline(found, leaves, otherwise);
@@ -133,11 +128,6 @@ function nameOfEmpty(payload: Json): string {
   return isJsonObject(payload) ? "empty JSON object" : "empty JSON text";
 }
 
-function describe(
-  title: string,
-  format: AlertFacts["format"],
-  alertKey: string,
-  notes: string[],
-): AlertFacts {
+function describe(title: string, format: AlertFacts["format"], alertKey: string, notes: string[]): AlertFacts {
   return { title, severity: "unknown", status: "unknown", format, alertKey, fields: [], notes };
 }

@@ -32,8 +32,7 @@ export function parseDecimal(text: string): Decimal | undefined {
 /** No amount that a person reads is longer. */
 const maxAmountLength = 100;
 
-const amountShape =
-  /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?:e([+-]?\d{1,3}))?(?:\s?([a-z]{1,8}))?$/i;
+const amountShape = /^([+-]?)[$€£¥₿]?(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?:e([+-]?\d{1,3}))?(?:\s?([a-z]{1,8}))?$/i;
 
 const powersOfTen = new Map<string, number>([
   ...["k", "thousand"].map((name): [string, number] => [name, 3]),

@@ -73,10 +73,9 @@ function guessComparison(field: string, text: string): Meaning | undefined {
     return { kind: "a number", condition: { equals: [digits] } };
   }
   if (!isNumber) return undefined;
-  const range = new RegExp(
-    `^(?:between\\s+)?(${number})\\s*(?:\\.\\.\\.?|-|–|to\\s|and\\s)\\s*(${number})$`,
-    "i",
-  ).exec(text);
+  const range = new RegExp(`^(?:between\\s+)?(${number})\\s*(?:\\.\\.\\.?|-|–|to\\s|and\\s)\\s*(${number})$`, "i").exec(
+    text,
+  );
   if (range !== null) {
     return { kind: "a range", condition: { gte: Number(range[1]), lte: Number(range[2]) } };
   }

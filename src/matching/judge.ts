@@ -62,8 +62,7 @@ export function compileField(field: string): ReadField {
   if (!parsed.ok) throw new AppError("invalid_request", `Field ${JSON.stringify(field)}: ${parsed.problem}.`);
   const { path } = parsed;
   if (path.kind === "payload") {
-    return ({ payload }) =>
-      payload === undefined ? [] : valuesAt(payload, path.steps).flatMap(toFieldValue);
+    return ({ payload }) => (payload === undefined ? [] : valuesAt(payload, path.steps).flatMap(toFieldValue));
   }
   return ({ facts, origin }) => {
     const text = path.fact === "origin" ? origin : facts[path.fact];
@@ -105,13 +104,10 @@ type CheckValue = (value: FieldValue) => Verdict;
 export function compileCondition(condition: Condition): CheckValues {
   const ofOne = compileValueChecks(condition);
   const checkNot = condition.not === undefined ? undefined : compileNot(condition.not);
-  const checkNotMatches =
-    condition.notMatches === undefined ? undefined : compileNotMatches(condition.notMatches);
+  const checkNotMatches = condition.notMatches === undefined ? undefined : compileNotMatches(condition.notMatches);
   return (values) => {
     if (condition.exists === false) {
-      return values.length === 0
-        ? { holds: true, words: "is missing" }
-        : { holds: false, words: "is present" };
+      return values.length === 0 ? { holds: true, words: "is missing" } : { holds: false, words: "is present" };
     }
     if (values.length === 0) {
       return { holds: ofOne.length === 0 && condition.exists === undefined, words: "is missing" };
@@ -205,8 +201,7 @@ function compileValueChecks(condition: Condition): CheckValue[] {
   const checks: CheckValue[] = [];
   if (condition.equals !== undefined) checks.push(compileEquals(condition.equals));
   if (condition.gt !== undefined) checks.push(compileBound(condition.gt, "above", (order) => order > 0));
-  if (condition.gte !== undefined)
-    checks.push(compileBound(condition.gte, "at least", (order) => order >= 0));
+  if (condition.gte !== undefined) checks.push(compileBound(condition.gte, "at least", (order) => order >= 0));
   if (condition.lt !== undefined) checks.push(compileBound(condition.lt, "below", (order) => order < 0));
   if (condition.lte !== undefined) checks.push(compileBound(condition.lte, "at most", (order) => order <= 0));
   if (condition.matches !== undefined) checks.push(compileMatches(condition.matches));
@@ -265,9 +260,7 @@ function sameText(a: PreparedText, b: PreparedText): boolean {
 }
 
 function notText(value: { kind: "list" | "object" }): string {
-  return value.kind === "list"
-    ? "is a list (its elements are reached with [*])"
-    : "is an object, not a value";
+  return value.kind === "list" ? "is a list (its elements are reached with [*])" : "is an object, not a value";
 }
 
 function inWords(values: string[]): string {

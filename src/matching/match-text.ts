@@ -109,10 +109,7 @@ function readItems(text: string, start: number, isList: boolean): ReadItems | Re
     while (/\s/.test(text[position] ?? "")) position += 1;
     const inQuotes = text[position] === '"' ? matchAt(quoted, text, position) : undefined;
     if (inQuotes === null) {
-      return new Refusal(
-        "has a quote that is not closed",
-        'end the value with ", and write \\" for a quote in it',
-      );
+      return new Refusal("has a quote that is not closed", 'end the value with ", and write \\" for a quote in it');
     }
     if (inQuotes !== undefined) {
       position += inQuotes[0].length;
@@ -153,10 +150,7 @@ function endOfItem(text: string, start: number, isList: boolean): number {
   return text.length;
 }
 
-function judgeBare(
-  item: string,
-  { isLast, isFirst }: { isLast: boolean; isFirst: boolean },
-): Refusal | undefined {
+function judgeBare(item: string, { isLast, isFirst }: { isLast: boolean; isFirst: boolean }): Refusal | undefined {
   if (item === "") {
     const instead = 'write a value; "" stands for an empty text, and "field is missing" for none';
     return new Refusal("has an operator or a comma without a value behind it", instead);
@@ -171,19 +165,13 @@ function judgeBare(
     return new Refusal("separates conditions by a sign", "separate them by a space or by and");
   }
   if (/\sand$/i.test(item)) {
-    return new Refusal(
-      "has an and without a condition behind it",
-      "remove it, or put the whole value in quotes",
-    );
+    return new Refusal("has an and without a condition behind it", "remove it, or put the whole value in quotes");
   }
   if (
     !isFirst &&
     /^(?:[a-z]\w*|payload[.[]\S*)(?:\s*(?:==|!=|!~|>=|<=|=~|=|>|<)|\s+(?:exists|is missing)$)/i.test(item)
   ) {
-    return new Refusal(
-      "has a condition behind a comma",
-      "separate conditions by a space; a comma separates values",
-    );
+    return new Refusal("has a condition behind a comma", "separate conditions by a space; a comma separates values");
   }
   if (/^'.*'$/s.test(item)) return new Refusal("has a value in single quotes", 'write double quotes: "…"');
   if (/^[“”„‘’‚«»].*[“”‘’«»]$/s.test(item))

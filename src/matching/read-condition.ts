@@ -35,12 +35,7 @@ interface Target {
 }
 
 /** Adds one condition, or refuses its value. */
-export function addCondition(
-  condition: Condition,
-  key: keyof Condition,
-  values: PlacedValue[],
-  target: Target,
-): void {
+export function addCondition(condition: Condition, key: keyof Condition, values: PlacedValue[], target: Target): void {
   const [first] = values;
   const path = first?.path ?? [];
   switch (key) {
@@ -63,11 +58,7 @@ export function addCondition(
       const value = first?.value;
       const isThere = target.form === "text" ? value === "true" : value;
       if (typeof isThere === "boolean") condition.exists = isThere;
-      else
-        target.refuse(
-          path,
-          new Refusal(`${showValue(value)} is neither true nor false`, "write true or false"),
-        );
+      else target.refuse(path, new Refusal(`${showValue(value)} is neither true nor false`, "write true or false"));
       return;
     }
     case "matches":
@@ -128,8 +119,7 @@ function refuseCondition(
   const asText = describeMatcher({ field, condition: meant }).join(" ");
   const literal =
     form === "text" ? `${field}${key === "not" ? "!=" : "="}${quote(text)}` : literalMap(key, field, text);
-  const write =
-    form === "text" ? asText : `${writeAsMap(field, meant)}, or as a text ${JSON.stringify(asText)}`;
+  const write = form === "text" ? asText : `${writeAsMap(field, meant)}, or as a text ${JSON.stringify(asText)}`;
   const orLiteral = closedFields[field] === undefined ? `; if this very text is meant: ${literal}` : "";
   return new Refusal(`${showValue(text)} is a text here, not ${meaning.kind}`, `write ${write}${orLiteral}`);
 }
@@ -164,16 +154,10 @@ export function writeAsMap(field: string, condition: Condition): string {
 
 function writeYaml(value: string | number | boolean | string[]): string {
   if (Array.isArray(value)) return `[${value.map(writeYaml).join(", ")}]`;
-  return typeof value === "string" && !/^[A-Za-z0-9][\w.-]*$/.test(value)
-    ? JSON.stringify(value)
-    : String(value);
+  return typeof value === "string" && !/^[A-Za-z0-9][\w.-]*$/.test(value) ? JSON.stringify(value) : String(value);
 }
 
-function readBound(
-  key: "lt" | "lte" | "gt" | "gte",
-  value: unknown,
-  { field, form }: Target,
-): number | Refusal {
+function readBound(key: "lt" | "lte" | "gt" | "gte", value: unknown, { field, form }: Target): number | Refusal {
   const text = typeof value === "number" ? String(value) : value;
   const isNumber = typeof text === "string" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
   const number = isNumber ? Number(text) : Number.NaN;
@@ -183,14 +167,9 @@ function readBound(
     const { equals } = guessMeaning(field, field === "severity" ? `${sign}${text}` : text)?.condition ?? {};
     const [only] = equals ?? [];
     const meant =
-      field === "severity"
-        ? equals && { equals }
-        : equals?.length === 1 && only
-          ? { [key]: Number(only) }
-          : undefined;
+      field === "severity" ? equals && { equals } : equals?.length === 1 && only ? { [key]: Number(only) } : undefined;
     if (meant !== undefined) {
-      const write =
-        form === "text" ? describeMatcher({ field, condition: meant }).join(" ") : writeAsMap(field, meant);
+      const write = form === "text" ? describeMatcher({ field, condition: meant }).join(" ") : writeAsMap(field, meant);
       return new Refusal(`${showValue(value)} is not a number`, `write ${write}`);
     }
   }
@@ -204,10 +183,7 @@ function readPattern(value: unknown): string | Refusal {
     return new Refusal("a list is not a pattern", instead);
   }
   if (typeof value !== "string" || value === "") {
-    return new Refusal(
-      `${showValue(value)} is not a pattern`,
-      'write a regular expression in quotes, e.g. "^USD"',
-    );
+    return new Refusal(`${showValue(value)} is not a pattern`, 'write a regular expression in quotes, e.g. "^USD"');
   }
   const [, inner = "", flags = ""] = /^\/(.+)\/([gimsuy]+)$/s.exec(value) ?? [];
   if (flags !== "" && !looksSecret(value)) {

@@ -5,13 +5,7 @@ import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggest, suggestOrList } from "../ground/text/suggest.ts";
 import { splitMatchText } from "./match-text.ts";
 import { factFields, parseFieldPath, writeStep } from "./path.ts";
-import {
-  addCondition,
-  type PlacedValue,
-  type Refuse,
-  refuseContradiction,
-  writeAsMap,
-} from "./read-condition.ts";
+import { addCondition, type PlacedValue, type Refuse, refuseContradiction, writeAsMap } from "./read-condition.ts";
 
 /**
  * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field →
@@ -37,9 +31,7 @@ export function parseMatch(value: unknown): Matcher[] {
     const place = Array.isArray(value) ? path.slice(1) : path;
     const where = place.filter((step) => step !== "equals").join(".");
     const subject = where === "" && message.startsWith("is ") ? "it" : where;
-    problems.push(
-      `${subject}${subject === "" ? "" : " "}${message}${instead === undefined ? "" : ` (${instead})`}`,
-    );
+    problems.push(`${subject}${subject === "" ? "" : " "}${message}${instead === undefined ? "" : ` (${instead})`}`);
   });
   if (problems.length === 0) return matchers;
   throw new AppError("invalid_request", `The matcher cannot be used: ${problems.join("; ")}.`);
@@ -53,8 +45,7 @@ function readList(values: unknown[], refuse: Refuse): Matcher[] {
     refuse([index], new Refusal(`${showValue(text)} is not a condition`, instead));
     return [];
   });
-  if (values.length === 0)
-    refuse([], new Refusal("is empty", "write at least one condition, e.g. severity=critical"));
+  if (values.length === 0) refuse([], new Refusal("is empty", "write at least one condition, e.g. severity=critical"));
   return readTexts(texts, refuse);
 }
 
@@ -88,22 +79,18 @@ function readTexts(texts: PlacedText[], refuse: Refuse): Matcher[] {
     }
   }
   for (const { field, condition } of matchers) {
-    refuseContradiction(condition, (_path, refusal) =>
-      refuse(texts[0]?.path ?? [], withText(field, refusal)),
-    );
+    refuseContradiction(condition, (_path, refusal) => refuse(texts[0]?.path ?? [], withText(field, refusal)));
   }
   return matchers;
 }
 
 /** Of a condition before what is wrong with it. */
 const shownCharacters = 80;
-const emptyAdvice =
-  "write at least one condition, e.g. severity=critical; a route for every alert has no match";
+const emptyAdvice = "write at least one condition, e.g. severity=critical; a route for every alert has no match";
 
 function withText(text: string, { message, instead }: Refusal): Refusal {
   const isNamed = message.startsWith(showValue(text.trim())) || looksSecret(text);
-  const shown =
-    text.trim().length > shownCharacters ? `${text.trim().slice(0, shownCharacters)}…` : text.trim();
+  const shown = text.trim().length > shownCharacters ? `${text.trim().slice(0, shownCharacters)}…` : text.trim();
   return new Refusal(isNamed ? message : `${shown}: ${message}`, instead);
 }
 
@@ -113,8 +100,7 @@ function isField(field: string, isLater: boolean, refuse: Refuse): boolean {
   if (parsed.ok) return true;
   const advice = adviseOnField(field);
   const isSlip = suggest(field, factFields) !== undefined;
-  const quotes =
-    isLater && !isSlip ? '; if it belongs to the value before it, put that value in "quotes"' : "";
+  const quotes = isLater && !isSlip ? '; if it belongs to the value before it, put that value in "quotes"' : "";
   refuse([], new Refusal(`${showValue(field)} ${parsed.problem}`, `${advice}${quotes}`));
   return false;
 }
@@ -137,10 +123,7 @@ function join(matchers: Matcher[], { field, condition }: Matcher, refuse: Refuse
   const both = [...(known.condition.equals ?? []), ...(condition.equals ?? [])];
   refuse(
     [],
-    new Refusal(
-      "asks for a second value of the same field",
-      `for any of them write ${field}=${both.join(",")}`,
-    ),
+    new Refusal("asks for a second value of the same field", `for any of them write ${field}=${both.join(",")}`),
   );
 }
 
@@ -174,8 +157,7 @@ function readMap(value: object, refuse: Refuse): Matcher[] {
   const entries = Object.entries(value);
   const matchers: Matcher[] = [];
   if (entries.length === 0) {
-    const instead =
-      "write at least one field, e.g. { severity: critical }; a route for every alert has no match";
+    const instead = "write at least one field, e.g. { severity: critical }; a route for every alert has no match";
     refuse([], new Refusal("is empty", instead));
   }
   for (const [field, wanted] of entries) {
@@ -202,15 +184,9 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
   if (Object.keys(wanted).length === 0) refuse([], new Refusal("is empty", "write e.g. { gt: 5 }"));
   const nested = parseFieldPath(field);
   const isPayload = nested.ok && nested.path.kind === "payload";
-  if (
-    isPayload &&
-    Object.keys(wanted).every((key) => findKey(key) === undefined && nearKey(key) === undefined)
-  ) {
+  if (isPayload && Object.keys(wanted).every((key) => findKey(key) === undefined && nearKey(key) === undefined)) {
     const paths = listPaths(field, wanted);
-    refuse(
-      [],
-      new Refusal("is a map of fields, not of conditions", `write the whole path: ${paths.join(", ")}`),
-    );
+    refuse([], new Refusal("is a map of fields, not of conditions", `write the whole path: ${paths.join(", ")}`));
     return undefined;
   }
   for (const [key, value] of Object.entries(wanted)) {

@@ -32,11 +32,8 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Requests at the hook since the start, by what became of them.",
     ["result"],
   );
-  for (const [result, count] of Object.entries(requestCounts))
-    requests.inc({ result: toSnake(result) }, count);
-  counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(
-    alerts,
-  );
+  for (const [result, count] of Object.entries(requestCounts)) requests.inc({ result: toSnake(result) }, count);
+  counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(alerts);
 
   counter(
     "tocsin_repeated_alerts_total",
@@ -48,17 +45,13 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Alerts since the start that went out as they came, because reading or routing them failed twice.",
   ).inc(input.routing.givenUp);
 
-  gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(
-    input.store.unrouted,
-  );
+  gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(input.store.unrouted);
   const oldest = input.store.oldestUnroutedAt;
   gauge("tocsin_oldest_unrouted_seconds", "Age of the oldest of them.").set(
     oldest === undefined ? 0 : (input.now - oldest) / 1000,
   );
   gauge("tocsin_store_writable", "1 when a commit just succeeded.").set(input.store.writable ? 1 : 0);
-  gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(
-    input.store.full ? 1 : 0,
-  );
+  gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(input.store.full ? 1 : 0);
   gauge(
     "tocsin_database_damaged",
     "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
@@ -71,9 +64,7 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     ["destination", "state"],
   );
   const up = gauge("tocsin_destination_up", "1 when the destination takes messages.", ["destination"]);
-  const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", [
-    "destination",
-  ]);
+  const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", ["destination"]);
   const refused = counter(
     "tocsin_refused_messages_total",
     "Calls since the start that were refused for what the message is; each is tried once more as plain text.",

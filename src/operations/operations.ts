@@ -102,9 +102,7 @@ export interface TryDestinationDeps {
   /** Undefined for an unknown name. */
   tryNow(
     name: string,
-  ): Promise<
-    { kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string } | undefined
-  >;
+  ): Promise<{ kind: "probed"; outcome: Outcome } | { kind: "parked"; until: number; why: string } | undefined>;
   destinations(): Promise<DestinationView[]>;
 }
 
@@ -117,11 +115,9 @@ export async function tryDestination(deps: TryDestinationDeps, name: string): Pr
   const { counts, health } = view;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   const known = { destination: name, health, waiting };
-  if (trial.kind === "parked")
-    return { ...known, result: "parked", detail: trial.why, nextTryAt: trial.until };
+  if (trial.kind === "parked") return { ...known, result: "parked", detail: trial.why, nextTryAt: trial.until };
   const { outcome } = trial;
-  if (outcome.kind !== "sent")
-    return { ...known, result: "fails", detail: outcome.detail, nextTryAt: view.nextTryAt };
+  if (outcome.kind !== "sent") return { ...known, result: "fails", detail: outcome.detail, nextTryAt: view.nextTryAt };
   if (health === "ok") return { ...known, result: "works", detail: outcome.note ?? "" };
   return { ...known, result: "answers", detail: outcome.note ?? "", nextTryAt: view.nextTryAt };
 }

@@ -61,8 +61,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
       for (const { alertSeq, origin, facts } of page) {
-        if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver())
-          return { ...preview, complete: false };
+        if (preview.looked >= mostAlerts || bytesLeft < 0 || turns.isOver()) return { ...preview, complete: false };
         preview.looked += 1;
         // No mute applies to what could not be read.
         if (facts.format === "unreadable") continue;

@@ -15,10 +15,7 @@ export interface ReleaseDeps {
 const batchSize = 400;
 
 /** See `Operations.releaseHeld`. */
-export async function releaseHeld(
-  deps: ReleaseDeps,
-  { destination, alertIds }: HeldFilter,
-): Promise<Release[]> {
+export async function releaseHeld(deps: ReleaseDeps, { destination, alertIds }: HeldFilter): Promise<Release[]> {
   const targets = targetsOf(deps, destination);
   const releases =
     alertIds === undefined ? await releaseAll(deps, targets) : await releaseAlerts(deps, alertIds, targets);
@@ -51,11 +48,7 @@ async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Pro
   return releases;
 }
 
-async function releaseAlerts(
-  { store, clock }: ReleaseDeps,
-  alertIds: string[],
-  targets: string[],
-): Promise<Release[]> {
+async function releaseAlerts({ store, clock }: ReleaseDeps, alertIds: string[], targets: string[]): Promise<Release[]> {
   const alerts: AlertDetail[] = [];
   for (const id of new Set(alertIds)) alerts.push(await findAlert(store, id));
   const now = clock.now();

@@ -3,28 +3,15 @@ import { type FailedState, failedStates } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type {
-  FailedAtDestination,
-  FailedFilter,
-  ResendPreview,
-  ResendResult,
-  TryResult,
-} from "../core/operations.ts";
-import type {
-  AlertLog,
-  DeliverySummary,
-  FailedCount,
-  FailedQuery,
-  Position,
-} from "../core/ports/alert-log.ts";
+import type { FailedAtDestination, FailedFilter, ResendPreview, ResendResult, TryResult } from "../core/operations.ts";
+import type { AlertLog, DeliverySummary, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
 import { type Destination, type PlannedDelivery, planDeliveries } from "../core/rules.ts";
 import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
 import { findAlert, findNamed, listNames } from "./targets.ts";
 
 export interface ResendDeps {
-  store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> &
-    Pick<Dispatch, "addDeliveries" | "resendFailed">;
+  store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> & Pick<Dispatch, "addDeliveries" | "resendFailed">;
   destinations: Destination[];
   /** The worse of its own health and that of the account it shares. */
   healthOf(destination: string): DestinationHealth;
@@ -56,9 +43,7 @@ export async function resendAlert(
       ? formerTargets(destinations, alert.deliveries)
       : [...new Set(names)].map((name) => findNamed(destinations, name));
   const now = clock.now();
-  const planned = targets.flatMap((target) =>
-    planResend(target, recipientsOf(target), "sent again by hand", now),
-  );
+  const planned = targets.flatMap((target) => planResend(target, recipientsOf(target), "sent again by hand", now));
   return store.addDeliveries(alert.id, planned, "resend", now);
 }
 
@@ -145,12 +130,7 @@ async function resendTo(
       const dueAt = clock.now() + gatherMs;
       const calls = failed.map(({ deliverySeq, recipient }) => ({
         deliverySeq,
-        planned: planResend(
-          destination,
-          recipientsNow(destination, recipient),
-          "resent with all that failed",
-          dueAt,
-        ),
+        planned: planResend(destination, recipientsNow(destination, recipient), "resent with all that failed", dueAt),
         onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
       }));
       const count = await store.resendFailed(calls, clock.now());
@@ -169,12 +149,7 @@ function recipientsNow(destination: Destination, recipient: string): string[] {
   return recipients.includes(recipient) ? [recipient] : recipients;
 }
 
-function planResend(
-  destination: Destination,
-  recipients: string[],
-  reason: string,
-  dueAt: number,
-): PlannedDelivery[] {
+function planResend(destination: Destination, recipients: string[], reason: string, dueAt: number): PlannedDelivery[] {
   return planDeliveries(destination, recipients, {
     route: "resend",
     state: "queued",
@@ -184,10 +159,7 @@ function planResend(
   });
 }
 
-function countFailed(
-  { store }: ResendDeps,
-  filter: FailedFilter & { failedUntil: number },
-): Promise<FailedCount[]> {
+function countFailed({ store }: ResendDeps, filter: FailedFilter & { failedUntil: number }): Promise<FailedCount[]> {
   return store.countFailed({ ...filter, states: statesOf(filter) });
 }
 

@@ -36,8 +36,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
 export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: DestinationView[]): LogView {
-  const count = (state: DeliveryState) =>
-    destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
+  const count = (state: DeliveryState) => destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
   const waitingSince = destinations.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []);
   const { unrouted, oldestUnroutedAt, bytes, freeBytes, full, damage } = health;
   return {
@@ -70,13 +69,7 @@ export interface ReadinessDeps {
 const longestTurnMs = 30_000;
 
 /** Ready: the store commits and the dispatcher turns. A full disk is not ready, since alerts are refused meanwhile. */
-export async function readinessOf({
-  store,
-  engine,
-  reader,
-  clock,
-  stopping,
-}: ReadinessDeps): Promise<Readiness> {
+export async function readinessOf({ store, engine, reader, clock, stopping }: ReadinessDeps): Promise<Readiness> {
   const reasons: string[] = [];
   if (stopping.aborted) reasons.push("it is being stopped");
   try {
@@ -89,7 +82,6 @@ export async function readinessOf({
   const problem = reader.problem();
   if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
   const idleMs = clock.now() - engine.lastTurnAt();
-  if (idleMs > longestTurnMs)
-    reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
+  if (idleMs > longestTurnMs) reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
   return { ready: reasons.length === 0, reasons };
 }

@@ -25,8 +25,7 @@ export function writeAlertRows(alert: Alert, now: number): Row[] {
   else if (chain !== "") rows.push({ label: "Chain", value: markLongWords(chain) });
   const metric = cleanLine(facts.metric ?? "");
   // What was read from the title itself stands there already.
-  if (metric !== "" && !cleanLine(facts.title).includes(metric))
-    rows.push({ label: "Metric", value: [code(metric)] });
+  if (metric !== "" && !cleanLine(facts.title).includes(metric)) rows.push({ label: "Metric", value: [code(metric)] });
   const isOurs = alert.origin === "notice";
   const source = cleanLine(facts.source ?? "");
   if (source !== "" && !isOurs) rows.push({ label: "From", value: markLongWords(source) });

@@ -76,11 +76,7 @@ function writeLateness({ late }: MessageContext): Block[] {
   return [note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)])];
 }
 
-function writeHistory(
-  alert: Alert,
-  { history, resolvedBy, now }: MessageContext,
-  status: AlertStatus,
-): Block[] {
+function writeHistory(alert: Alert, { history, resolvedBy, now }: MessageContext, status: AlertStatus): Block[] {
   if (history === undefined || resolvedBy !== undefined) return [];
   if (status === "resolved") {
     const lastedMs = resolvedAfterMs(alert, history.firstAt);
@@ -139,8 +135,7 @@ function matterToReaders(facts: AlertFacts): boolean {
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {
   // A notice leads to where something can be done about it.
-  const page =
-    alert.origin === "notice" && alert.facts.link ? alert.facts.link : pageOfAlert(publicUrl, alert.id);
+  const page = alert.origin === "notice" && alert.facts.link ? alert.facts.link : pageOfAlert(publicUrl, alert.id);
   return page === undefined ? [] : [link("Open in Tocsin", page)];
 }
 

@@ -26,11 +26,7 @@ interface DigestItem {
  * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those
  * of one alert key on one line; how many more there are and where to read them. The numbers always add up.
  */
-export function composeDigest(
-  alerts: Alert[],
-  context: DigestContext,
-  publicUrl: string | undefined,
-): Document {
+export function composeDigest(alerts: Alert[], context: DigestContext, publicUrl: string | undefined): Document {
   const items = gatherDigestItems(alerts);
   const shown = items.slice(0, maxItems);
   const status = statusOf(alerts);
@@ -40,9 +36,7 @@ export function composeDigest(
   const blocks: Block[] = [
     {
       kind: "heading",
-      inlines: [
-        bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`),
-      ],
+      inlines: [bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`)],
     },
     { kind: "note", inlines: writeReason(alerts, context) },
     { kind: "list", items: shown.map((item) => writeItem(item, context.now, publicUrl)) },
@@ -81,8 +75,7 @@ function writeItem(item: DigestItem, now: number, publicUrl: string | undefined)
 /** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert is in one of these. */
 function writeCounts(alerts: Alert[]): string {
   const open = alerts.filter((alert) => !isResolved(alert));
-  const ofSeverity = (severity: Severity): number =>
-    open.filter((alert) => alert.facts.severity === severity).length;
+  const ofSeverity = (severity: Severity): number => open.filter((alert) => alert.facts.severity === severity).length;
   const warnings = ofSeverity("warning");
   return [
     countPart(ofSeverity("critical"), "critical"),

@@ -29,9 +29,7 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
   // A subject comes without the symbol, and a title alone must not pass for a test.
   const mark = test ? "TEST" : isSaid ? undefined : state;
   const after = context.possibleRepeat ? " (possible repeat)" : "";
-  const marks = [mark, context.possibleRepeat ? "possible repeat" : undefined].filter(
-    (one) => one !== undefined,
-  );
+  const marks = [mark, context.possibleRepeat ? "possible repeat" : undefined].filter((one) => one !== undefined);
   const inBrackets = marks.length === 0 ? "" : `[${marks.join(" · ")}] `;
   return {
     inlines: [

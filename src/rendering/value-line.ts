@@ -3,8 +3,7 @@ import type { Inline } from "../core/document.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { bold, code, text } from "./inlines.ts";
 
-type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> &
-  Partial<Pick<AlertFacts, "fields">>;
+type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields">>;
 
 const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const longValueUnits = 32;

@@ -105,10 +105,7 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
-  function judge(
-    request: UnroutedRequest,
-    reading: BodyReading,
-  ): { records: RoutingRecord[]; failed: Failed[] } {
+  function judge(request: UnroutedRequest, reading: BodyReading): { records: RoutingRecord[]; failed: Failed[] } {
     const records: RoutingRecord[] = [];
     const failed: Failed[] = [];
     if (reading.kind === "not_read") return { records, failed };
@@ -179,9 +176,7 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   async function commit(records: RoutingRecord[]): Promise<void> {
-    const repeats = new Map(
-      (await store.recordRouting(records)).map(({ alertSeq, repeatOf }) => [alertSeq, repeatOf]),
-    );
+    const repeats = new Map((await store.recordRouting(records)).map(({ alertSeq, repeatOf }) => [alertSeq, repeatOf]));
     counters.repeats += repeats.size;
     for (const { alertSeq, facts, deliveries } of records) {
       const repeatOf = repeats.get(alertSeq);

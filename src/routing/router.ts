@@ -39,11 +39,7 @@ export interface Router {
    */
   route(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
-  findHold(
-    destination: string,
-    facts: Pick<AlertFacts, "severity" | "status">,
-    now: number,
-  ): Hold | undefined;
+  findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number): Hold | undefined;
   /**
    * Where an alert goes that no rule can judge, since reading it or routing it fails: to the destinations of the
    * default routes, or to every destination when no default route names one. It may be the worst of all, so neither
@@ -104,9 +100,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
     const named = rules.routes.filter((one) => one.isDefault && one.to.length > 0);
     const where =
-      named.length > 0
-        ? "to the default destinations"
-        : "to every destination, as no default route names one";
+      named.length > 0 ? "to the default destinations" : "to every destination, as no default route names one";
     if (rules.destinations.length === 0) return { decisions: [nowhere], deliveries: [] };
     const routes = named.length > 0 ? named : [everyDestination(rules.destinations)];
     const failed = what === "reading" ? "could not be read" : "could not be routed";
@@ -121,11 +115,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     return plan(verdicts, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
   }
 
-  function plan(
-    verdicts: RouteVerdict[],
-    muted: MuteVerdict,
-    startAt: (target: Target) => Start,
-  ): RoutingResult {
+  function plan(verdicts: RouteVerdict[], muted: MuteVerdict, startAt: (target: Target) => Start): RoutingResult {
     const owners = findOwners(verdicts);
     const decisions: Decision[] = [];
     const deliveries: PlannedDelivery[] = [];
@@ -141,9 +131,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       for (const name of new Set(verdict.route.to)) {
         const owner = owners.get(name);
         if (owner !== undefined && owner !== verdict.route) {
-          decisions.push(
-            skip(verdict.route, name, `${verdict.reason}; route ${owner.name} already delivers it there`),
-          );
+          decisions.push(skip(verdict.route, name, `${verdict.reason}; route ${owner.name} already delivers it there`));
           continue;
         }
         const target = targetNamed(name, verdict.route);
@@ -184,10 +172,7 @@ interface RouteVerdict {
  *
  * One verdict for each route, in the order of the configuration.
  */
-function compileRoutes(
-  routes: Route[],
-  adviseOnMissing?: AdviseOnMissing,
-): (input: MatchInput) => RouteVerdict[] {
+function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (input: MatchInput) => RouteVerdict[] {
   const compiled = routes.map((route) => ({
     route,
     match: compileMatchers(route.matchers, adviseOnMissing),

@@ -125,12 +125,8 @@ export function createLivePage({ onChange, style, script, framed }: LivePageOpti
       closing.signal.removeEventListener("abort", notice);
     }),
   );
-  app.get("/page.css", (c) =>
-    c.body(sharedStyle + style, 200, { "content-type": "text/css; charset=utf-8" }),
-  );
-  app.get("/page.js", (c) =>
-    c.body(script + sharedScript, 200, { "content-type": "text/javascript; charset=utf-8" }),
-  );
+  app.get("/page.css", (c) => c.body(sharedStyle + style, 200, { "content-type": "text/css; charset=utf-8" }));
+  app.get("/page.js", (c) => c.body(script + sharedScript, 200, { "content-type": "text/javascript; charset=utf-8" }));
   return { app, close: () => closing.abort() };
 }
 

@@ -6,9 +6,7 @@ export interface SignalHub extends Signals {
 }
 
 /** @param onListenerFailed is given what a listener throws. Default: nobody hears of it. */
-export function createSignalHub(
-  onListenerFailed: (topic: SignalTopic, error: unknown) => void = () => {},
-): SignalHub {
+export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: unknown) => void = () => {}): SignalHub {
   const listeners = new Map<SignalTopic, Set<SignalListener<never>>>();
   return {
     subscribe(topic, listener) {

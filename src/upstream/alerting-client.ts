@@ -60,16 +60,10 @@ export interface AlertingClient {
   /** One page of at most 100. */
   listMetrics(query: MetricsQuery & { page: number }, options?: CallOptions): Promise<Metric[]>;
   /** All pages, one in memory at a time (two while it is found out where they begin). */
-  walkMetrics(
-    query: MetricsQuery,
-    options?: CallOptions & WalkOptions,
-  ): AsyncGenerator<Page<Metric>, WalkEnd>;
+  walkMetrics(query: MetricsQuery, options?: CallOptions & WalkOptions): AsyncGenerator<Page<Metric>, WalkEnd>;
   readHistory(query: HistoryQuery, options?: CallOptions): Promise<MetricHistory>;
   /** All of the chain without `addresses`. */
-  listTokens(
-    query: { chainId: string; addresses?: readonly string[] },
-    options?: CallOptions,
-  ): Promise<Token[]>;
+  listTokens(query: { chainId: string; addresses?: readonly string[] }, options?: CallOptions): Promise<Token[]>;
   /** All of the account without `ids`. */
   listUsers(query?: { ids?: readonly string[] }, options?: CallOptions): Promise<User[]>;
   /** Of all users without `userIds`. */
@@ -99,8 +93,7 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
   return {
     readAccount,
     listMetrics,
-    walkMetrics: (query, walk = {}) =>
-      walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
+    walkMetrics: (query, walk = {}) => walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 
     setAlertOutputs: async (change, { signal } = {}) => {
       refuseWrongChannelId(change);
@@ -160,10 +153,7 @@ function mayHaveBeenMade(error: unknown): error is AppError {
   return error instanceof AppError && ["upstream_failed", "upstream_bad_answer"].includes(error.code);
 }
 
-async function readBack(
-  failure: AppError,
-  readAccount: () => Promise<{ account: Account }>,
-): Promise<AlertOutputs> {
+async function readBack(failure: AppError, readAccount: () => Promise<{ account: Account }>): Promise<AlertOutputs> {
   try {
     return (await readAccount()).account.alertOutputs;
   } catch (error) {

@@ -63,7 +63,6 @@ function toParameters({ fromAt, toAt }: HistoryRange, unit: TimestampUnit): Rang
 
 /** A service may refuse a time in the year 57000, or one in 1970. */
 function refusalOf(error: unknown): AppError {
-  if (error instanceof AppError && ["upstream_rejected", "upstream_not_found"].includes(error.code))
-    return error;
+  if (error instanceof AppError && ["upstream_rejected", "upstream_not_found"].includes(error.code)) return error;
   throw error;
 }

@@ -56,10 +56,7 @@ export interface PricingClient {
 const registrationTimeoutMs = 60_000;
 
 export function createPricingClient(options: PricingClientOptions): PricingClient {
-  const requester = createRequester(
-    { name: "pricing", keyHeader: "x-api-key", keyName: "PRICING_API_KEY" },
-    options,
-  );
+  const requester = createRequester({ name: "pricing", keyHeader: "x-api-key", keyName: "PRICING_API_KEY" }, options);
   const { equitiesPricePath = "/v1/equities/price", timeoutMs } = options;
 
   return {
@@ -84,10 +81,7 @@ export function createPricingClient(options: PricingClientOptions): PricingClien
       requester.read({ method: "GET", path: "/v1/equities/symbols", signal }, equitySymbolsAnswerSchema),
 
     readEquityPrices: (symbols, { signal } = {}) =>
-      requester.read(
-        { method: "GET", ...priceTarget(equitiesPricePath, symbols), signal },
-        equityPricesAnswerSchema,
-      ),
+      requester.read({ method: "GET", ...priceTarget(equitiesPricePath, symbols), signal }, equityPricesAnswerSchema),
   };
 }
 

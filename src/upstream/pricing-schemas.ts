@@ -74,10 +74,9 @@ const equityPriceSchema = z.looseObject({
 const unreadablePrices = "expected entries with symbol and price, under data or bare";
 
 /** The envelope is not documented: a list or one entry, under `data` as everywhere else or bare. */
-const equityPricesSchema = z.union(
-  [z.array(equityPriceSchema), equityPriceSchema.transform((entry) => [entry])],
-  { error: unreadablePrices },
-);
+const equityPricesSchema = z.union([z.array(equityPriceSchema), equityPriceSchema.transform((entry) => [entry])], {
+  error: unreadablePrices,
+});
 
 export const equityPricesAnswerSchema = z.union(
   [z.looseObject({ data: equityPricesSchema }).transform((answer) => answer.data), equityPricesSchema],

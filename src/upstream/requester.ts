@@ -146,10 +146,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     try {
       return { status: response.status, body: JSON.parse(text) };
     } catch {
-      throw badAnswer(
-        where,
-        looksLikeHtml({ text, contentType }) ? "an HTML page" : "something that is not JSON",
-      );
+      throw badAnswer(where, looksLikeHtml({ text, contentType }) ? "an HTML page" : "something that is not JSON");
     }
   }
 
@@ -253,9 +250,7 @@ function noAnswerInTime(where: string, timeoutMs: number): UpstreamUnreachable {
 
 function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
-  throw signal.reason instanceof AppError
-    ? signal.reason
-    : new AppError("cancelled", "stopped before it was done");
+  throw signal.reason instanceof AppError ? signal.reason : new AppError("cancelled", "stopped before it was done");
 }
 
 /** Whatever else is thrown may hold the request with its key, so only its kind is said. */

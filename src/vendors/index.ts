@@ -20,17 +20,7 @@ import type { Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
 
 /** One line a vendor; the order is the one in which people read them. */
-export const vendors: readonly Vendor[] = [
-  telegram,
-  email,
-  webhook,
-  slack,
-  discord,
-  ntfy,
-  apprise,
-  pagerduty,
-  teams,
-];
+export const vendors: readonly Vendor[] = [telegram, email, webhook, slack, discord, ntfy, apprise, pagerduty, teams];
 
 const byType = new Map(vendors.map((vendor) => [vendor.type, vendor]));
 

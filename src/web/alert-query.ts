@@ -47,16 +47,11 @@ export function toFailedFilter(filters: FailedFilters): FailedFilter {
  *
  * @throws AppError `invalid_request` for what is none.
  */
-export function readCursor(
-  store: Pick<AlertLog, "isPosition">,
-  text: string | undefined,
-): Position | undefined {
+export function readCursor(store: Pick<AlertLog, "isPosition">, text: string | undefined): Position | undefined {
   if (text === undefined || store.isPosition(text)) return text;
-  throw new AppError(
-    "invalid_request",
-    "cursor is not a cursor; take meta.nextCursor of the answer before.",
-    { hint: describedAt },
-  );
+  throw new AppError("invalid_request", "cursor is not a cursor; take meta.nextCursor of the answer before.", {
+    hint: describedAt,
+  });
 }
 
 export const limitSchema = z.coerce

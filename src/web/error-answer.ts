@@ -21,12 +21,7 @@ export function toAppError(thrown: unknown): AppError {
 
 /** Node's words for a sender that went away within the body: nobody hears the answer, and it is no fault of ours. */
 function isBrokenOff(thrown: unknown): boolean {
-  return (
-    thrown instanceof Error &&
-    thrown.message === "aborted" &&
-    "code" in thrown &&
-    thrown.code === "ECONNRESET"
-  );
+  return thrown instanceof Error && thrown.message === "aborted" && "code" in thrown && thrown.code === "ECONNRESET";
 }
 
 /** `{"error":{"code","message","hint"?}}` with the status that belongs to the code. */
@@ -38,6 +33,5 @@ export function answerError(c: WebContext, error: AppError): Response {
 }
 
 export function setRetryAfter(c: WebContext, { retryAfterMs }: AppError): void {
-  if (retryAfterMs !== undefined)
-    c.header("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  if (retryAfterMs !== undefined) c.header("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
 }

@@ -116,9 +116,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   return {
     fetch: (request, env) => app.fetch(request, (env ?? {}) as WebEnv["Bindings"]),
     routes: [
-      ...new Set(
-        app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`),
-      ),
+      ...new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
     ],
     close() {
       isClosing = true;

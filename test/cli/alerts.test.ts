@@ -29,12 +29,10 @@ describe("alerts list", () => {
 
     const people = await world.run(["alerts", "list"]);
     expect(people.stdout).toMatch(/Second +no route wanted it[\s\S]*First +3 sent/);
-    expect(
-      (await world.run(["alerts", "list", "--severity", "critical", "--destination", "mail"])).stdout,
-    ).toContain(first);
-    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe(
-      "No alert fits these filters.\n",
+    expect((await world.run(["alerts", "list", "--severity", "critical", "--destination", "mail"])).stdout).toContain(
+      first,
     );
+    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
   });
 
   it("reads the database when no relay answers, and says so", async () => {
@@ -249,14 +247,7 @@ describe("alerts export", () => {
     await world.ended(id);
     const { stdout } = await world.run(["alerts", "export", "--format", "csv"]);
     const [head = "", ...rest] = stdout.split("\r\n");
-    expect(head.split(",").slice(0, 6)).toEqual([
-      "id",
-      "received_at",
-      "origin",
-      "severity",
-      "status",
-      "title",
-    ]);
+    expect(head.split(",").slice(0, 6)).toEqual(["id", "received_at", "origin", "severity", "status", "title"]);
     const record = rest.join("\r\n");
     expect(record).toContain(`,"'=HYPERLINK(""http://evil"",""x"")",`);
     expect(record).toContain(",'-5,");
@@ -285,15 +276,7 @@ describe("alerts export", () => {
 
   it("says with --json what it wrote, and refuses to mix two documents", async () => {
     const world = await createRelayWorld();
-    const run = await world.run([
-      "alerts",
-      "export",
-      "--format",
-      "ndjson",
-      "--output",
-      "all.ndjson",
-      "--json",
-    ]);
+    const run = await world.run(["alerts", "export", "--format", "ndjson", "--output", "all.ndjson", "--json"]);
     const file = join(world.dataDir, "all.ndjson");
     expect(run.json()).toEqual({ data: { file, format: "ndjson", alerts: 0, bytes: 0 } });
     expect(existsSync(file)).toBe(true);

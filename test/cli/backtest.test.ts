@@ -65,12 +65,7 @@ it("asks a relay elsewhere for its log, and the file once no relay runs", async 
   const { world } = await createHistory();
   const elsewhere = { ...world.env, DATA_DIR: makeTempFolder(), PORT: "1", TOCSIN_CONFIG: "next.yaml" };
   const argv = ["backtest", "--config", "next.yaml", "--json"];
-  const flags = [
-    "--url",
-    world.relay.localUrl,
-    "--token-file",
-    join(world.dataDir, "secrets", "admin-token"),
-  ];
+  const flags = ["--url", world.relay.localUrl, "--token-file", join(world.dataDir, "secrets", "admin-token")];
   const asked = await world.run([...argv, ...flags], { env: elsewhere });
   await world.stopRelay();
   const read = await world.run(argv);

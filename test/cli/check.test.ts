@@ -45,9 +45,7 @@ test("names every mistake with its line, and ends with 2", async () => {
   await writeFile(join(folder, "tocsin.yaml"), broken);
   const run = await runCheck([], { cwd: folder, env });
   expect(run.status).toBe(2);
-  expect(run.stdout).toContain(
-    "tocsin.yaml:2:34  destinations.ops.chatId: 42: a group or channel id starts with '-'",
-  );
+  expect(run.stdout).toContain("tocsin.yaml:2:34  destinations.ops.chatId: 42: a group or channel id starts with '-'");
   expect(run.stdout).toContain(
     'tocsin.yaml:4:11  routes[0].to: there is no destination "opps"\n      did you mean ops?',
   );
@@ -58,10 +56,7 @@ test("gives machines the same, as one document", async () => {
   const wrong = await runCheck(["--config", "other.yaml", "--json"], { cwd: folder, env });
   expect(wrong.status).toBe(2);
   expect(wrong.json().data.valid).toBe(false);
-  expect(wrong.json().data.problems).toMatchObject([
-    { where: "other.yaml:2:34" },
-    { where: "other.yaml:4:11" },
-  ]);
+  expect(wrong.json().data.problems).toMatchObject([{ where: "other.yaml:2:34" }, { where: "other.yaml:4:11" }]);
 
   const right = await runCheck(["--json"], { cwd: folder, env });
   expect(right.status).toBe(0);

@@ -74,22 +74,12 @@ it("says what is wrong and how to mend it, all at once", async () => {
   const env = { ...(await startService()), PUBLIC_URL: "http://127.0.0.1:9", SMTP_URL: "smtp://127.0.0.1:9" };
   const { run, of } = await examine(world, env);
   expect(run.status).toBe(1);
-  expect(of("permissions")).toMatchObject([
-    { verdict: "problem", detail: expect.stringContaining("admin-token") },
-  ]);
+  expect(of("permissions")).toMatchObject([{ verdict: "problem", detail: expect.stringContaining("admin-token") }]);
   expect(of("public URL")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("proxy") }]);
-  expect(of("registration")).toMatchObject([
-    { verdict: "problem", mend: "register this relay with: tocsin setup" },
-  ]);
-  expect(of("destination ops")).toMatchObject([
-    { verdict: "problem", mend: expect.stringContaining("add the bot") },
-  ]);
-  expect(of("destination mail")).toMatchObject([
-    { verdict: "problem", mend: expect.stringContaining("network") },
-  ]);
-  expect(of("destination desk")).toMatchObject([
-    { verdict: "warning", detail: expect.stringContaining("429") },
-  ]);
+  expect(of("registration")).toMatchObject([{ verdict: "problem", mend: "register this relay with: tocsin setup" }]);
+  expect(of("destination ops")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("add the bot") }]);
+  expect(of("destination mail")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("network") }]);
+  expect(of("destination desk")).toMatchObject([{ verdict: "warning", detail: expect.stringContaining("429") }]);
   expect(run.stdout + run.stderr).not.toContain("canary");
 });
 
@@ -98,9 +88,7 @@ it("knows an account that sends to this relay with an old secret", async () => {
   const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
   await world.run(["setup", "--yes"], { env: { ...world.env, ...env } });
   const { of } = await examine(world, { ...env, WEBHOOK_SECRET: "another-webhook-secret-0123456789abcdef" });
-  expect(of("registration")).toMatchObject([
-    { verdict: "problem", detail: expect.stringContaining("another secret") },
-  ]);
+  expect(of("registration")).toMatchObject([{ verdict: "problem", detail: expect.stringContaining("another secret") }]);
   expect(of("public URL")).toMatchObject([
     { verdict: "problem", detail: expect.stringContaining("does not know this secret") },
   ]);

@@ -87,9 +87,7 @@ it("explains each alert of a batch from stdin, and what no route wants", async (
   const world = await createRelayWorld();
   const stdin = stdinWith('[{"title":"One","severity":"critical"},{"title":"Two","severity":"info"}]');
   const run = await world.run(["explain", "-"], { stdin });
-  expect(run.stdout).toMatch(
-    /Alert 1 of 2: One[\s\S]*desk \(telegram[\s\S]*Alert 2 of 2: Two[\s\S]*no route wants it/,
-  );
+  expect(run.stdout).toMatch(/Alert 1 of 2: One[\s\S]*desk \(telegram[\s\S]*Alert 2 of 2: Two[\s\S]*no route wants it/);
   const document = (
     await world.run(["explain", "-", "--content-type", "application/json", "--json"], {
       stdin: stdinWith("{broken"),
@@ -113,10 +111,7 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
   writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
   const explain = async (match: string, ...rest: string[]) => {
     const routes = `routes: [{ name: below, match: "${match}", to: [p] }]`;
-    writeFileSync(
-      join(world.dataDir, "next.yaml"),
-      `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`,
-    );
+    writeFileSync(join(world.dataDir, "next.yaml"), `destinations: { p: { type: ntfy, topic: pools } }\n${routes}\n`);
     return world.run(["explain", "body.json", "--config", "next.yaml", ...rest]);
   };
   const missed = await explain("payload.subscription.condition.kind=below");
@@ -176,8 +171,7 @@ destinations:
 `,
   });
   await world.run(["mutes", "add", "--match", "chain=bsc", "--for", "2h", "--reason", "halted"]);
-  const explain = (body: string, ...rest: string[]) =>
-    world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
+  const explain = (body: string, ...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
   const muted = await explain('{"title":"x","chain":"bsc"}');
   expect(muted.stdout).toMatch(/desk \(telegram .*\): not sent; .*muted until .*: halted/);
   const held = await explain('{"title":"x","severity":"warning"}', "--at", "2026-11-21T23:00Z");

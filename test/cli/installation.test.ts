@@ -8,8 +8,7 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 const root = new URL("../../", import.meta.url).pathname;
 
 /** The release that this Node uses (`store/sqlite/sqlite-library.ts`). */
-const library =
-  Number.parseInt(process.versions.node, 10) >= 24 ? "better-sqlite3-node-api" : "better-sqlite3";
+const library = Number.parseInt(process.versions.node, 10) >= 24 ? "better-sqlite3-node-api" : "better-sqlite3";
 
 interface Ran {
   status: number | null;

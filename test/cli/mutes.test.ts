@@ -23,9 +23,7 @@ it("silences what matches until it is removed, and keeps a record of it", async 
   const [muted = ""] = await world.post({ title: "In the pool", severity: "warning", chain: "eth" });
   expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
   const list = await world.run(["mutes", "list"]);
-  expect(list.stdout).toMatch(
-    /active +severity=warning and chain=eth,base +20\S+Z \(in 119 min\) +pool migration/,
-  );
+  expect(list.stdout).toMatch(/active +severity=warning and chain=eth,base +20\S+Z \(in 119 min\) +pool migration/);
 
   expect((await world.run(["mutes", "remove", added.id])).status).toBe(0);
   const [loud = ""] = await world.post({ title: "After the mute", severity: "warning", chain: "eth" });
@@ -50,8 +48,7 @@ it("says how many of the last 24 h a mute would have held, before and after it i
   expect(tried.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
   expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
 
-  const add = (match: string) =>
-    world.run(["mutes", "add", "--match", match, "--for", "2h", "--reason", "known"]);
+  const add = (match: string) => world.run(["mutes", "add", "--match", match, "--for", "2h", "--reason", "known"]);
   const made = await add("token=USDC");
   expect(made.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
   expect(made.stderr).toBe("");
@@ -64,9 +61,7 @@ it("says how many of the last 24 h a mute would have held, before and after it i
 it("takes an end in UTC, and refuses one that has passed", async () => {
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--match", "value<5", "--reason", "dust", "--json", "--until"];
-  expect((await world.run([...argv, "2199-01-01T08:00"])).json().data.endsAt).toBe(
-    "2199-01-01T08:00:00.000Z",
-  );
+  expect((await world.run([...argv, "2199-01-01T08:00"])).json().data.endsAt).toBe("2199-01-01T08:00:00.000Z");
   expect((await world.run([...argv, "2020-01-01"])).status).toBe(2);
 });
 

@@ -66,9 +66,7 @@ describe("alerts resend --failed", () => {
     expect(done.stdout).toContain("2 on the way again");
     const { data } = (await world.run(["alerts", "list", "--json"])).json();
     for (const { id } of data) await world.ended(id);
-    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe(
-      "No alert fits these filters.\n",
-    );
+    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
     expect((await world.run(["alerts", "list"])).stdout).toMatch(/Second +1 sent[\s\S]*First +1 sent/);
     const second = data.find(({ title }: { title: string }) => title === "Second");
     expect((await world.run(["alerts", "show", second.id])).stdout).toMatch(/failed +desk.*resent .*: sent/);
@@ -94,8 +92,7 @@ describe("alerts resend of one alert", () => {
     const world = await createRelayWorld();
     const [id = ""] = await world.post({ title: "Once", severity: "critical" });
     await world.ended(id);
-    const count = async () =>
-      (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
+    const count = async () => (await world.run(["alerts", "show", id, "--json"])).json().data.deliveries.length;
     const no = await world.run(["alerts", "resend", id], person(""));
     expect(no.status).toBe(1);
     expect(no.stderr).toMatch(/Resend it to 3 destinations: desk, .*\? \[y\/N\]/);

@@ -28,9 +28,8 @@ async function startWorld() {
   };
   const outputs = async () => {
     const { body } = await fixture.call(`${sandbox.alertingUrl}/account`);
-    return (
-      body as { data: { alertOutputs: { webhookUrl: string | null; messengerChannelId: string | null } } }
-    ).data.alertOutputs;
+    return (body as { data: { alertOutputs: { webhookUrl: string | null; messengerChannelId: string | null } } }).data
+      .alertOutputs;
   };
   const setOutputs = (change: object) =>
     fixture.call(`${sandbox.alertingUrl}/account`, {
@@ -419,9 +418,7 @@ describe("when the service or the configuration is not right", () => {
     mkdirSync(join(dataDir, "outputs-before-setup.json.new"));
     const run = await setup(["--webhook-off", "--take-over"]);
     expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(
-      /^error: Cannot write .*outputs-before-setup\.json: EISDIR\.\nhint: {2}.+DATA_DIR/,
-    );
+    expect(run.stderr).toMatch(/^error: Cannot write .*outputs-before-setup\.json: EISDIR\.\nhint: {2}.+DATA_DIR/);
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
 

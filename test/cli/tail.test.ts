@@ -85,12 +85,7 @@ it("takes up the stream where a broken connection left it", async () => {
   const last = await relay.nextStream();
   last.send(40);
   await tail.until("Alert 40");
-  expect([first, second, starting, last].map(({ resumedBy }) => resumedBy)).toEqual([
-    undefined,
-    "7",
-    "20",
-    "20",
-  ]);
+  expect([first, second, starting, last].map(({ resumedBy }) => resumedBy)).toEqual([undefined, "7", "20", "20"]);
   expect(tail.output()).toContain("trying again in 1 s");
   expect(await tail.interrupt()).toBe(0);
 });

@@ -7,9 +7,11 @@ it("sends one marked alert the whole real way and shows each outcome", async () 
   expect(run.status).toBe(0);
   const { data } = run.json();
   expect(data).toMatchObject({ ok: true, timedOut: false });
-  expect(
-    data.deliveries.map(({ destination, state }: Record<string, string>) => `${destination} ${state}`),
-  ).toEqual(["desk sent", "mail sent", "ops sent"]);
+  expect(data.deliveries.map(({ destination, state }: Record<string, string>) => `${destination} ${state}`)).toEqual([
+    "desk sent",
+    "mail sent",
+    "ops sent",
+  ]);
   const [message, ...more] = world.chat.messages(deskChat);
   expect(more).toEqual([]);
   expect(message?.text).toMatch(/^🧪 Test from [\s\S]*No action needed/);

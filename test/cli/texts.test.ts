@@ -26,12 +26,9 @@ describe("an instant", () => {
     expect(parseInstant(text, now)).toBe(at);
   });
 
-  it.each(["yesterday", "-6", "6h", "21.11.2026", "2026-11-21T25:00", "", "1e9"])(
-    "cannot be written %j",
-    (text) => {
-      expect(() => parseInstant(text, now)).toThrow("like -6h");
-    },
-  );
+  it.each(["yesterday", "-6", "6h", "21.11.2026", "2026-11-21T25:00", "", "1e9"])("cannot be written %j", (text) => {
+    expect(() => parseInstant(text, now)).toThrow("like -6h");
+  });
 });
 
 describe("other arguments", () => {
@@ -112,11 +109,7 @@ it.each([
   expect(describeSpan(ms)).toBe(words);
 });
 
-const columns = [
-  { title: "KEY", keep: true },
-  { title: "NAME" },
-  { title: "VALUE", align: "right" as const },
-];
+const columns = [{ title: "KEY", keep: true }, { title: "NAME" }, { title: "VALUE", align: "right" as const }];
 
 describe("a table", () => {
   it("aligns its columns, numbers to the right", () => {

@@ -42,30 +42,17 @@ describe("the value axis", () => {
 
 describe("the time axis", () => {
   it("names hours within a day, and the day at midnight", () => {
-    expect(labels(timeTicks(start, start + 24 * hour, 5))).toEqual([
-      "12:00",
-      "18:00",
-      "Nov 21",
-      "06:00",
-      "12:00",
-    ]);
+    expect(labels(timeTicks(start, start + 24 * hour, 5))).toEqual(["12:00", "18:00", "Nov 21", "06:00", "12:00"]);
   });
 
   it("names days over a week", () => {
-    expect(labels(timeTicks(start, start + 7 * 24 * hour, 4))).toEqual([
-      "Nov 21",
-      "Nov 23",
-      "Nov 25",
-      "Nov 27",
-    ]);
+    expect(labels(timeTicks(start, start + 7 * 24 * hour, 4))).toEqual(["Nov 21", "Nov 23", "Nov 25", "Nov 27"]);
   });
 });
 
 describe("the curve in a terminal", () => {
   it("leaves a gap where nothing is known", () => {
-    expect(
-      drawTerminalCurve(curveOf(1, 2, null, null, null, 2, 1), { width: 44, height: 6 }),
-    ).toMatchSnapshot();
+    expect(drawTerminalCurve(curveOf(1, 2, null, null, null, 2, 1), { width: 44, height: 6 })).toMatchSnapshot();
   });
 
   it("draws a flat line and a single point", () => {
@@ -104,8 +91,7 @@ describe("the curve as SVG", () => {
 
   it("keeps both ends of a long key in its title", () => {
     const key = `eth_token_total_tvl_${"0".repeat(200)}beef`;
-    const shown =
-      /font-weight="bold"[^>]*>([^<]*)</.exec(drawCurveSvg(curveOf(1), { title: key }))?.[1] ?? "";
+    const shown = /font-weight="bold"[^>]*>([^<]*)</.exec(drawCurveSvg(curveOf(1), { title: key }))?.[1] ?? "";
     expect(shown).toMatch(/^eth_token_total_tvl_0+…0+beef$/);
     expect(shown.length).toBeLessThan(100);
   });

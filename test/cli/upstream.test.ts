@@ -4,12 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import {
-  type FakeAnswer,
-  type FakeService,
-  type SeenRequest,
-  startFakeService,
-} from "../upstream/fake-service.ts";
+import { type FakeAnswer, type FakeService, type SeenRequest, startFakeService } from "../upstream/fake-service.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const hookUrl = "https://relay.example/hooks/canary-hook-secret";
@@ -173,9 +168,7 @@ describe("metrics", () => {
 
   it("end a walk that breaks off as one document with the error", async () => {
     answer = ({ query }) =>
-      query.page === "1"
-        ? { json: { data: metricsOf(1, 100) } }
-        : { status: 403, json: { message: "no more" } };
+      query.page === "1" ? { json: { data: metricsOf(1, 100) } } : { status: 403, json: { message: "no more" } };
     const run = await tocsin(["metrics", "--chain", "eth", "--all", "--json"]);
     expect(run.status).toBe(1);
     expect(run.json()).toMatchObject({ error: { code: "upstream_forbidden" } });
@@ -390,13 +383,9 @@ describe("assets add", () => {
     answer = ({ method }) => {
       if (method === "POST") return { status: 202, text: "" };
       looks += 1;
-      return looks < 6
-        ? { status: 502, text: "" }
-        : { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
+      return looks < 6 ? { status: 502, text: "" } : { json: { data: { id: "ABC/USD", aggregated: { price: 2 } } } };
     };
-    expect((await tocsin(["assets", "add", "abc", "--ticker", "ABC/USD"])).stdout).toContain(
-      "ticker ABC/USD answers",
-    );
+    expect((await tocsin(["assets", "add", "abc", "--ticker", "ABC/USD"])).stdout).toContain("ticker ABC/USD answers");
   });
 
   it("can follow a pool", async () => {
@@ -447,13 +436,9 @@ describe("assets add", () => {
 
   it("does not wait with --no-wait, and waits after 200 with --wait", async () => {
     registers(202, {});
-    expect((await tocsin(["assets", "add", "abc", "--no-wait", "--json"])).json().data.outcome).toBe(
-      "in_progress",
-    );
+    expect((await tocsin(["assets", "add", "abc", "--no-wait", "--json"])).json().data.outcome).toBe("in_progress");
     registers(200, { data: { symbol: "ABC" } }, 2);
-    expect((await tocsin(["assets", "add", "abc", "--wait", "--json"])).json().data.outcome).toBe(
-      "queryable",
-    );
+    expect((await tocsin(["assets", "add", "abc", "--wait", "--json"])).json().data.outcome).toBe("queryable");
   });
 
   it.each([

@@ -60,17 +60,9 @@ test("with variables only, every alert goes to every chat and every address", ()
 
 describe("ids and addresses that cannot be right", () => {
   test.each([
-    [
-      "1001234567890",
-      "a group or channel id starts with '-'",
-      "write -1001234567890; an id without '-' is a person's",
-    ],
+    ["1001234567890", "a group or channel id starts with '-'", "write -1001234567890; an id without '-' is a person's"],
     ["4711", "a group or channel id starts with '-'", "write -1004711 for a supergroup or channel, or -4711"],
-    [
-      "@treasury",
-      "names can be given away to others, so the id is needed",
-      "write the id, which starts with '-'",
-    ],
+    ["@treasury", "names can be given away to others, so the id is needed", "write the id, which starts with '-'"],
     ["https://t.me/treasury", "so the id is needed", "write the id"],
     ["-12x", "is not a chat id", "write '-' and digits"],
     ["-0", "is not a chat id", "write '-' and digits"],
@@ -83,15 +75,12 @@ describe("ids and addresses that cannot be right", () => {
     expect(problem?.instead).toContain(instead);
   });
 
-  test.each([
-    "ops",
-    "ops@",
-    "a b@example.com",
-    "ops@example.com\r\nBcc: x@example.com",
-    "Ops <ops@example.com>",
-  ])("refuses the recipient %j", (address) => {
-    expect(problemsOf(undefined, { ...mailEnv, EMAIL_TO: address })).toMatchObject([{ where: "EMAIL_TO" }]);
-  });
+  test.each(["ops", "ops@", "a b@example.com", "ops@example.com\r\nBcc: x@example.com", "Ops <ops@example.com>"])(
+    "refuses the recipient %j",
+    (address) => {
+      expect(problemsOf(undefined, { ...mailEnv, EMAIL_TO: address })).toMatchObject([{ where: "EMAIL_TO" }]);
+    },
+  );
 });
 
 test("names what is missing for chats and for mail", () => {
@@ -100,15 +89,14 @@ test("names what is missing for chats and for mail", () => {
     "there is no bot to write to these chats",
     "there is no mail server to send by",
   ]);
-  expect(
-    problemsOf(undefined, { SMTP_URL: "smtp://user:pass@host", EMAIL_TO: "a@example.com" }),
-  ).toMatchObject([{ where: "EMAIL_FROM" }]);
+  expect(problemsOf(undefined, { SMTP_URL: "smtp://user:pass@host", EMAIL_TO: "a@example.com" })).toMatchObject([
+    { where: "EMAIL_FROM" },
+  ]);
 });
 
 describe("SMTP_URL", () => {
   const accountOf = (url: string) => {
-    const [destination] = load(undefined, { ...mailEnv, SMTP_URL: url, EMAIL_TO: "a@example.com" }).rules
-      .destinations;
+    const [destination] = load(undefined, { ...mailEnv, SMTP_URL: url, EMAIL_TO: "a@example.com" }).rules.destinations;
     return destination?.type === "email" ? destination.account : undefined;
   };
 
@@ -147,37 +135,31 @@ describe("SMTP_URL", () => {
 
 describe("where the outside reaches it", () => {
   test("warns on Fly of an address that its proxy cannot reach", () => {
-    const where = (env: Record<string, string>) =>
-      load(undefined, env).warnings.map((warning) => warning.where);
+    const where = (env: Record<string, string>) => load(undefined, env).warnings.map((warning) => warning.where);
     expect(where({ FLY_APP_NAME: "x" })).toContain("HOST");
     expect(where({ FLY_APP_NAME: "x", HOST: "0.0.0.0" })).not.toContain("HOST");
   });
 
   test("PUBLIC_URL, without a trailing slash, or the app's address on Fly", () => {
-    expect(load(undefined, { PUBLIC_URL: "https://a.example.com/" }).server.publicUrl).toBe(
-      "https://a.example.com",
-    );
+    expect(load(undefined, { PUBLIC_URL: "https://a.example.com/" }).server.publicUrl).toBe("https://a.example.com");
     expect(load(undefined, { FLY_APP_NAME: "my-tocsin" }).server.publicUrl).toBe("https://my-tocsin.fly.dev");
-    expect(
-      load(undefined, { FLY_APP_NAME: "my-tocsin", PUBLIC_URL: "https://a.example.com/x" }).server.publicUrl,
-    ).toBe("https://a.example.com/x");
+    expect(load(undefined, { FLY_APP_NAME: "my-tocsin", PUBLIC_URL: "https://a.example.com/x" }).server.publicUrl).toBe(
+      "https://a.example.com/x",
+    );
   });
 
   test("warns when the secret would travel in the clear", () => {
-    const where = (url: string) =>
-      load(undefined, { PUBLIC_URL: url }).warnings.map((warning) => warning.where);
+    const where = (url: string) => load(undefined, { PUBLIC_URL: url }).warnings.map((warning) => warning.where);
     expect(where("http://a.example.com")).toContain("PUBLIC_URL");
     expect(where("http://localhost:8080")).not.toContain("PUBLIC_URL");
   });
 
-  test.each([
-    "a.example.com",
-    "ftp://a.example.com",
-    "https://u:p@a.example.com",
-    "https://a.example.com?x=1",
-  ])("refuses %s", (url) => {
-    expect(problemsOf(undefined, { PUBLIC_URL: url })).toMatchObject([{ where: "PUBLIC_URL" }]);
-  });
+  test.each(["a.example.com", "ftp://a.example.com", "https://u:p@a.example.com", "https://a.example.com?x=1"])(
+    "refuses %s",
+    (url) => {
+      expect(problemsOf(undefined, { PUBLIC_URL: url })).toMatchObject([{ where: "PUBLIC_URL" }]);
+    },
+  );
 });
 
 describe("tokens that could be guessed", () => {
@@ -195,17 +177,12 @@ describe("tokens that could be guessed", () => {
     expect(JSON.stringify(warnings)).not.toContain(secret);
   });
 
-  test.each([`${strong}/../x`, `${strong} x`])(
-    "refuses %s, which no address can hold, everywhere",
-    (secret) => {
-      expect(problemsOf(undefined, { WEBHOOK_SECRET: secret })).toMatchObject([{ where: "WEBHOOK_SECRET" }]);
-    },
-  );
+  test.each([`${strong}/../x`, `${strong} x`])("refuses %s, which no address can hold, everywhere", (secret) => {
+    expect(problemsOf(undefined, { WEBHOOK_SECRET: secret })).toMatchObject([{ where: "WEBHOOK_SECRET" }]);
+  });
 
   test("takes 22 url-safe characters", () => {
-    expect(
-      load(undefined, { WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYb" }).webhookSecret?.reveal(),
-    ).toHaveLength(22);
+    expect(load(undefined, { WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYb" }).webhookSecret?.reveal()).toHaveLength(22);
   });
 
   test.each<[string, Record<string, string>]>([
@@ -268,16 +245,11 @@ test.each([
   [{ ...botEnv }, "TELEGRAM_CHAT_IDS", "no chat gets anything"],
   [{ ALERTING_URL: "https://api.example.com" }, "ALERTING_API_KEY", "setup cannot reach the account"],
   [{ ALERTING_API_KEY: "k" }, "ALERTING_URL", "setup cannot reach the account"],
-])(
-  "warns where half of what belongs together is missing: %#",
-  (env: Record<string, string>, where, effect) => {
-    const others = where === "EMAIL_TO" ? { ...botEnv, TELEGRAM_CHAT_IDS: "-1001" } : {};
-    const warning = load(undefined, { ...env, ...others }).warnings.find((one) =>
-      one.message.includes(effect),
-    );
-    expect(warning?.where).toBe(where);
-  },
-);
+])("warns where half of what belongs together is missing: %#", (env: Record<string, string>, where, effect) => {
+  const others = where === "EMAIL_TO" ? { ...botEnv, TELEGRAM_CHAT_IDS: "-1001" } : {};
+  const warning = load(undefined, { ...env, ...others }).warnings.find((one) => one.message.includes(effect));
+  expect(warning?.where).toBe(where);
+});
 
 test("does not miss in the environment what the file names", () => {
   const yaml =
@@ -289,8 +261,7 @@ describe("TRUSTED_PROXIES", () => {
   const trusted = (env: Record<string, string>) => load(undefined, env).server.trustedProxies;
 
   test("is this machine by default where only this machine can connect, and nobody elsewhere", () => {
-    for (const HOST of ["127.0.0.1", "::1", "localhost"])
-      expect(trusted({ HOST })).toEqual(["127.0.0.0/8", "::1/128"]);
+    for (const HOST of ["127.0.0.1", "::1", "localhost"]) expect(trusted({ HOST })).toEqual(["127.0.0.0/8", "::1/128"]);
     expect(trusted({ HOST: "0.0.0.0", ADMIN_TOKEN: strong })).toEqual([]);
   });
 

@@ -74,16 +74,8 @@ describe("PUBLIC_URL", () => {
     ["https://x.example/hooks/canarySecret", "holds /hooks", "write https://x.example"],
     ["x.example", "is not an address", "write https://x.example"],
     ["x.example:8443/hooks/canarySecret", "is not an address", "write https://x.example:8443"],
-    [
-      "https:/x.example",
-      "is not an address",
-      "write the base address alone, e.g. https://alerts.example.com",
-    ],
-    [
-      "https://x.example/a b",
-      "holds a space",
-      "write the base address alone, e.g. https://alerts.example.com",
-    ],
+    ["https:/x.example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
+    ["https://x.example/a b", "holds a space", "write the base address alone, e.g. https://alerts.example.com"],
     ["localhost:8080", "is not an address", "write http://localhost:8080"],
     ["x example", "is not an address", "write the base address alone, e.g. https://alerts.example.com"],
   ])("%s is refused with what to write", (url, message, instead) => {
@@ -219,12 +211,7 @@ describe("a .env file", () => {
       expect.unreachable();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      expect(error.problems.map(({ where }) => where)).toEqual([
-        ".env:1",
-        ".env:2",
-        "PORT",
-        "tocsin.yaml:1:1",
-      ]);
+      expect(error.problems.map(({ where }) => where)).toEqual([".env:1", ".env:2", "PORT", "tocsin.yaml:1:1"]);
       expect(error.message).not.toContain("canary");
       expect(error.message).not.toContain(botToken);
     }
@@ -246,18 +233,14 @@ describe("DATA_DIR", () => {
       message: `${file} is a file, not a folder`,
       isOfUser: false,
     });
-    expect(findDataDirProblem(join(file, "data"))?.message).toBe(
-      `${file} is a file, so no folder can be made in it`,
-    );
+    expect(findDataDirProblem(join(file, "data"))?.message).toBe(`${file} is a file, so no folder can be made in it`);
     symlinkSync(join(folder, "gone"), join(folder, "link"));
     expect(findDataDirProblem(join(folder, "link", "data"))?.message).toBe(
       `${join(folder, "link")} is a link to what is not there`,
     );
     const long = join(folder, "x".repeat(300));
     expect(findDataDirProblem(long)?.message).toBe(`${long} cannot be a folder (ENAMETOOLONG)`);
-    expect(findDataDirProblem("/proc/tocsin")?.message).toBe(
-      "/proc/tocsin lies in /proc, which keeps no files",
-    );
+    expect(findDataDirProblem("/proc/tocsin")?.message).toBe("/proc/tocsin lies in /proc, which keeps no files");
   });
 
   test("is a mistake among the others, and only a warning where another user may write it", () => {
@@ -272,8 +255,7 @@ describe("DATA_DIR", () => {
 });
 
 describe("something else where a map or a list belongs", () => {
-  const desk =
-    "destinations:\n  ops: { type: telegram, chatId: -1 }\n  desk: { type: telegram, chatId: -2 }\n";
+  const desk = "destinations:\n  ops: { type: telegram, chatId: -1 }\n  desk: { type: telegram, chatId: -2 }\n";
   test.each([
     [`${desk}routes: [{ to: ops, fallback: desk }]`, "routes[0].fallback", "write { to: desk, after: 10m }"],
     [
@@ -293,11 +275,7 @@ describe("something else where a map or a list belongs", () => {
       "destinations.desk",
       "indent the lines that belong to desk: by two spaces",
     ],
-    [
-      `${desk}routes:\n  -\n  - to: desk\n`,
-      "routes[0]",
-      "remove its '- ', or write the options of the entry",
-    ],
+    [`${desk}routes:\n  -\n  - to: desk\n`, "routes[0]", "remove its '- ', or write the options of the entry"],
     [`${desk}routes: { to: ops }`, "routes", "write a list: each route begins with '- '"],
     ["destinations: [a]", "destinations", "write a map: a name, a colon"],
     ["delivery: 5", "delivery", "write { giveUpAfter: 24h }"],

@@ -4,11 +4,7 @@ import { botEnv, load, mailEnv, problemsOf } from "./load.ts";
 const two = "destinations: { ops: { type: telegram, chatId: -1 }, desk: { type: telegram, chatId: -2 } }\n";
 
 function problems(routes: string): [string, string | undefined, string][] {
-  return problemsOf(`${two}routes:\n${routes}`, botEnv).map(({ where, path, message }) => [
-    where,
-    path,
-    message,
-  ]);
+  return problemsOf(`${two}routes:\n${routes}`, botEnv).map(({ where, path, message }) => [where, path, message]);
 }
 
 function warnings(yaml: string, env: Record<string, string> = botEnv): string[] {
@@ -47,9 +43,7 @@ test("a destination with a name that the environment has taken is refused", () =
 
 describe("routes that cannot mean what they say", () => {
   test("a route after one that takes everything", () => {
-    expect(
-      problems("  - { name: all, to: ops }\n  - { name: late, match: { chain: eth }, to: desk }\n"),
-    ).toEqual([
+    expect(problems("  - { name: all, to: ops }\n  - { name: late, match: { chain: eth }, to: desk }\n")).toEqual([
       [
         "tocsin.yaml:4:5",
         "routes[1]",
@@ -62,28 +56,19 @@ describe("routes that cannot mean what they say", () => {
     const [problem] = problems(
       "  - { name: wide, match: { chain: eth }, to: ops }\n  - { match: { severity: critical, chain: eth }, to: desk }\n",
     );
-    expect(problem?.[2]).toContain(
-      'route "wide" (tocsin.yaml:3:5) takes every alert that this one would match',
-    );
+    expect(problem?.[2]).toContain('route "wide" (tocsin.yaml:3:5) takes every alert that this one would match');
   });
 
   test.each([
     ["continue", "  - { to: ops, continue: true }\n  - { match: { chain: eth }, to: desk }\n"],
     ["other values", "  - { match: { chain: eth }, to: ops }\n  - { match: { chain: bsc }, to: desk }\n"],
-    [
-      "a default before the others",
-      "  - { default: true, to: ops }\n  - { match: { chain: eth }, to: desk }\n",
-    ],
+    ["a default before the others", "  - { default: true, to: ops }\n  - { match: { chain: eth }, to: desk }\n"],
   ])("a route below is not refused as unreachable for %s", (_what, routes) => {
     expect(load(`${two}routes:\n${routes}`, botEnv).rules.routes).toHaveLength(2);
   });
 
   test.each([
-    [
-      "two defaults",
-      "  - { default: true, to: ops }\n  - { default: true, to: desk }\n",
-      "routes[1].default",
-    ],
+    ["two defaults", "  - { default: true, to: ops }\n  - { default: true, to: desk }\n", "routes[1].default"],
     ["a default that continues", "  - { default: true, continue: true, to: ops }\n", "routes[0].continue"],
     [
       "one name twice",
@@ -99,18 +84,10 @@ describe("routes that cannot mean what they say", () => {
       "  - { to: ops, match: { value: { gt: 5, lt: 5 } } }\n",
       "routes[0].match.value",
     ],
-    [
-      "a field that no alert has",
-      "  - { to: ops, match: { pool.address: x } }\n",
-      'routes[0].match["pool.address"]',
-    ],
+    ["a field that no alert has", "  - { to: ops, match: { pool.address: x } }\n", 'routes[0].match["pool.address"]'],
     ["an empty list", "  - { to: ops, match: { chain: [] } }\n", "routes[0].match.chain"],
     ["a null", "  - { to: ops, match: { chain: } }\n", "routes[0].match.chain"],
-    [
-      "absent and equal",
-      "  - { to: ops, match: { chain: { exists: false, equals: x } } }\n",
-      "routes[0].match.chain",
-    ],
+    ["absent and equal", "  - { to: ops, match: { chain: { exists: false, equals: x } } }\n", "routes[0].match.chain"],
   ])("refuses %s", (_what, routes, path) => {
     expect(problems(routes).map((problem) => problem[1])).toEqual([path]);
   });
@@ -153,16 +130,14 @@ describe("what works, and is warned of", () => {
   });
 
   test("a default route that is never needed", () => {
-    expect(
-      warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`),
-    ).toEqual(["the default route rest is never used: route all takes every alert"]);
+    expect(warnings(`${two}routes: [{ name: all, to: ops }, { name: rest, default: true, to: desk }]`)).toEqual([
+      "the default route rest is never used: route all takes every alert",
+    ]);
   });
 
   test("a default route that gets more than before, since routes that continue do not count", () => {
     expect(
-      warnings(
-        `${two}routes: [{ name: all, to: ops, continue: true }, { name: rest, default: true, to: desk }]`,
-      ),
+      warnings(`${two}routes: [{ name: all, to: ops, continue: true }, { name: rest, default: true, to: desk }]`),
     ).toEqual([
       "the default route rest also takes what only routes that continue have matched (all); before this version it did not",
     ]);
@@ -173,10 +148,7 @@ describe("what works, and is warned of", () => {
       "a route below ends the search for all that the continuing one takes",
       "[{ match: chain=eth, to: ops, continue: true }, { match: chain=eth, drop: true }, { name: rest, default: true, to: desk }]",
     ],
-    [
-      "it sends nothing itself",
-      "[{ drop: true, continue: true }, { name: rest, default: true, to: [ops, desk] }]",
-    ],
+    ["it sends nothing itself", "[{ drop: true, continue: true }, { name: rest, default: true, to: [ops, desk] }]"],
   ])("no warning for a default route that gets more than before where %s", (_what, routes) => {
     expect(warnings(`${two}routes: ${routes}`)).toEqual([]);
   });

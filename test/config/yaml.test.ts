@@ -17,12 +17,7 @@ describe("the example file", () => {
     expect(config.warnings).toEqual([]);
     const types = new Set(config.rules.destinations.map(({ type }) => type));
     expect([...types]).toEqual(vendors.map(({ type }) => type));
-    expect(config.rules.routes.map(({ name }) => name)).toEqual([
-      "critical",
-      "large-moves",
-      "staging",
-      "rest",
-    ]);
+    expect(config.rules.routes.map(({ name }) => name)).toEqual(["critical", "large-moves", "staging", "rest"]);
   });
 
   test("means what its comments say", () => {
@@ -105,11 +100,7 @@ describe("lines and words of mistakes", () => {
     );
     expect(problems.map(({ where, path, instead }) => [where, path, instead])).toEqual([
       ["tocsin.yaml:1:23", "defaults.timeZone", "write an IANA name, e.g. Europe/Zurich or UTC"],
-      [
-        "tocsin.yaml:5:13",
-        "destinations.ops.chatId",
-        "write -1001234567890; an id without '-' is a person's",
-      ],
+      ["tocsin.yaml:5:13", "destinations.ops.chatId", "write -1001234567890; an id without '-' is a person's"],
       ["tocsin.yaml:6:5", "destinations.ops.silnt", "did you mean silent?"],
       ["tocsin.yaml:7:17", "destinations.desk.type", "did you mean telegram?"],
       ["tocsin.yaml:10:23", "routes[0].match.severty", "did you mean severity?"],
@@ -146,9 +137,7 @@ describe("lines and words of mistakes", () => {
 
   test("a text that begins with * is said to need quotes, once", () => {
     expect(
-      problemsOf(
-        "routes: [{ match: { title: *tvl }, to: x }]\ndestinations: { x: { type: ntfy, topic: x } }",
-      ),
+      problemsOf("routes: [{ match: { title: *tvl }, to: x }]\ndestinations: { x: { type: ntfy, topic: x } }"),
     ).toEqual([
       {
         where: "tocsin.yaml:1:28",
@@ -197,8 +186,7 @@ describe("lines and words of mistakes", () => {
 });
 
 describe("secrets", () => {
-  const hook = (options: string) =>
-    `destinations:\n  h: { type: webhook, url: https://x.example, ${options} }\n`;
+  const hook = (options: string) => `destinations:\n  h: { type: webhook, url: https://x.example, ${options} }\n`;
 
   test.each([
     [`destinations: { t: { type: telegram, chatId: -5, botToken: "${botToken}" } }`],
@@ -262,11 +250,8 @@ describe("secrets", () => {
 
 describe("numbers stay what was written", () => {
   test("in matchers: amounts, trailing zeros, and addresses that YAML takes for hexadecimal numbers", () => {
-    const match =
-      "{ token: 0xAbCdEf, value: [1.10, 123456789012345678901], payload.ok: true, threshold: { gt: 1e6 } }";
-    const { rules } = load(
-      `destinations: { o: { type: ntfy, topic: o } }\nroutes: [{ to: o, match: ${match} }]`,
-    );
+    const match = "{ token: 0xAbCdEf, value: [1.10, 123456789012345678901], payload.ok: true, threshold: { gt: 1e6 } }";
+    const { rules } = load(`destinations: { o: { type: ntfy, topic: o } }\nroutes: [{ to: o, match: ${match} }]`);
     expect(rules.routes[0]?.matchers).toEqual([
       { field: "token", condition: { equals: ["0xAbCdEf"] } },
       { field: "value", condition: { equals: ["1.10", "123456789012345678901"] } },
@@ -298,8 +283,7 @@ test("a file of aliases within aliases is refused, not unfolded", () => {
 });
 
 test("a key of PagerDuty that is none, or stands in the file, is refused without being shown", () => {
-  const file = (key: string) =>
-    `destinations: { oncall: { type: pagerduty, routingKey: "${key}", region: mars } }`;
+  const file = (key: string) => `destinations: { oncall: { type: pagerduty, routingKey: "${key}", region: mars } }`;
   expect(problemsOf(file(referTo("KEY")), { KEY: "canaryTooShort" })).toMatchObject([
     { path: "destinations.oncall.routingKey", message: expect.stringContaining("(it is not shown)") },
     { path: "destinations.oncall.region", message: '"mars" is not known' },
@@ -312,10 +296,7 @@ test("a key of PagerDuty that is none, or stands in the file, is refused without
 
 test("an address of Teams without its signature is refused without being shown, and it says what to copy", () => {
   const file = `destinations: { team: { type: teams, url: "${referTo("TEAMS")}" } }`;
-  for (const url of [
-    "https://x.webhook.office.com/webhookb2/canary",
-    "https://x.logic.azure.com/canary?sig=",
-  ]) {
+  for (const url of ["https://x.webhook.office.com/webhookb2/canary", "https://x.logic.azure.com/canary?sig="]) {
     const problems = problemsOf(file, { TEAMS: url });
     expect(problems).toMatchObject([
       { path: "destinations.team.url", message: expect.stringContaining("it has no sig= (it is not shown)") },

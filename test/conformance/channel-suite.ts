@@ -180,10 +180,7 @@ export function describeChannel(
       const texts = Array.from({ length: 10 }, (_, index) => `alert number ${index}`);
       const outcomes = await Promise.all(
         texts.map((text, index) =>
-          subject.channel.send(
-            subject.message(text),
-            contextOf(subject, { deliveryId: `${deliveryId}${index}` }),
-          ),
+          subject.channel.send(subject.message(text), contextOf(subject, { deliveryId: `${deliveryId}${index}` })),
         ),
       );
       expect(outcomes.map(({ kind }) => kind)).toEqual(texts.map(() => "sent"));
@@ -198,16 +195,13 @@ export function describeChannel(
     });
 
     const asksToWait = met.includes("asks_to_wait") ? ["asks_to_wait" as const] : [];
-    it.for(asksToWait)(
-      "hands on how long it is asked to wait, without counting it as an attempt",
-      async () => {
-        await subject.other.meet("asks_to_wait");
-        const outcome = await send("too fast");
-        if (outcome.kind !== "retry") throw new Error(`expected a retry, got ${outcome.kind}`);
-        expect(outcome.waitMs).toBeGreaterThanOrEqual(askedWaitMs);
-        expect(outcome.countsAsAttempt).toBe(false);
-      },
-    );
+    it.for(asksToWait)("hands on how long it is asked to wait, without counting it as an attempt", async () => {
+      await subject.other.meet("asks_to_wait");
+      const outcome = await send("too fast");
+      if (outcome.kind !== "retry") throw new Error(`expected a retry, got ${outcome.kind}`);
+      expect(outcome.waitMs).toBeGreaterThanOrEqual(askedWaitMs);
+      expect(outcome.countsAsAttempt).toBe(false);
+    });
 
     it("sends nothing when it is stopped before it begins", async () => {
       const outcome = await send("too late", { signal: AbortSignal.abort() });

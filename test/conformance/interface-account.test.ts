@@ -82,8 +82,7 @@ test("S8 outputs belong to the account that owns the key", async () => {
 });
 
 test("S9 users belong to the account that owns the key", async () => {
-  const names = async (client = api.alerting) =>
-    (await client.listUsers()).map((user) => textOf(user, "name"));
+  const names = async (client = api.alerting) => (await client.listUsers()).map((user) => textOf(user, "name"));
   expect(await names(api.withKey("key-of-other").alerting)).toEqual(["Eve"]);
   expect(await names()).not.toContain("Eve");
   const foreign = at(await api.withKey("key-of-other").alerting.listUsers(), 0);
@@ -167,9 +166,7 @@ test("S18 null disables an output", async () => {
 test("S19 there is one configuration per account, and setting it again replaces it", async () => {
   await api.alerting.setAlertOutputs({ webhookUrl: "http://127.0.0.1:9/first" });
   await api.alerting.setAlertOutputs({ webhookUrl: "http://127.0.0.1:9/second" });
-  expect((await api.alerting.readAccount()).account.alertOutputs.webhookUrl).toBe(
-    "http://127.0.0.1:9/second",
-  );
+  expect((await api.alerting.readAccount()).account.alertOutputs.webhookUrl).toBe("http://127.0.0.1:9/second");
 });
 
 test("S20 users are all of the account's, or those of the ids", async () => {

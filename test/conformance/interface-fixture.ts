@@ -16,9 +16,7 @@ export interface InterfaceFixture extends SandboxFixture {
 }
 
 /** The sandbox and the relay's own clients, which try once and do not wait. */
-export async function startInterface(
-  options: Parameters<typeof startSandbox>[0] = {},
-): Promise<InterfaceFixture> {
+export async function startInterface(options: Parameters<typeof startSandbox>[0] = {}): Promise<InterfaceFixture> {
   const fixture = await startSandbox({ key, ...options });
   const { alertingUrl, pricingUrl } = fixture.sandbox;
   const withKey = (otherKey: string) => {

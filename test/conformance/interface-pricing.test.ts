@@ -153,9 +153,7 @@ test("S57 registering an asset answers 200 with the discovered pools and markets
     data: {
       catalogId: "new-coin",
       symbol: "NEWCOIN",
-      pools: expect.arrayContaining([
-        expect.objectContaining({ chainId: "eth", protocol: expect.any(String) }),
-      ]),
+      pools: expect.arrayContaining([expect.objectContaining({ chainId: "eth", protocol: expect.any(String) })]),
       markets: [{ exchange: expect.any(String), pair: "NEWCOIN/USD" }],
     },
   });
@@ -175,10 +173,7 @@ test("S58 a registered asset becomes queryable between 30 seconds and 3 minutes 
 });
 
 test("S59 when processing takes more than 20 seconds the answer is 202 and says it is in progress", async () => {
-  const { state, body } = await register(
-    { catalogId: "slow-coin" },
-    { durationMs: 40_000, advanceMs: 20_000 },
-  );
+  const { state, body } = await register({ catalogId: "slow-coin" }, { durationMs: 40_000, advanceMs: 20_000 });
   expect(state).toBe("in_progress");
   expect(body).toMatchObject({ message: expect.stringContaining("in progress") });
   api.advance(160_000);

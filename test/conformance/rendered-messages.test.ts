@@ -140,15 +140,9 @@ function alertOf(seq: number, text: string, fieldCount = 0): Alert {
 
 const documents: [string, () => Document][] = [
   ["a small alert", () => rendering.composeAlert(alertOf(1, "below 5"), context)],
-  [
-    "an alert of 20,000 characters",
-    () => rendering.composeAlert(alertOf(1, "TVL & price ".repeat(1_666)), context),
-  ],
+  ["an alert of 20,000 characters", () => rendering.composeAlert(alertOf(1, "TVL & price ".repeat(1_666)), context)],
   ["an alert of emoji", () => rendering.composeAlert(alertOf(1, "👩‍👩‍👧‍👦".repeat(1_800), 40), context)],
-  [
-    "an alert of what JSON escapes",
-    () => rendering.composeAlert(alertOf(1, '"\\\n<>&'.repeat(3_000), 40), context),
-  ],
+  ["an alert of what JSON escapes", () => rendering.composeAlert(alertOf(1, '"\\\n<>&'.repeat(3_000), 40), context)],
   [
     "a digest of 500 alerts",
     () =>

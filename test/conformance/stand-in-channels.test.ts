@@ -100,58 +100,54 @@ const mailSituations: Situation[] = [
   "is_unreachable",
 ];
 
-describeChannel(
-  "email",
-  { situations: mailSituations, edits: false },
-  async (answerMs): Promise<ChannelUnderTest> => {
-    const password = "canaryMailPasswordXXXXXXXX";
-    const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
-    return {
-      channel: createEmailChannel(
-        {
-          ...destinationBase("desk"),
-          type: "email",
-          to: [mailbox],
-          from: "tocsin@example.com",
-          account: {
-            id: "relay",
-            host: "127.0.0.1",
-            port: standIn.smtpPort,
-            secure: false,
-            user: "relay",
-            password: new Secret(password),
-            allowInsecureAuth: true,
-            rejectUnauthorized: true,
-          },
+describeChannel("email", { situations: mailSituations, edits: false }, async (answerMs): Promise<ChannelUnderTest> => {
+  const password = "canaryMailPasswordXXXXXXXX";
+  const standIn = await createMailboxStandIn({ now: Date.now, user: "relay", password });
+  return {
+    channel: createEmailChannel(
+      {
+        ...destinationBase("desk"),
+        type: "email",
+        to: [mailbox],
+        from: "tocsin@example.com",
+        account: {
+          id: "relay",
+          host: "127.0.0.1",
+          port: standIn.smtpPort,
+          secure: false,
+          user: "relay",
+          password: new Secret(password),
+          allowInsecureAuth: true,
+          rejectUnauthorized: true,
         },
-        {
-          timeouts: {
-            connectMs: patientMs,
-            greetingMs: patientMs,
-            commandMs: patientMs,
-            verdictMs: answerMs,
-          },
-        },
-      ),
-      recipient: mailbox,
-      message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
-      longestText: "é".repeat(100_000),
-      other: mailSide(standIn),
-      secrets: [
-        password,
-        Buffer.from(password).toString("base64"),
-        Buffer.from(`\0relay\0${password}`).toString("base64"),
-      ],
-      verdicts: {
-        fails: { kind: "retry" },
-        is_unavailable: { kind: "retry" },
-        refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
-        is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
       },
-      close: () => standIn.close(),
-    };
-  },
-);
+      {
+        timeouts: {
+          connectMs: patientMs,
+          greetingMs: patientMs,
+          commandMs: patientMs,
+          verdictMs: answerMs,
+        },
+      },
+    ),
+    recipient: mailbox,
+    message: (text) => ({ kind: "email", subject: "Alert", text, html: "<p>Alert</p>" }),
+    longestText: "é".repeat(100_000),
+    other: mailSide(standIn),
+    secrets: [
+      password,
+      Buffer.from(password).toString("base64"),
+      Buffer.from(`\0relay\0${password}`).toString("base64"),
+    ],
+    verdicts: {
+      fails: { kind: "retry" },
+      is_unavailable: { kind: "retry" },
+      refuses_the_account: { kind: "rejected", scope: "account", reason: "auth_failed" },
+      is_gone: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
+    },
+    close: () => standIn.close(),
+  };
+});
 
 function mailSide(standIn: MailboxStandIn): OtherSide {
   return {

@@ -17,11 +17,9 @@ import { describeFiles } from "./store/sqlite/files.ts";
 
 const ballastBytes = 64 * 1024;
 
-const openLocal = async (dataDir: string) =>
-  openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes });
+const openLocal = async (dataDir: string) => openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes });
 
-const openThreaded = (dataDir: string) =>
-  openThreadedStore({ dataDir, ballastBytes, threadEntry: compiledThread() });
+const openThreaded = (dataDir: string) => openThreadedStore({ dataDir, ballastBytes, threadEntry: compiledThread() });
 
 /**
  * As the threads have it, without the threads: one connection writes, one can only read, and all that goes to them

@@ -11,12 +11,8 @@ const source = new URL("../../src/", import.meta.url).pathname;
 
 /** In Node 20 such a signal is collected when only `AbortSignal.any` holds it: what it should end goes on for ever. */
 it("nothing waits on AbortSignal.timeout within AbortSignal.any", () => {
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
-    /\.tsx?$/.test(name),
-  );
-  const found = files.filter((name) =>
-    /AbortSignal\s*\.timeout\(/.test(readFileSync(join(source, name), "utf8")),
-  );
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
+  const found = files.filter((name) => /AbortSignal\s*\.timeout\(/.test(readFileSync(join(source, name), "utf8")));
   expect(found).toEqual([]);
 });
 
@@ -30,9 +26,7 @@ it("the sandbox gives up on a receiver that never answers, also when memory was 
   const collect = runInNewContext("gc") as () => void;
 
   const post = createPost({ timeoutMs: 200, telegramApiRoot: url });
-  const notification = { output: "webhook", contentType: "text/plain", body: "x" } as Parameters<
-    typeof post
-  >[0];
+  const notification = { output: "webhook", contentType: "text/plain", body: "x" } as Parameters<typeof post>[0];
   const answer = post(notification, url, new AbortController().signal);
   // A busy machine may take longer than that to ask at all.
   await Promise.race([asked, answer]);

@@ -46,11 +46,7 @@ export interface ScriptedChannel extends Channel {
   probes: Outcome[];
 }
 
-export function createScriptedChannel(
-  type: ChannelType,
-  clock: Clock,
-  canEdit = type === "telegram",
-): ScriptedChannel {
+export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit = type === "telegram"): ScriptedChannel {
   let lastRef = 0;
   async function answer(call: Call): Promise<Outcome> {
     channel.calls.push(call);
@@ -182,8 +178,7 @@ export async function startFixture(
   const newId = createIdSource(clock.now);
   const publicUrl = "https://tocsin.example.com";
   const channels: Record<string, ScriptedChannel> = {};
-  for (const destination of destinations)
-    channels[destination.name] = createScriptedChannel(destination.type, clock);
+  for (const destination of destinations) channels[destination.name] = createScriptedChannel(destination.type, clock);
 
   const failing = new Set<keyof Store>();
   const storeCalls = new Map<keyof Store, number>();

@@ -316,23 +316,16 @@ describe("destinations that fail", () => {
     await clock.advance(10_000);
     expect(hook.calls.length).toBe(6);
     expect((hook.calls[5]?.at ?? 0) - start).toBeGreaterThanOrEqual(30_000);
-    const attempts = await Promise.all(
-      ids.map(async (id) => (await detail(id)).deliveries[0]?.attempts.length ?? 0),
-    );
+    const attempts = await Promise.all(ids.map(async (id) => (await detail(id)).deliveries[0]?.attempts.length ?? 0));
     expect(attempts.reduce((sum, count) => sum + count, 0)).toBe(6);
   });
 
   it("sends a notice of a dead destination on another one within a minute, fails what waits for it, and says when it is back", async () => {
-    const { accept, clock, channels, states, engine } = await startFixture([
-      telegramTo("chat"),
-      ntfyTo("hook"),
-    ]);
+    const { accept, clock, channels, states, engine } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     channels.chat?.script.push(kicked);
     await accept({}, { to: ["chat"] });
     await clock.advance(10_000);
-    expect(channels.hook?.calls.map((call) => call.text)).toEqual([
-      expect.stringContaining("chat gets no alerts"),
-    ]);
+    expect(channels.hook?.calls.map((call) => call.text)).toEqual([expect.stringContaining("chat gets no alerts")]);
     const later = await accept({}, { to: ["chat"] });
     await clock.advance(1_000);
     expect(await states(later)).toEqual({ chat: "failed" });
@@ -345,11 +338,7 @@ describe("destinations that fail", () => {
   });
 
   it("pauses all destinations of an account whose credentials are refused, and keeps their queue", async () => {
-    const { accept, clock, channels, states } = await startFixture([
-      telegramTo("a"),
-      telegramTo("bb"),
-      ntfyTo("hook"),
-    ]);
+    const { accept, clock, channels, states } = await startFixture([telegramTo("a"), telegramTo("bb"), ntfyTo("hook")]);
     channels.a?.script.push(unauthorized);
     const first = await accept({}, { to: ["a"] });
     await clock.settle();
@@ -368,10 +357,7 @@ describe("destinations that fail", () => {
     const { accept, clock, channels, detail } = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
     const chat = channels.chat as NonNullable<typeof channels.chat>;
     chat.always = () => refused;
-    const id = await accept(
-      {},
-      { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 2 * minute } } },
-    );
+    const id = await accept({}, { to: ["chat"], planned: { fallback: { to: "hook", at: clock.now() + 2 * minute } } });
     await clock.advance(3 * minute);
     chat.always = undefined;
     await clock.advance(20 * minute);

@@ -72,10 +72,7 @@ describe("fallbacks", () => {
   it("get an alert once, though all mailboxes of the first destination are refused", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.io", "b@x.io"]), ntfyTo("hook")]);
     channelOf(fixture, "mail").always = () => refusedRecipient;
-    await fixture.accept(
-      {},
-      { to: ["mail"], planned: { fallback: { to: "hook", at: fixture.clock.now() + hour } } },
-    );
+    await fixture.accept({}, { to: ["mail"], planned: { fallback: { to: "hook", at: fixture.clock.now() + hour } } });
     await fixture.clock.advance(5 * second);
     expect(channelOf(fixture, "hook").calls).toHaveLength(1);
   });

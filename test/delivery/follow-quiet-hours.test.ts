@@ -47,8 +47,7 @@ describe("a restart with other quiet hours", () => {
   it("lets go only of what the new ones let through", async () => {
     const { fixture, hold, until } = await startNight();
     const [critical, warning] = [await hold({ severity: "critical" }), await hold()];
-    fixture.quietHours.find = (_name, { severity }) =>
-      severity === "critical" ? undefined : hoursEnd(until)();
+    fixture.quietHours.find = (_name, { severity }) => (severity === "critical" ? undefined : hoursEnd(until)());
     await fixture.restart();
     await fixture.clock.advance(second);
     expect(await fixture.states(critical)).toEqual({ chat: "sent" });
@@ -136,9 +135,7 @@ describe("releasing what is held", () => {
   });
 
   it("repeats what may have arrived only where its alert is named, and marks it", async () => {
-    const { fixture, calls, clock, release } = await startRelease([
-      telegramTo("chat", { onAmbiguous: "hold" }),
-    ]);
+    const { fixture, calls, clock, release } = await startRelease([telegramTo("chat", { onAmbiguous: "hold" })]);
     channelOf(fixture, "chat").script.push(lost);
     const id = await fixture.accept();
     await clock.settle();

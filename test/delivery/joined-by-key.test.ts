@@ -96,11 +96,7 @@ describe("events of one key", () => {
     await accept({});
     await accept({ alertKey: "other" });
     await clock.advance(20 * minute);
-    expect(events.filter((event) => !event.includes("not taken"))).toEqual([
-      "resolve k",
-      "trigger k",
-      "trigger other",
-    ]);
+    expect(events.filter((event) => !event.includes("not taken"))).toEqual(["resolve k", "trigger k", "trigger other"]);
     expect([...incidents.values()]).toEqual(["trigger", "trigger"]);
   });
 

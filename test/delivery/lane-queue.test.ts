@@ -35,9 +35,7 @@ function queueOf(due: DueDelivery[]) {
 
 describe("the queue of a destination", () => {
   it("gives no more than one message can account for, and says from where on some are missing", async () => {
-    const many = Array.from({ length: 500 }, (_, index) =>
-      dueDelivery(index + 1, { dueAt: now - 500 + index }),
-    );
+    const many = Array.from({ length: 500 }, (_, index) => dueDelivery(index + 1, { dueAt: now - 500 + index }));
     const { due, cutAt } = await queueOf(many).queue.list(open, now);
     expect(due).toHaveLength(400);
     expect(cutAt).toBe(now - 100);

@@ -3,20 +3,17 @@ import { channelOf, mailTo, startFixture } from "./engine-fixture.ts";
 import { flood, second } from "./outcomes.ts";
 
 describe("channels that cannot edit", () => {
-  it.each(["auto", "edit", "reply", "new"] as const)(
-    "send each event, in one thread: updates %s",
-    async (updates) => {
-      const fixture = await startFixture([mailTo("mail", ["a@x.io"])]);
-      const mail = channelOf(fixture, "mail");
-      for (const status of ["firing", "firing", "resolved"] as const) {
-        await fixture.accept({ alertKey: "k", status }, { planned: { updates } });
-        await fixture.clock.advance(10 * second);
-      }
-      expect(mail.calls.map((call) => call.action)).toEqual(["send", "send", "send"]);
-      expect(new Set(mail.calls.map((call) => call.context.threadKey))).toEqual(new Set(["k"]));
-      expect(new Set(mail.calls.map((call) => call.context.deliveryId)).size).toBe(3);
-    },
-  );
+  it.each(["auto", "edit", "reply", "new"] as const)("send each event, in one thread: updates %s", async (updates) => {
+    const fixture = await startFixture([mailTo("mail", ["a@x.io"])]);
+    const mail = channelOf(fixture, "mail");
+    for (const status of ["firing", "firing", "resolved"] as const) {
+      await fixture.accept({ alertKey: "k", status }, { planned: { updates } });
+      await fixture.clock.advance(10 * second);
+    }
+    expect(mail.calls.map((call) => call.action)).toEqual(["send", "send", "send"]);
+    expect(new Set(mail.calls.map((call) => call.context.threadKey))).toEqual(new Set(["k"]));
+    expect(new Set(mail.calls.map((call) => call.context.deliveryId)).size).toBe(3);
+  });
 
   it("say how often it fired and how long it lasted", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.io"])]);

@@ -93,12 +93,7 @@ describe("notices", () => {
     await fixture.accept({ title: "Pool drained" }, { to: ["mail"] });
     await fixture.clock.advance(5 * second);
     expect(calls()).toHaveLength(1);
-    for (const part of [
-      "1 alert did not reach mail",
-      "Pool drained",
-      "risk@example.com",
-      "550 no such mailbox",
-    ])
+    for (const part of ["1 alert did not reach mail", "Pool drained", "risk@example.com", "550 no such mailbox"])
       expect(calls()[0]?.text).toContain(part);
     await fixture.accept({}, { to: ["mail"] });
     await fixture.accept({}, { to: ["mail"] });
@@ -151,11 +146,7 @@ describe("notices", () => {
     chat.script.push(refusedMessage, refusedMessage);
     await fixture.accept({ title: "Pool drained" });
     await fixture.clock.advance(10 * second);
-    expect(chat.calls.map(({ text }) => text.includes("1 alert did not reach chat"))).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect(chat.calls.map(({ text }) => text.includes("1 alert did not reach chat"))).toEqual([false, false, true]);
     expect([...fixture.engine.refusedMessages()]).toEqual([["chat", 2]]);
   });
 
@@ -178,8 +169,6 @@ describe("notices", () => {
     const fallback = { to: "chat", at: fixture.clock.now() + hour };
     await fixture.accept({}, { to: ["mail"], planned: { fallback } });
     await fixture.clock.advance(minute);
-    expect(channelOf(fixture, "chat").calls.map(({ text }) => text.includes("did not reach"))).toEqual([
-      false,
-    ]);
+    expect(channelOf(fixture, "chat").calls.map(({ text }) => text.includes("did not reach"))).toEqual([false]);
   });
 });

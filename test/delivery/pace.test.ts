@@ -132,12 +132,7 @@ describe("who waits after an answer", () => {
     ["the receiver that is busy, with Retry-After", { ...refused, waitMs: 500 }, hook, { "hook:-1": 1_500 }],
     ["the receiver that broke off with Retry-After", { ...lost, waitMs: 500 }, hook, { "hook:-1": 1_500 }],
     ["nobody after a silence that asked for nothing", lost, mail, {}],
-    [
-      "the whole account when it is asked",
-      flood(500, "account"),
-      mail,
-      { "mail:-1": 1_500, [account]: 1_500 },
-    ],
+    ["the whole account when it is asked", flood(500, "account"), mail, { "mail:-1": 1_500, [account]: 1_500 }],
   ])("%s", (_name, outcome, destination, expected) => {
     expect(parkedBy(createPaceMemory([]).parkAfter(outcome, destination, "-1", 1_000))).toEqual(expected);
   });

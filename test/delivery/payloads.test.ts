@@ -27,8 +27,7 @@ async function relay(bodies: string[]): Promise<string[]> {
 
 describe("an outgoing webhook", () => {
   it("passes the payload on as it came, every number digit for digit", async () => {
-    const payload =
-      '{"amount":123456789012345678901,"price":1.10,"tiny":6.02e-23,"pool":{"__proto__":"inert"}}';
+    const payload = '{"amount":123456789012345678901,"price":1.10,"tiny":6.02e-23,"pool":{"__proto__":"inert"}}';
     const [body] = await relay([payload]);
     expect(body).toContain(`"payload":${payload}`);
   });

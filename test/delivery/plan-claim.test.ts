@@ -102,12 +102,7 @@ describe("what is sent next", () => {
 
   it("is the rest of a message that was begun, with all that it showed", () => {
     const begun = { alertKey: "a", progress: { refs: ["7"] } };
-    const due = [
-      dueDelivery(1),
-      dueDelivery(2, begun),
-      dueDelivery(3, begun),
-      dueDelivery(4, { alertKey: "a" }),
-    ];
+    const due = [dueDelivery(1), dueDelivery(2, begun), dueDelivery(3, begun), dueDelivery(4, { alertKey: "a" })];
     expect(plan(due)).toEqual({ kind: "single", deliveries: [3, 2] });
   });
 

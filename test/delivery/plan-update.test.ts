@@ -53,13 +53,7 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["auto: firing again after the resolution", "auto", { ...justNow, ...resolved }, {}, [send]],
   ["auto: a state nobody names", "auto", { ...justNow, status: "unknown" }, { status: "unknown" }, [edit]],
   ["auto: a repeat where nothing can be edited", "auto", justNow, cannotEdit, [answer]],
-  [
-    "auto: the resolution where nothing can be edited",
-    "auto",
-    aWhileAgo,
-    { ...resolved, ...cannotEdit },
-    [answer],
-  ],
+  ["auto: the resolution where nothing can be edited", "auto", aWhileAgo, { ...resolved, ...cannotEdit }, [answer]],
 
   ["auto: a repeat where nothing can be answered", "auto", aWhileAgo, cannotAnswer, [goOn]],
   [
@@ -82,13 +76,7 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["new: a repeat", "new", justNow, {}, [send]],
   ["new: the resolution", "new", aWhileAgo, resolved, [goOn]],
 
-  [
-    "firing again, though its end waits for the end of quiet hours",
-    "auto",
-    { ...justNow, overAt: now },
-    {},
-    [send],
-  ],
+  ["firing again, though its end waits for the end of quiet hours", "auto", { ...justNow, overAt: now }, {}, [send]],
   ["edit: firing again, though its end waits", "edit", { ...justNow, overAt: now }, {}, [send]],
   ["the resolution after a day", "auto", { lastAt: now - 25 * hour }, resolved, [goOn]],
   ["the resolution of what has fired again since", "auto", { lastAlertSeq: 10 }, resolved, [apart]],
@@ -98,13 +86,7 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["no ids: firing again after the resolution", "auto", { ...noRefs, ...resolved }, {}, [send]],
   ["no ids: each for itself", "new", { ...justNow, ...noRefs }, {}, [send]],
 
-  [
-    "the clock was set back: it is not only edited",
-    "auto",
-    { ...justNow, lastNewAt: now + hour },
-    {},
-    [answer],
-  ],
+  ["the clock was set back: it is not only edited", "auto", { ...justNow, lastNewAt: now + hour }, {}, [answer]],
 ];
 
 describe("how an alert is sent in view of what was sent before", () => {
@@ -156,13 +138,7 @@ describe("what a chat shows of an alert key after a message", () => {
   it("knows that the first message shows another alert after it was edited", () => {
     const after = threadAfter({ action: "edit", ref: "11", shows: "self" }, undefined, sent, thread, now);
     expect(after?.rootAlertSeq).toBe(9);
-    const closed = threadAfter(
-      { action: "edit", ref: "11", shows: "resolution" },
-      undefined,
-      sent,
-      thread,
-      now,
-    );
+    const closed = threadAfter({ action: "edit", ref: "11", shows: "resolution" }, undefined, sent, thread, now);
     expect(closed?.rootAlertSeq).toBe(1);
   });
 

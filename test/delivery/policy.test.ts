@@ -76,12 +76,7 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
 
   ["asked to wait, to the millisecond", flooded, { attempts: 5 }, waits(90_500)],
   ["asked to wait without a time", { ...flooded, waitMs: undefined }, {}, waits(5 * second)],
-  [
-    "asked to wait beyond the lifetime",
-    { ...flooded, waitMs: 25 * hour },
-    {},
-    ends("failed", /gave up after 24 h/),
-  ],
+  ["asked to wait beyond the lifetime", { ...flooded, waitMs: 25 * hour }, {}, ends("failed", /gave up after 24 h/)],
 
   ["moved", moved, {}, waits(0)],
   ["moved for the third time", moved, { moves: 2 }, waits(0)],
@@ -92,12 +87,7 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
   ["a refused recipient", rejected("recipient"), {}, ends("failed", /^refused$/)],
   ["a refused destination", rejected("destination"), {}, ends("failed", /^refused$/)],
   ["a refused account", rejected("account"), {}, waits(0)],
-  [
-    "a refused account, of a manual resend",
-    rejected("account"),
-    { manual: true },
-    ends("failed", /^refused$/),
-  ],
+  ["a refused account, of a manual resend", rejected("account"), { manual: true }, ends("failed", /^refused$/)],
 
   ["no answer", lost, {}, waits(30 * second)],
   ["no answer, with a longer wait asked for", { ...lost, waitMs: 2 * minute }, {}, waits(2 * minute)],

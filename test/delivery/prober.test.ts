@@ -101,10 +101,7 @@ describe("trying a destination now", () => {
   it("follows a group that was upgraded meanwhile", async () => {
     const fixture = await startFixture([telegramTo("chat")]);
     const chat = channelOf(fixture, "chat");
-    chat.probes.push(
-      { kind: "retry", reason: "address_moved", detail: "upgraded", movedTo: "-100999" },
-      sent,
-    );
+    chat.probes.push({ kind: "retry", reason: "address_moved", detail: "upgraded", movedTo: "-100999" }, sent);
     expect(await fixture.engine.tryNow("chat")).toEqual({ kind: "probed", outcome: sent });
     expect(fixture.engine.statuses()[0]?.own.moved).toMatchObject({ to: "-100999" });
   });

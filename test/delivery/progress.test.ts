@@ -24,11 +24,7 @@ describe("how far a delivery has come", () => {
     ["stays where it was when the rest of the parts is only sent later", refused, underWay],
     ["begins anew in another form after the message was refused", refusedMessage, anew],
     ["begins anew when all of it is marked as a repeat", lost, anew],
-    [
-      "begins anew in another chat, and counts the move",
-      { ...refused, movedTo: "-1" },
-      { ...anew, moves: 1 },
-    ],
+    ["begins anew in another chat, and counts the move", { ...refused, movedTo: "-1" }, { ...anew, moves: 1 }],
   ])("%s", (_name, outcome, expected) => {
     expect(advance(underWay, { kind: "called", outcome })).toEqual(expected);
     expect(underWay.refs).toHaveLength(2);

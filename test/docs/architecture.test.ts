@@ -14,9 +14,7 @@ interface Import {
   isOwn: boolean;
 }
 
-const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter((name) =>
-  /\.tsx?$/.test(name),
-);
+const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
 
 function importsOf(file: string, source: string): Import[] {
   const specifiers =
@@ -91,8 +89,7 @@ describe("the direction of imports", () => {
     ["ground", ["ground", "zod"]],
   ])("%s imports nothing but %j and Node", (storey, allowed) => {
     const strangers = imports.filter(
-      ({ room, target }) =>
-        room === storey && !allowed.includes(roomOf(target)) && !target.startsWith("node:"),
+      ({ room, target }) => room === storey && !allowed.includes(roomOf(target)) && !target.startsWith("node:"),
     );
     expect(strangers).toEqual([]);
   });

@@ -32,9 +32,7 @@ const conditions = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matche
 
 describe("docs/configuration.md", () => {
   test("the search finds the keys within keys", () => {
-    expect([...keys]).toEqual(
-      expect.arrayContaining(["perMinute", "breaker", "maxPause", "after", "quietHours"]),
-    );
+    expect([...keys]).toEqual(expect.arrayContaining(["perMinute", "breaker", "maxPause", "after", "quietHours"]));
   });
 
   test("mentions every option of the file", () => {

@@ -15,8 +15,7 @@ describe("fly.toml", () => {
   for (const line of readText("fly.toml").split("\n")) {
     section = /^\[+([\w.]+)\]+$/.exec(line)?.[1] ?? section;
     const [, key, value] = /^(\w+) = (.+)$/.exec(line) ?? [];
-    if (key !== undefined && value !== undefined)
-      settings.set(section === "" ? key : `${section}.${key}`, value);
+    if (key !== undefined && value !== undefined) settings.set(section === "" ? key : `${section}.${key}`, value);
   }
 
   test.each([
@@ -107,14 +106,10 @@ describe("the container's entrypoint", () => {
       writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
       chmodSync(join(bin, name), 0o755);
     }
-    const { stdout, status, stderr } = spawnSync(
-      join(app, "deploy", "container.sh"),
-      ["setup", "--dry-run"],
-      {
-        encoding: "utf8",
-        env: { PATH: `${bin}:/usr/bin:/bin`, ...(options.dataDir && { DATA_DIR: options.dataDir }) },
-      },
-    );
+    const { stdout, status, stderr } = spawnSync(join(app, "deploy", "container.sh"), ["setup", "--dry-run"], {
+      encoding: "utf8",
+      env: { PATH: `${bin}:/usr/bin:/bin`, ...(options.dataDir && { DATA_DIR: options.dataDir }) },
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     return stdout.trim().split("\n");
   }

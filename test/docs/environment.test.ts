@@ -45,9 +45,7 @@ const documented = tableRows(readText("README.md"), "variable").flatMap(([cell =
 );
 
 test("the search finds what the program reads", () => {
-  expect([...asked]).toEqual(
-    expect.arrayContaining(["PORT", "TOCSIN_CONFIG", "SANDBOX_BOT_TOKEN", "NO_COLOR"]),
-  );
+  expect([...asked]).toEqual(expect.arrayContaining(["PORT", "TOCSIN_CONFIG", "SANDBOX_BOT_TOKEN", "NO_COLOR"]));
 });
 
 test("every environment variable that is read stands in the README's table", () => {
@@ -59,16 +57,13 @@ test("every environment variable of the README's table is read", () => {
 });
 
 test("every variable of .env.example is one", () => {
-  const named = [...readText(".env.example").matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(
-    ([, name]) => name,
-  );
+  const named = [...readText(".env.example").matchAll(/^(?:# )?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => name === undefined || !asked.has(name))).toEqual([]);
 });
 
 test("the README's example of an environment makes two chats and a mailbox", () => {
-  const example =
-    codeBlocks(readText("README.md"), "sh").find((text) => text.startsWith("PUBLIC_URL=")) ?? "";
+  const example = codeBlocks(readText("README.md"), "sh").find((text) => text.startsWith("PUBLIC_URL=")) ?? "";
   const filled = example.replace("123456:...", "123456:abcdefghijklmnopqrstuvwxyz").replaceAll("...", "key");
   const env = Object.fromEntries(
     filled

@@ -43,9 +43,7 @@ test.each(documentPaths)("every relative link of %s leads somewhere", (path) => 
 });
 
 test("the README's pictures are PNG files that load fast", () => {
-  const pictures = [...readText("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(
-    ([, path = ""]) => path,
-  );
+  const pictures = [...readText("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path = ""]) => path);
   expect(pictures.length).toBeGreaterThan(0);
   for (const path of pictures) {
     expect(readFileSync(`${root}${path}`).subarray(1, 4).toString("latin1")).toBe("PNG");
@@ -66,9 +64,7 @@ describe("what the documents say of HTTP", () => {
   });
 
   test("leaves out nothing that a script could use", () => {
-    const forScripts = Object.keys(routeTable).filter((route) =>
-      /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route),
-    );
+    const forScripts = Object.keys(routeTable).filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
     expect(forScripts.filter((route) => !documented.includes(route))).toEqual([]);
   });
 
@@ -82,9 +78,7 @@ describe("what the documents say of HTTP", () => {
       now: 0,
     });
     const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();
-    const named = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) =>
-      codeSpans(cell),
-    );
+    const named = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
     expect(named.sort()).toEqual(exposed);
   });
 });

@@ -78,11 +78,7 @@ describe("the alert key", () => {
       { title: "TVL of GHO is 1.2, below 1.1", status: "resolved" },
     ],
     ["words at the end", "[FIRING] ETH RPC", "ETH RPC has recovered"],
-    [
-      "a status and what differs",
-      "[FIRING] 5.2% errors on rpc-2 at 21:35",
-      "[OK] 0.1% errors on rpc-2 at 21:41",
-    ],
+    ["a status and what differs", "[FIRING] 5.2% errors on rpc-2 at 21:35", "[OK] 0.1% errors on rpc-2 at 21:41"],
   ])("stays the same when a thing fires and resolves, by %s", (_, firing, resolved) => {
     expect(keyOf(firing)).toBe(keyOf(resolved));
   });
@@ -151,11 +147,7 @@ describe("the alert key", () => {
       "[FIRING] disk 91% for 5m at 21:35 (2nd time)",
       "[FIRING] disk 92% for 10m at 21:40 (3rd time)",
     ],
-    [
-      "a block",
-      "Oracle lag on base is 312 s at block 19283746",
-      "Oracle lag on base is 400 s at block 19283999",
-    ],
+    ["a block", "Oracle lag on base is 312 s at block 19283746", "Oracle lag on base is 400 s at block 19283999"],
   ])("stays the same at other numbers: %s", (_, one, other) => {
     expect(keyOf(one)).toBe(keyOf(other));
   });
@@ -165,11 +157,7 @@ describe("the alert key", () => {
     ["pools by their fee", "USDC/WETH 0.05% price 3 above 2", "USDC/WETH 0.3% price 3 above 2"],
     ["vaults by a long number", "Vault 12,001 ratio 150% below 160%", "Vault 12,002 ratio 150% below 160%"],
     ["strikes", "FIRING: ETH near strike 4,000", "FIRING: ETH near strike 5,000"],
-    [
-      "expiries",
-      "2026-11-28 expiry: open interest 5M above 4M",
-      "2026-12-25 expiry: open interest 5M above 4M",
-    ],
+    ["expiries", "2026-11-28 expiry: open interest 5M above 4M", "2026-12-25 expiry: open interest 5M above 4M"],
     ["symbols with digits", "kite988 on eth: price 3 USD (above 2)", "kite989 on eth: price 3 USD (above 2)"],
     ["hosts", "[FIRING] 5.2% errors on rpc-2", "[FIRING] 5.2% errors on rpc-3"],
     ["chains", "TVL of USDC on eth is 3M, threshold 5M", "TVL of USDC on base is 3M, threshold 5M"],
@@ -206,9 +194,7 @@ describe("the alert key", () => {
     );
     expect(keyOf(flat)).toBe(keyOf({ ...flat, value: 1, title: "another" }));
     expect(keyOf({ metric: "eth_tvl", threshold: 5, value: 3 })).toBe("metric:eth_tvl|threshold=5");
-    expect(keyOf({ title: "[FIRING] TVL fell", token: "USDC", status: "firing" })).toBe(
-      "title:tvl fell|USDC",
-    );
+    expect(keyOf({ title: "[FIRING] TVL fell", token: "USDC", status: "firing" })).toBe("title:tvl fell|USDC");
     expect(keyOf({ ticker: "ETH/USD", price: 2999.99, limit: 3000, state: "firing" })).toBe(
       "title:eth/usd is …, threshold 3000|ETH/USD",
     );
@@ -217,16 +203,12 @@ describe("the alert key", () => {
   it("cannot be forged by a title, and stays short", () => {
     expect(keyOf({ title: "fingerprint:f1" })).not.toBe(keyOf({ fingerprint: "f1" }));
     expect(keyOf({ fingerprint: "f".repeat(5_000) })?.length).toBeLessThanOrEqual(200);
-    expect(keyOf({ fingerprint: `${"f".repeat(5_000)}1` })).not.toBe(
-      keyOf({ fingerprint: `${"f".repeat(5_000)}2` }),
-    );
+    expect(keyOf({ fingerprint: `${"f".repeat(5_000)}1` })).not.toBe(keyOf({ fingerprint: `${"f".repeat(5_000)}2` }));
   });
 
   it("of an alert in a group is not the group's", () => {
     const group = { groupKey: "g", alerts: [{ labels: { alertname: "A" } }, { labels: { alertname: "B" } }] };
-    const keys = translateRequest(Buffer.from(JSON.stringify(group)), undefined).map(
-      ({ facts }) => facts.alertKey,
-    );
+    const keys = translateRequest(Buffer.from(JSON.stringify(group)), undefined).map(({ facts }) => facts.alertKey);
     expect(new Set(keys).size).toBe(2);
   });
 });

@@ -5,8 +5,7 @@ import { translateRequest } from "../../src/intake/translate.ts";
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 const titles = (value: unknown) => translateRequest(bytes(value), undefined).map(({ facts }) => facts.title);
-const notes = (value: unknown) =>
-  translateRequest(bytes(value), undefined).flatMap(({ facts }) => facts.notes);
+const notes = (value: unknown) => translateRequest(bytes(value), undefined).flatMap(({ facts }) => facts.notes);
 
 describe("a batch", () => {
   it("is a list of objects, one alert each in their order", () => {
@@ -31,10 +30,7 @@ describe("a batch", () => {
         externalURL: "https://am.example.com",
         groupKey: "g",
         receiver: "ops",
-        alerts: [
-          { labels: { alertname: "A", severity: "critical" } },
-          { labels: { alertname: "B" }, receiver: "own" },
-        ],
+        alerts: [{ labels: { alertname: "A", severity: "critical" } }, { labels: { alertname: "B" }, receiver: "own" }],
       }),
       undefined,
     );
@@ -61,10 +57,7 @@ describe("a batch", () => {
     expect(all[999]?.facts.notes).toEqual([
       "what the request says for all its alerts is cut here (1 shortened); the raw body has it",
     ]);
-    const [first] = translateRequest(
-      bytes({ commonAnnotations, commonLabels, alerts: [alerts[0]] }),
-      undefined,
-    );
+    const [first] = translateRequest(bytes({ commonAnnotations, commonLabels, alerts: [alerts[0]] }), undefined);
     expect(first?.facts.text).toHaveLength(20_000);
   });
 
@@ -89,11 +82,7 @@ describe("a batch", () => {
   it.each([
     ["an empty list", [], "the list of alerts is empty"],
     ["an envelope without alerts", { title: "x", alerts: [] }, "the list of alerts is empty"],
-    [
-      "a list of other things",
-      [{ title: "x" }, 5],
-      "the list holds more than objects, so it is sent as one alert",
-    ],
+    ["a list of other things", [{ title: "x" }, 5], "the list holds more than objects, so it is sent as one alert"],
   ])("is not %s", (_, body, note) => {
     expect(readRequest(bytes(body)).countAlerts()).toBe(1);
     expect(notes(body)).toContain(note);
@@ -120,10 +109,7 @@ describe("a batch", () => {
   });
 
   it("is counted as it is translated, for any body and header", () => {
-    const alert = fc.record(
-      { title: fc.string(), alerts: fc.option(fc.array(fc.object())) },
-      { requiredKeys: [] },
-    );
+    const alert = fc.record({ title: fc.string(), alerts: fc.option(fc.array(fc.object())) }, { requiredKeys: [] });
     const body = fc.oneof(
       fc.array(fc.oneof(alert, alert, fc.integer()), { maxLength: 4 }),
       fc.record({
@@ -134,25 +120,12 @@ describe("a batch", () => {
       const text = JSON.stringify(value);
       const spelled = text.replace("alerts", "\\u0061lerts");
       const form = `payload=${encodeURIComponent(text)}`;
-      return fc.constantFrom(
-        text,
-        ` ${text}`,
-        spelled,
-        JSON.stringify(text),
-        form,
-        `${text},`,
-        `\ufeff${text}`,
-      );
+      return fc.constantFrom(text, ` ${text}`, spelled, JSON.stringify(text), form, `${text},`, `\ufeff${text}`);
     });
     const encoded = fc
       .tuple(packed, fc.constantFrom("utf8", "utf16le", "latin1"))
       .map(([text, charset]) => Buffer.from(text, charset as BufferEncoding));
-    const header = fc.constantFrom(
-      undefined,
-      "application/json",
-      "text/plain",
-      "application/x-www-form-urlencoded",
-    );
+    const header = fc.constantFrom(undefined, "application/json", "text/plain", "application/x-www-form-urlencoded");
     fc.assert(
       fc.property(encoded, header, (raw, contentType) => {
         expect(translateRequest(raw, contentType)).toHaveLength(readRequest(raw, contentType).countAlerts());

@@ -56,11 +56,7 @@ describe("explicitKey", () => {
 
   it("does not climb a prototype", () => {
     expect(
-      explicitKey({}, request({ a: 1 }), [
-        "payload.constructor.name",
-        "payload.__proto__.x",
-        "payload.toString",
-      ]),
+      explicitKey({}, request({ a: 1 }), ["payload.constructor.name", "payload.__proto__.x", "payload.toString"]),
     ).toBeUndefined();
   });
 });

@@ -79,9 +79,7 @@ describe("names", () => {
   });
 
   it("makes a title of the reading when the sender gives none", () => {
-    expect(read({ metric: "eth_tvl", value: 3.2, threshold: 5, unit: "%" }).title).toBe(
-      "eth_tvl is 3.2%, below 5",
-    );
+    expect(read({ metric: "eth_tvl", value: 3.2, threshold: 5, unit: "%" }).title).toBe("eth_tvl is 3.2%, below 5");
     expect(read({ token: "ETH", price: 2999 }).title).toBe("ETH is 2999");
     expect(read({ metric: "eth_tvl" }).title).toBe("Alert on eth_tvl");
     expect(read({ foo: "bar", n: 1 }).title).toBe("foo bar, n 1");
@@ -108,14 +106,7 @@ describe("names", () => {
     expect(read({ url: "javascript:alert(1)", href: "https://a.example.com/x?y=1" }).link).toBe(
       "https://a.example.com/x?y=1",
     );
-    for (const url of [
-      "ftp://a.b/",
-      "https://user:pass@a.b/",
-      "https://a b/",
-      "//a.b",
-      "https://",
-      "notes",
-    ]) {
+    for (const url of ["ftp://a.b/", "https://user:pass@a.b/", "https://a b/", "//a.b", "https://", "notes"]) {
       expect(read({ title: "x", url }).link).toBeUndefined();
     }
     expect(readText("see (https://a.example.com/x).").link).toBe("https://a.example.com/x");
@@ -128,8 +119,7 @@ describe("severity", () => {
     ["warning", "warning WARN medium P3 average moderate"],
     ["info", "info Informational low notice P4 P5 debug"],
   ])("reads as %s: %s", (severity, words) => {
-    for (const word of words.split(" "))
-      expect([word, read({ severity: word }).severity]).toEqual([word, severity]);
+    for (const word of words.split(" ")) expect([word, read({ severity: word }).severity]).toEqual([word, severity]);
   });
 
   it.each([
@@ -212,9 +202,7 @@ describe("status", () => {
   });
 
   it("leaves the word in the fields where it says more: it is acknowledged", () => {
-    expect(read({ title: "x", status: "Acknowledged" }).fields).toEqual([
-      { name: "status", value: "Acknowledged" },
-    ]);
+    expect(read({ title: "x", status: "Acknowledged" }).fields).toEqual([{ name: "status", value: "Acknowledged" }]);
   });
 
   it("of an interface's envelope is not the alert's", () => {
@@ -350,9 +338,7 @@ describe("any body", () => {
     const body = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       text.map((one) => new Uint8Array(Buffer.from(one))),
-      fc
-        .tuple(text, fc.nat())
-        .map(([one, at]) => new Uint8Array(Buffer.from(one.slice(0, at % (one.length + 1))))),
+      fc.tuple(text, fc.nat()).map(([one, at]) => new Uint8Array(Buffer.from(one.slice(0, at % (one.length + 1))))),
     );
     const header = fc.option(
       fc.constantFrom(
@@ -439,15 +425,13 @@ describe("what a woken person would ask", () => {
     expect(read({ ...numbers, pool: { address: "0x4c36" } }).title).toBe(
       "Total TVL of pool 0x4c36…4b18 on polygon is 18623.426 USD, below 19000, was 20282.771",
     );
-    expect(
-      read({ ...numbers, token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", tokenName: "USD Coin" }).title,
-    ).toBe(`USD Coin ${end}`);
+    expect(read({ ...numbers, token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", tokenName: "USD Coin" }).title).toBe(
+      `USD Coin ${end}`,
+    );
   });
 
   it("puts the token before a metric that does not name it", () => {
-    expect(read({ metric: "price", token: "ETH", chain: "base", value: 3 }).title).toBe(
-      "ETH price on base is 3",
-    );
+    expect(read({ metric: "price", token: "ETH", chain: "base", value: 3 }).title).toBe("ETH price on base is 3");
     expect(read({ metric: "eth_tvl", token: "ETH", value: 3 }).title).toBe("eth_tvl is 3");
   });
 
@@ -482,25 +466,17 @@ describe("what a woken person would ask", () => {
   });
 
   it("keeps the name of a number that nothing else in the message calls by its name", () => {
-    expect(read({ title: "Depeg", price: 0.97, threshold: 0.99 }).fields).toEqual([
-      { name: "price", value: "0.97" },
-    ]);
+    expect(read({ title: "Depeg", price: 0.97, threshold: 0.99 }).fields).toEqual([{ name: "price", value: "0.97" }]);
     expect(read({ title: "Price of USDT fell", price: 0.97 }).fields).toEqual([]);
     expect(read({ title: "Depeg", value: 0.97 }).fields).toEqual([]);
   });
 
-  it.each(["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"])(
-    "reads a threshold under %s",
-    (name) => {
-      expect(read({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
-    },
-  );
+  it.each(["thresholdPrice", "price_threshold", "triggerPrice", "limitPrice"])("reads a threshold under %s", (name) => {
+    expect(read({ title: "Price", price: 2, [name]: 3 }).threshold).toBe("3");
+  });
 
   it("does not call JSON that is too deep an empty object", () => {
-    const [translation] = translateRequest(
-      Buffer.from(`${'{"a":'.repeat(200)}1${"}".repeat(200)}`),
-      undefined,
-    );
+    const [translation] = translateRequest(Buffer.from(`${'{"a":'.repeat(200)}1${"}".repeat(200)}`), undefined);
     expect(translation?.facts.title).toBe("Alert (broken JSON)");
   });
 });

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { createHeaderKeeper } from "../../src/intake/door/request-parts.ts";
 
-const kept = (...pairs: [string, string][]) =>
-  JSON.parse(createHeaderKeeper()(pairs.flat())) as [string, string][];
+const kept = (...pairs: [string, string][]) => JSON.parse(createHeaderKeeper()(pairs.flat())) as [string, string][];
 
 it("keeps headers in their order and as often as they came", () => {
   const pairs: [string, string][] = [
@@ -15,27 +14,19 @@ it("keeps headers in their order and as often as they came", () => {
 });
 
 it.each([
-  ..."Authorization Proxy-Authorization X-Auth X-Auth-User Cookie X-API-Key Api_Key apikey X-Access-Key".split(
-    " ",
-  ),
-  ..."X-Functions-Key Ocp-Apim-Subscription-Key X-Amz-Security-Token X-Gitlab-Token X-Secret X-Passwd".split(
-    " ",
-  ),
+  ..."Authorization Proxy-Authorization X-Auth X-Auth-User Cookie X-API-Key Api_Key apikey X-Access-Key".split(" "),
+  ..."X-Functions-Key Ocp-Apim-Subscription-Key X-Amz-Security-Token X-Gitlab-Token X-Secret X-Passwd".split(" "),
   ..."X-Session-Id X-JWT X-Routing-Key X-Credentials X-Vault-Token".split(" "),
 ])("masks the value of %s", (name) => {
   expect(kept([name, "canary"])).toEqual([[name, "***"]]);
 });
 
-it.each([
-  "Idempotency-Key",
-  "X-Event-Key",
-  "X-Author",
-  "Webhook-Id",
-  "X-Hub-Signature-256",
-  "X-GitHub-Delivery",
-])("shows the value of %s, which opens nothing", (name) => {
-  expect(kept([name, "value"])).toEqual([[name, "value"]]);
-});
+it.each(["Idempotency-Key", "X-Event-Key", "X-Author", "Webhook-Id", "X-Hub-Signature-256", "X-GitHub-Delivery"])(
+  "shows the value of %s, which opens nothing",
+  (name) => {
+    expect(kept([name, "value"])).toEqual([[name, "value"]]);
+  },
+);
 
 it.each([
   ["X-Original-URI", "/hooks/canary?source=a", "/hooks/***?source=a"],

@@ -23,9 +23,7 @@ function factsOf(body: unknown): AlertFacts {
 /** Only what was read, so that a test names everything. */
 function read(body: unknown): Partial<AlertFacts> {
   const facts = factsOf(body);
-  return Object.fromEntries(
-    measured.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])),
-  );
+  return Object.fromEntries(measured.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])));
 }
 
 describe("a sentence that says what is measured", () => {
@@ -77,10 +75,7 @@ describe("a sentence that says what is measured", () => {
       "USDC/WETH price deviation 2.41 % above 2 %",
       { token: "USDC/WETH", metric: "price deviation", value: "2.41", unit: "%", threshold: "2" },
     ],
-    [
-      "Health factor 1.04 below threshold 1.10",
-      { metric: "Health factor", value: "1.04", threshold: "1.10" },
-    ],
+    ["Health factor 1.04 below threshold 1.10", { metric: "Health factor", value: "1.04", threshold: "1.10" }],
     ["ONYX504 TVL down 8.2% to 18.6k", { token: "ONYX504", metric: "TVL", value: "18.6k" }],
     ["USDC TVL fell by 12 % to 24.7 M USD", { token: "USDC", metric: "TVL", value: "24.7 M", unit: "USD" }],
     ["TVL fell from 4M to 3.2M", { metric: "TVL", value: "3.2M", previousValue: "4M" }],
@@ -165,17 +160,14 @@ describe("a sentence that says what is measured", () => {
       ),
     );
     fc.assert(
-      fc.property(
-        fc.array(fc.oneof({ weight: 8, arbitrary: word }, fc.string()), { maxLength: 25 }),
-        (words) => {
-          const text = words.join(" ");
-          const facts = factsOf(`x ${text}`);
-          for (const name of ["value", "threshold", "previousValue"] as const) {
-            const said = facts[name];
-            if (said !== undefined) expect(`${facts.title}\n${facts.text}`).toContain(said);
-          }
-        },
-      ),
+      fc.property(fc.array(fc.oneof({ weight: 8, arbitrary: word }, fc.string()), { maxLength: 25 }), (words) => {
+        const text = words.join(" ");
+        const facts = factsOf(`x ${text}`);
+        for (const name of ["value", "threshold", "previousValue"] as const) {
+          const said = facts[name];
+          if (said !== undefined) expect(`${facts.title}\n${facts.text}`).toContain(said);
+        }
+      }),
     );
   });
 });

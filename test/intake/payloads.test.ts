@@ -5,9 +5,7 @@ import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 
 const folder = new URL("../fixtures/payloads/", import.meta.url);
-const payloads = readdirSync(folder).filter(
-  (name) => /\.(json|txt)$/.test(name) && !name.endsWith(".facts.txt"),
-);
+const payloads = readdirSync(folder).filter((name) => /\.(json|txt)$/.test(name) && !name.endsWith(".facts.txt"));
 
 /** The header is what senders most often get wrong, so every payload must read the same under each. */
 const headers = ["application/json", "text/plain; charset=utf-8", undefined];
@@ -16,9 +14,7 @@ describe("the payloads of known senders", () => {
   it.each(payloads)("reads the facts of %s as they were reviewed", async (name) => {
     const body = readFileSync(new URL(name, folder));
     const facts = describeFacts(translateRequest(body, undefined));
-    await expect(facts).toMatchFileSnapshot(
-      new URL(`${name.replace(/\.\w+$/, "")}.facts.txt`, folder).pathname,
-    );
+    await expect(facts).toMatchFileSnapshot(new URL(`${name.replace(/\.\w+$/, "")}.facts.txt`, folder).pathname);
   });
 
   it.each(payloads)("reads the same from %s under any content type", (name) => {

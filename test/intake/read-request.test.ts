@@ -81,15 +81,12 @@ describe("character sets", () => {
 });
 
 describe("formats are found by content", () => {
-  it.each([
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "application/octet-stream",
-    undefined,
-    "nonsense",
-  ])("reads JSON sent as %s", (contentType) => {
-    expect(read('{"title":"TVL fell"}', contentType)).toMatchObject({ title: "TVL fell", format: "json" });
-  });
+  it.each(["text/plain", "application/x-www-form-urlencoded", "application/octet-stream", undefined, "nonsense"])(
+    "reads JSON sent as %s",
+    (contentType) => {
+      expect(read('{"title":"TVL fell"}', contentType)).toMatchObject({ title: "TVL fell", format: "json" });
+    },
+  );
 
   it.each(["application/json", "text/plain", "application/x-www-form-urlencoded", undefined])(
     "reads text sent as %s",
@@ -165,9 +162,7 @@ describe("formats are found by content", () => {
       title: "Alert (binary body: gzip data, 5 bytes)",
       format: "binary",
     });
-    expect(read(Buffer.alloc(2_000, 0xff).fill(0, 0, 900)).title).toBe(
-      "Alert (binary body: data, 2,000 bytes)",
-    );
+    expect(read(Buffer.alloc(2_000, 0xff).fill(0, 0, 900)).title).toBe("Alert (binary body: data, 2,000 bytes)");
   });
 
   it.each([

@@ -93,9 +93,7 @@ delivery:
 async function countUnsettled(relay: RelayProcess): Promise<number> {
   const { data } = await relay.getJson<{ data: { counts: Record<string, number> }[] }>("/api/destinations");
   const unrouted = await relay.getJson<{ data: unknown[] }>("/api/alerts?state=unrouted&limit=1");
-  const waiting = data.map(
-    ({ counts }) => (counts.queued ?? 0) + (counts.waiting ?? 0) + (counts.sending ?? 0),
-  );
+  const waiting = data.map(({ counts }) => (counts.queued ?? 0) + (counts.waiting ?? 0) + (counts.sending ?? 0));
   return unrouted.data.length + waiting.reduce((sum, count) => sum + count, 0);
 }
 

@@ -15,8 +15,7 @@ function cookieOf(answer: Response): string {
 it("takes no login link twice and no ended session again after a SIGKILL", async () => {
   const dataDir = makeTempFolder();
   const first = await startRelayProcess(dataDir, {});
-  const code =
-    new URL(loginLink(first.url, new Secret(adminToken), Date.now())).searchParams.get("code") ?? "";
+  const code = new URL(loginLink(first.url, new Secret(adminToken), Date.now())).searchParams.get("code") ?? "";
   const logIns = await Promise.all([1, 2, 3, 4].map(() => post(`${first.url}/login`, { code })));
   expect(logIns.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403]);
   const ended = cookieOf(logIns.find(({ status }) => status === 303) as Response);

@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createJourneyWorld,
-  deskChat,
-  mailAddress,
-  opsChat,
-  waitForState,
-} from "../support/journey-world.ts";
+import { createJourneyWorld, deskChat, mailAddress, opsChat, waitForState } from "../support/journey-world.ts";
 import { waitUntil } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
 
@@ -75,9 +69,7 @@ describe("an alert comes in by webhook", () => {
   it("stores a batch in one request and delivers each alert of it", async () => {
     const world = await createJourneyWorld();
     const relay = await world.start();
-    const { ids } = await relay.post(
-      JSON.stringify([{ title: "First" }, { title: "Second" }, { title: "Third" }]),
-    );
+    const { ids } = await relay.post(JSON.stringify([{ title: "First" }, { title: "Second" }, { title: "Third" }]));
     expect(ids).toHaveLength(3);
     for (const id of ids) await waitForState(relay, id, "sent");
     const subjects = world.mailbox.mails(mailAddress).map((mail) => mail.subject);
@@ -124,12 +116,7 @@ describe("whatever the body is", () => {
   const bodies: [string, string | Uint8Array, string | undefined, RegExp][] = [
     ["JSON", '{"title":"Pool drained","value":1.10}', "application/json", /Pool drained[\s\S]*1\.10/],
     ["text", "BTC crossed 100k\nmore below", "text/plain", /BTC crossed 100k/],
-    [
-      "a form",
-      "title=Funding+rate&value=0.05",
-      "application/x-www-form-urlencoded",
-      /Funding rate[\s\S]*0\.05/,
-    ],
+    ["a form", "title=Funding+rate&value=0.05", "application/x-www-form-urlencoded", /Funding rate[\s\S]*0\.05/],
     ["broken JSON", '{"title":"Half an al', "application/json", /Half an al/],
     ["nothing", "", undefined, /Alert \(empty body\)/],
     [
@@ -138,12 +125,7 @@ describe("whatever the body is", () => {
       "application/json",
       /Very long/,
     ],
-    [
-      "bytes",
-      new Uint8Array([0, 255, 254, 1, 2, 3, 128]),
-      "application/octet-stream",
-      /binary body: data, 7 bytes/,
-    ],
+    ["bytes", new Uint8Array([0, 255, 254, 1, 2, 3, 128]), "application/octet-stream", /binary body: data, 7 bytes/],
   ];
   it.each(bodies)("%s ends in a message that a person can read", async (_kind, body, contentType, text) => {
     const world = await createJourneyWorld();

@@ -101,8 +101,8 @@ function startSenders(hookUrl: string) {
   async function send(number: number): Promise<void> {
     for (;;) {
       const agent = agents[number % agents.length];
-      const outcome = await tryOnce(hookUrl, agent, `restart-${number}`).catch(
-        (error: NodeJS.ErrnoException) => (error.code === "ECONNREFUSED" ? "refused" : "unanswered"),
+      const outcome = await tryOnce(hookUrl, agent, `restart-${number}`).catch((error: NodeJS.ErrnoException) =>
+        error.code === "ECONNREFUSED" ? "refused" : "unanswered",
       );
       if (outcome === 202) break;
       counts[typeof outcome === "number" ? "other" : (outcome as "refused" | "unanswered")] += 1;

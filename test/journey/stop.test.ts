@@ -102,9 +102,7 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   const first = await relay.post(`{"title":"under way"}`);
   await waitUntil(count, (held) => held === 1, { what: "the first send" });
   const half = await openRaw(relay.url);
-  await half.write(
-    `POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`,
-  );
+  await half.write(`POST ${new URL(relay.hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n`);
 
   const ended = relay.stop();
   await untilStopping(relay);

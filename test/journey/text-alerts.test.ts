@@ -43,9 +43,5 @@ it("joins a plain text's repeats and its resolution, and mutes the next one by w
   expect(tried.json().data).toMatchObject({ matched: 3, looked: 3, complete: true });
   const made = await world.run([...mute, "--for", "1h", "--reason", "known", "--json"]);
   expect(made.json().data.preview).toMatchObject({ matched: 3, looked: 3 });
-  expect((await send("firing")).deliveries).toMatchObject([
-    { state: "muted" },
-    { state: "muted" },
-    { state: "muted" },
-  ]);
+  expect((await send("firing")).deliveries).toMatchObject([{ state: "muted" }, { state: "muted" }, { state: "muted" }]);
 });

@@ -21,8 +21,7 @@ routes:
   - { name: all, to: [first], default: true }
 `,
   });
-  const start = () =>
-    startRelayProcess(dataDir, { ...env, TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" }, [roughRelay]);
+  const start = () => startRelayProcess(dataDir, { ...env, TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" }, [roughRelay]);
   const listStored = async (): Promise<AlertSummary[]> => {
     const store = openLocalStore({ path: join(dataDir, "tocsin.db"), readOnly: true });
     const alerts = await store.listAlerts({ limit: 200 });

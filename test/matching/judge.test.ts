@@ -79,11 +79,7 @@ describe("what does not hold, and the words for it", () => {
     ["value", { exists: false }, "value is present"],
     ["title", { gt: 1 }, "title is “TVL of USDC dropped”, which is not a number"],
     ["title", { matches: "^USDC" }, "title does not match /^USDC/"],
-    [
-      "title",
-      { equals: ["tvl of usdc dropped"] },
-      "title is “TVL of USDC dropped”, not “tvl of usdc dropped”",
-    ],
+    ["title", { equals: ["tvl of usdc dropped"] }, "title is “TVL of USDC dropped”, not “tvl of usdc dropped”"],
     ["payload.tags", { equals: ["a"] }, "payload.tags is a list (its elements are reached with [*])"],
     ["payload.pool", { matches: "." }, "payload.pool is an object, not a value"],
     ["payload.nowhere.deep", { equals: ["a"] }, "payload.nowhere.deep is missing"],

@@ -50,8 +50,7 @@ describe("the near path of one that is missing", () => {
     const matchers = parseMatch("payload.pool.address=0xab");
     const all = rules({ destinations: [chat("ops")], routes: [route("pools", ["ops"], { matchers })] });
     const input = alert({}, { payload });
-    const reasonOf = (router: ReturnType<typeof createRouter>) =>
-      router.route(input, [], noon).decisions[0]?.reason;
+    const reasonOf = (router: ReturnType<typeof createRouter>) => router.route(input, [], noon).decisions[0]?.reason;
     expect(reasonOf(createRouter(all, { adviseOnMissing: createMissingAdvice() }))).toBe(
       "payload.pool.address is missing; there is payload.data.pool.address",
     );
@@ -66,9 +65,7 @@ describe("the places of a payload", () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         for (const node of listPayloadNodes(value, 50)) {
-          const found = compileField(node.path)(
-            alert({}, { payload: node.value === null ? undefined : value }),
-          );
+          const found = compileField(node.path)(alert({}, { payload: node.value === null ? undefined : value }));
           expect(found).toHaveLength(node.value === null ? 0 : 1);
           const matchers = [{ field: node.path, condition: { exists: true } }];
           expect(parseMatch(describeMatchers(matchers))).toEqual(matchers);
@@ -78,9 +75,7 @@ describe("the places of a payload", () => {
   });
 
   test("are never more than asked for, nor deeper or longer than anybody writes", () => {
-    const wide = json(
-      JSON.stringify({ ["k".repeat(5_000)]: 1, list: Array.from({ length: 5_000 }, () => [1]) }),
-    );
+    const wide = json(JSON.stringify({ ["k".repeat(5_000)]: 1, list: Array.from({ length: 5_000 }, () => [1]) }));
     expect(listPayloadNodes(wide, 100)).toHaveLength(100);
     expect(listPayloadNodes(wide, 100).every(({ path }) => path.length <= 300)).toBe(true);
     let deep: Json = "x";

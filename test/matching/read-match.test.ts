@@ -136,9 +136,7 @@ describe("the text form", () => {
       expect.stringMatching(/^match\[1\]: value>x: "x" is not a number/),
       expect.stringMatching(/^match\[2\]: "DAI" is not a condition/),
     ]);
-    expect(refusalOf("[{ severity: critical }]")).toEqual([
-      expect.stringMatching(/^match\[0\]: .*without the list$/),
-    ]);
+    expect(refusalOf("[{ severity: critical }]")).toEqual([expect.stringMatching(/^match\[0\]: .*without the list$/)]);
     expect(refusalOf("[]")).toEqual([expect.stringMatching(/^match: is empty/)]);
   });
 });
@@ -213,19 +211,13 @@ describe("a value that is a condition, in the map form", () => {
   });
 
   test("is refused with the way to mean it", () => {
-    expect(refusalOf('{ title: "*TVL*" }')[0]).toContain(
-      'if this very text is meant: title: { equals: "*TVL*" }',
-    );
-    expect(refusalOf('{ title: { not: "a,b" } }')[0]).toContain(
-      'if this very text is meant: title: { not: ["a,b"] }',
-    );
+    expect(refusalOf('{ title: "*TVL*" }')[0]).toContain('if this very text is meant: title: { equals: "*TVL*" }');
+    expect(refusalOf('{ title: { not: "a,b" } }')[0]).toContain('if this very text is meant: title: { not: ["a,b"] }');
   });
 });
 
 test("a list where one value belongs is refused, and not read by its first entry alone", () => {
-  expect(refusalOf("{ value: { gt: [5, 10] } }")).toEqual([
-    expect.stringMatching(/value\.gt: a list is not a number/),
-  ]);
+  expect(refusalOf("{ value: { gt: [5, 10] } }")).toEqual([expect.stringMatching(/value\.gt: a list is not a number/)]);
   expect(refusalOf("{ unit: { exists: [true, false] } }")).toEqual([
     expect.stringMatching(/unit\.exists: a list is neither true nor false/),
   ]);
@@ -237,10 +229,7 @@ test("a list where one value belongs is refused, and not read by its first entry
 
 describe("conditions by other names", () => {
   test.each([
-    [
-      "title: { contains: tvl }",
-      "did you mean matches? Write title: { matches: tvl }; a pattern is found anywhere",
-    ],
+    ["title: { contains: tvl }", "did you mean matches? Write title: { matches: tvl }; a pattern is found anywhere"],
     ["value: { min: 5 }", "did you mean gte? Write value: { gte: 5 }"],
     ["value: { '>': 5 }", "did you mean gt? Write value: { gt: 5 }"],
     ["token: { in: [USDC, DAI] }", "did you mean equals?"],
@@ -282,10 +271,7 @@ test("notMatches holds for what the pattern is not found in, and for a missing v
 });
 
 test("a configured mute takes the text form as well", () => {
-  const { rules } = load(
-    "mutes: [{ match: token=USDC value<5, reason: dust, until: 2127-01-01T00:00:00Z }]",
-    botEnv,
-  );
+  const { rules } = load("mutes: [{ match: token=USDC value<5, reason: dust, until: 2127-01-01T00:00:00Z }]", botEnv);
   expect(rules.mutes[0]?.matchers).toEqual([
     { field: "token", condition: { equals: ["USDC"] } },
     { field: "value", condition: { lt: 5 } },
@@ -297,9 +283,7 @@ test("a matcher of the API is refused with all that is wrong", () => {
     { field: "severity", condition: { equals: ["critical"] } },
     { field: "value", condition: { gt: 5 } },
   ]);
-  expect(() => parseMatch({ severty: "x", value: { gt: "y" } })).toThrow(
-    /severty is not a field.*value\.gt/s,
-  );
+  expect(() => parseMatch({ severty: "x", value: { gt: "y" } })).toThrow(/severty is not a field.*value\.gt/s);
   expect(() => parseMatch({ severity: { equals: ["x"] } })).toThrow(/severity\.0 "x" is never/);
   for (const nothing of [undefined, null, [], "x", "", {}]) {
     expect(() => parseMatch(nothing)).toThrow(expect.objectContaining({ code: "invalid_request" }));
@@ -331,17 +315,7 @@ test("what describes matchers can be written as a matcher, and means the same", 
       "a chain=b",
     ),
   );
-  const pattern = fc.constantFrom(
-    "^TVL",
-    "a b",
-    "or",
-    "x;",
-    'say "x"',
-    String.raw`\d+\s`,
-    "'a'",
-    "a|b",
-    "a chain=b",
-  );
+  const pattern = fc.constantFrom("^TVL", "a b", "or", "x;", 'say "x"', String.raw`\d+\s`, "'a'", "a|b", "a chain=b");
   const condition = fc
     .record(
       {

@@ -157,8 +157,7 @@ describe("what a mute would have held", () => {
 
   it("reads page by page, however long the texts are, and counts each alert once", async () => {
     const { add, count } = await start();
-    for (let index = 0; index < 70; index += 1)
-      await add({}, { text: "x".repeat(20_000), token: `T${index % 2}` });
+    for (let index = 0; index < 70; index += 1) await add({}, { text: "x".repeat(20_000), token: `T${index % 2}` });
     expect(await count("token", { equals: ["T1"] })).toMatchObject({
       matched: 35,
       looked: 70,

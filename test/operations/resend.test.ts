@@ -5,14 +5,7 @@ import type { Destination } from "../../src/core/rules.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { previewResend, type ResendDeps, resendAlert, resendFailed } from "../../src/operations/resend.ts";
 import { viewDestinations } from "../../src/operations/views.ts";
-import {
-  channelOf,
-  type EngineFixture,
-  mailTo,
-  ntfyTo,
-  startFixture,
-  telegramTo,
-} from "../delivery/engine-fixture.ts";
+import { channelOf, type EngineFixture, mailTo, ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { kicked, minute, refusedRecipient, second, unauthorized } from "../delivery/outcomes.ts";
 
 /** Takes the notices of what did not arrive elsewhere. */
@@ -25,8 +18,7 @@ function open(fixture: EngineFixture, destinations: Destination[]) {
   const deps: ResendDeps = {
     store,
     destinations,
-    healthOf: (name) =>
-      viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
+    healthOf: (name) => viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
     tryDestination: (name) => tryDestination({ tryNow: engine.tryNow, destinations: view }, name),
     clock,
     log: silentLog,
@@ -94,9 +86,7 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(minute);
     const sent = channelOf(fixture, "chat").calls.slice(before);
     expect(sent).toHaveLength(1);
-    expect(sent[0]?.text).toMatch(
-      /25 alerts[\s\S]*Resent by hand: they could not be delivered when they came/,
-    );
+    expect(sent[0]?.text).toMatch(/25 alerts[\s\S]*Resent by hand: they could not be delivered when they came/);
     expect(sent[0]?.text).toMatch(/Up to \d+ (s|min) late/);
     expect(sent[0]?.context.alertId).toBe(ids.at(-1));
     expect(await countsOf("chat")).toEqual({ digested: 25 });
@@ -215,9 +205,7 @@ describe("resending all that failed", () => {
     chat.probes.push(answer);
     const refused = await resend();
     expect(refused).toMatchObject({ made: 0, resent: 0 });
-    expect(refused.left).toMatchObject([
-      { destination: "chat", why: expect.stringContaining(answer.detail) },
-    ]);
+    expect(refused.left).toMatchObject([{ destination: "chat", why: expect.stringContaining(answer.detail) }]);
     await fixture.clock.advance(5 * second);
     expect(chat.calls).toHaveLength(before);
 
@@ -230,8 +218,7 @@ describe("resending all that failed", () => {
   it("goes to the mailboxes that did not get it, and to the new address in place of an old one", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.example", "typo@x.example"]), noticed]);
     const mail = channelOf(fixture, "mail");
-    mail.always = ({ context }) =>
-      context.recipient.startsWith("typo") ? refusedRecipient : { kind: "sent" };
+    mail.always = ({ context }) => (context.recipient.startsWith("typo") ? refusedRecipient : { kind: "sent" });
     const id = await fixture.accept({}, { to: ["mail"] });
     await fixture.clock.advance(5 * second);
     const same = open(fixture, [mailTo("mail", ["a@x.example", "typo@x.example"])]);
@@ -239,11 +226,7 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(5 * second);
     const recipients = async () =>
       (await fixture.detail(id)).deliveries.map(({ recipient, state }) => `${recipient} ${state}`);
-    expect(await recipients()).toEqual([
-      "a@x.example sent",
-      "typo@x.example failed",
-      "typo@x.example failed",
-    ]);
+    expect(await recipients()).toEqual(["a@x.example sent", "typo@x.example failed", "typo@x.example failed"]);
     // Once for the recipient, however often it was tried in vain.
     expect(await same.countsOf("mail")).toEqual({ sent: 1, failed: 1 });
 
@@ -257,8 +240,7 @@ describe("resending all that failed", () => {
   it("says when an address is gone and all others have had the alert", async () => {
     const fixture = await startFixture([mailTo("mail", ["a@x.example", "left@x.example"]), noticed]);
     const mail = channelOf(fixture, "mail");
-    mail.always = ({ context }) =>
-      context.recipient.startsWith("left") ? refusedRecipient : { kind: "sent" };
+    mail.always = ({ context }) => (context.recipient.startsWith("left") ? refusedRecipient : { kind: "sent" });
     await fixture.accept({}, { to: ["mail"] });
     await fixture.clock.advance(5 * second);
     const { resend } = open(fixture, [mailTo("mail", ["a@x.example"])]);
@@ -283,10 +265,6 @@ describe("one alert that is resent", () => {
     expect(await listed("failed")).toEqual([]);
     await fixture.clock.advance(5 * second);
     expect(await countsOf("chat")).toEqual({ sent: 1 });
-    expect((await fixture.detail(id)).deliveries.map(({ state }) => state)).toEqual([
-      "failed",
-      "failed",
-      "sent",
-    ]);
+    expect((await fixture.detail(id)).deliveries.map(({ state }) => state)).toEqual(["failed", "failed", "sent"]);
   });
 });

@@ -32,9 +32,7 @@ const piece = fc.oneof(
 );
 
 export const anyText = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
-const longText = fc
-  .tuple(anyText, fc.integer({ min: 1, max: 60 }))
-  .map(([text, times]) => text.repeat(times));
+const longText = fc.tuple(anyText, fc.integer({ min: 1, max: 60 })).map(([text, times]) => text.repeat(times));
 
 const href = fc.oneof(
   fc.webUrl(),

@@ -82,8 +82,7 @@ function faultsOf(message: Message): string[] {
     case "slack": {
       const body = JSON.parse(message.body) as { text: string; blocks?: { elements: unknown[] }[] };
       const blocks = body.blocks ?? [];
-      const unitsOf = (block: unknown): number =>
-        textsIn(block).reduce((sum, element) => sum + element.text.length, 0);
+      const unitsOf = (block: unknown): number => textsIn(block).reduce((sum, element) => sum + element.text.length, 0);
       return [
         blocks.length > 50 ? "blocks" : "",
         blocks.some((block) => unitsOf(block) > 3000) ? "long block" : "",
@@ -99,9 +98,7 @@ function faultsOf(message: Message): string[] {
       };
       return [
         body.content.trim() === "" || body.content.length > 2000 ? `content ${body.content.length}` : "",
-        (body.embeds ?? []).some(({ description }) => description.length > 4096 || description === "")
-          ? "embed"
-          : "",
+        (body.embeds ?? []).some(({ description }) => description.length > 4096 || description === "") ? "embed" : "",
         JSON.stringify(body.allowed_mentions) === '{"parse":[]}' ? "" : "mentions",
       ].filter(Boolean);
     }
@@ -123,8 +120,7 @@ function faultsOf(message: Message): string[] {
 function textsIn(value: unknown): { type: string; text: string }[] {
   if (Array.isArray(value)) return value.flatMap(textsIn);
   if (typeof value !== "object" || value === null) return [];
-  const own =
-    "text" in value && typeof value.text === "string" ? [value as { type: string; text: string }] : [];
+  const own = "text" in value && typeof value.text === "string" ? [value as { type: string; text: string }] : [];
   return "elements" in value ? textsIn(value.elements) : own;
 }
 
@@ -282,12 +278,10 @@ describe("e-mail", () => {
       makeContext(),
     );
     const { html } = render("email", document);
-    const elements = new Set(
-      [...html.matchAll(/<([a-z][a-z0-9]*)/gi)].map((match) => match[1]?.toLowerCase()),
-    );
+    const elements = new Set([...html.matchAll(/<([a-z][a-z0-9]*)/gi)].map((match) => match[1]?.toLowerCase()));
     expect([...elements].sort()).toEqual(
-      ["a", "blockquote", "body", "div", "h1", "head", "html", "meta", "p", "span", "strong", "title"].filter(
-        (name) => elements.has(name),
+      ["a", "blockquote", "body", "div", "h1", "head", "html", "meta", "p", "span", "strong", "title"].filter((name) =>
+        elements.has(name),
       ),
     );
     expect(html).not.toMatch(/<(script|img|iframe|style|b)\b/i);
@@ -308,10 +302,7 @@ describe("e-mail", () => {
   });
 
   it("is short text alone in the plain form", () => {
-    const document = rendering.composeAlert(
-      makeAlert({ facts: { text: "long ".repeat(4000) } }),
-      makeContext(),
-    );
+    const document = rendering.composeAlert(makeAlert({ facts: { text: "long ".repeat(4000) } }), makeContext());
     const message = render("email", document, "plain");
     expect(message.html).toBe("");
     expect(message.text.length).toBeLessThanOrEqual(4000);

@@ -5,11 +5,7 @@ import { readableText } from "../../src/vendors/index.ts";
 import { createRendering } from "../support/rendering.ts";
 import { fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt } from "./sample.ts";
 
-function textOf(
-  alert: Alert,
-  context: Partial<MessageContext> = {},
-  url: string | undefined = publicUrl,
-): string {
+function textOf(alert: Alert, context: Partial<MessageContext> = {}, url: string | undefined = publicUrl): string {
   const rendering = createRendering(url === "" ? {} : { publicUrl: url });
   const document = rendering.composeAlert(alert, makeContext(context));
   const options = { form: "plain", timeZone: "Europe/Zurich" } as const;
@@ -25,9 +21,7 @@ describe("a composed alert", () => {
   });
 
   it("shows what could not be read as it came, and says so", () => {
-    const notes = [
-      "Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came",
-    ];
+    const notes = ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came"];
     const title = "Unreadable alert (20 bytes)";
     const alert = makeAlert({
       facts: {
@@ -53,10 +47,8 @@ describe("a composed alert", () => {
   });
 
   it("says the state in a word unless the title begins with it", () => {
-    const first = (
-      title: string,
-      severity: "critical" | "warning" | "info" = "critical",
-    ): string | undefined => textOf(makeAlert({ facts: { title, severity } })).split("\n")[0];
+    const first = (title: string, severity: "critical" | "warning" | "info" = "critical"): string | undefined =>
+      textOf(makeAlert({ facts: { title, severity } })).split("\n")[0];
     expect(first("Depeg")).toBe("🚨 Critical: Depeg");
     expect(first("[CRITICAL] Depeg")).toBe("🚨 [CRITICAL] Depeg");
     expect(first("Criticality rose")).toBe("🚨 Critical: Criticality rose");
@@ -176,9 +168,7 @@ describe("a composed alert", () => {
     });
 
     it("says that it fires again, when it comes later than that", () => {
-      expect(textOf(resolved, { firesAgainAt: receivedAt + 9 * minuteMs })).toContain(
-        "It fires again since 03:11 CET",
-      );
+      expect(textOf(resolved, { firesAgainAt: receivedAt + 9 * minuteMs })).toContain("It fires again since 03:11 CET");
     });
 
     it("is shown whole when a person asks for it, and when its body could not be read for certain", () => {
@@ -236,9 +226,7 @@ describe("a composed alert", () => {
   it("shows a reader what the translator had to cut, and keeps its guesses for the page", () => {
     const notes = ["the text is cut from 40,000 characters to 20,000"];
     expect(textOf(makeAlert({ facts: { notes } }))).not.toContain("cut from");
-    expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).toContain(
-      "The text is cut from 40,000",
-    );
+    expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).toContain("The text is cut from 40,000");
   });
 
   it("shows the id where no page is known to link to", () => {

@@ -121,9 +121,7 @@ describe("a digest", () => {
     );
     const late = { byMs: 11 * minuteMs, why: "quiet hours" };
     expect(textOf(alerts, { reason: "quiet_hours", late })).not.toContain("late");
-    expect(textOf(alerts, { reason: "quiet_hours", late: { ...late, why: "queue" } })).toContain(
-      "late: queue",
-    );
+    expect(textOf(alerts, { reason: "quiet_hours", late: { ...late, why: "queue" } })).toContain("late: queue");
     expect(textOf(alerts, { reason: "stale" })).toContain("too old by now");
   });
 
@@ -134,9 +132,7 @@ describe("a digest", () => {
   });
 
   it("keeps one line for each alert whatever its title holds", () => {
-    const text = textOf([
-      makeOne(1, { title: `a\n• ✅ all is well\u2028${"long ".repeat(60)}`, value: "1\n2" }),
-    ]);
+    const text = textOf([makeOne(1, { title: `a\n• ✅ all is well\u2028${"long ".repeat(60)}`, value: "1\n2" })]);
     expect(linesOf(text)).toHaveLength(1);
     expect(linesOf(text)[0]?.length).toBeLessThan(180);
   });

@@ -4,16 +4,7 @@ import type { Document } from "../../src/core/document.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import type { KnownMessage as Message } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
-import {
-  createRandom,
-  fullFacts,
-  makeAlert,
-  makeContext,
-  minuteMs,
-  publicUrl,
-  receivedAt,
-  usdc,
-} from "./sample.ts";
+import { createRandom, fullFacts, makeAlert, makeContext, minuteMs, publicUrl, receivedAt, usdc } from "./sample.ts";
 
 const rendering = createRendering({ publicUrl });
 const timeZone = "Europe/Zurich";
@@ -55,9 +46,7 @@ function showAll(document: Document): string {
   const [email] = rendering.renderDocument("email", document, { form: "rich", timeZone });
   if (email?.kind !== "email") throw new Error("no mail");
   return [
-    ...telegram.map(
-      (part, index) => `=== Telegram ${index + 1} of ${telegram.length}\n${showTelegram(part)}`,
-    ),
+    ...telegram.map((part, index) => `=== Telegram ${index + 1} of ${telegram.length}\n${showTelegram(part)}`),
     `=== Mail: ${email.subject}\n${email.text}`,
   ].join("\n\n");
 }
@@ -66,11 +55,7 @@ async function expectGolden(name: string, document: Document): Promise<void> {
   await expect(`${showAll(document)}\n`).toMatchFileSnapshot(`golden/${name}.txt`);
 }
 
-function tell(
-  facts: Partial<AlertFacts>,
-  context: Parameters<typeof makeContext>[0] = {},
-  alert: Partial<Alert> = {},
-) {
+function tell(facts: Partial<AlertFacts>, context: Parameters<typeof makeContext>[0] = {}, alert: Partial<Alert> = {}) {
   return rendering.composeAlert(makeAlert({ ...alert, facts }), makeContext(context));
 }
 
@@ -96,8 +81,8 @@ function showEvent(alert: Alert): string {
 describe("golden messages", () => {
   it("raises, acknowledges and resolves an incident at PagerDuty", async () => {
     const acknowledged = [{ name: "status", value: "acknowledged" }];
-    const events = [{}, { fields: acknowledged }, { status: "resolved" as const, text: "Back above." }].map(
-      (changes) => showEvent(makeAlert({ facts: { ...fullFacts, ...changes } })),
+    const events = [{}, { fields: acknowledged }, { status: "resolved" as const, text: "Back above." }].map((changes) =>
+      showEvent(makeAlert({ facts: { ...fullFacts, ...changes } })),
     );
     await expect(`${events.join("\n\n")}\n`).toMatchFileSnapshot("golden/pagerduty.txt");
   });
@@ -243,8 +228,7 @@ describe("golden messages", () => {
     await expectGolden(
       "hostile",
       tell({
-        title:
-          "\u202Egnp.exe \u2066<script>alert(1)</script>\u0000 @everyone <!channel>\r\n✅ Resolved: all is well",
+        title: "\u202Egnp.exe \u2066<script>alert(1)</script>\u0000 @everyone <!channel>\r\n✅ Resolved: all is well",
         severity: "critical",
         value: "1\n✅ Resolved",
         unit: "שקל",
@@ -302,27 +286,11 @@ describe("golden messages", () => {
 
 function makeMany(number: number): Alert[] {
   const random = createRandom(7);
-  const tokens = [
-    "USDC",
-    "WETH",
-    "ARB",
-    "PEPE",
-    "LINK",
-    "UNI",
-    "AAVE",
-    "DAI",
-    "WBTC",
-    "CRV",
-    "LDO",
-    "OP",
-    "MKR",
-  ];
+  const tokens = ["USDC", "WETH", "ARB", "PEPE", "LINK", "UNI", "AAVE", "DAI", "WBTC", "CRV", "LDO", "OP", "MKR"];
   return Array.from({ length: number }, (_, index) => {
     const token = tokens[Math.floor(random() * tokens.length)] ?? "USDC";
     const pool = Math.floor(random() * 6);
-    const severity = (["critical", "warning", "warning", "info", "info", "unknown"] as const)[
-      Math.floor(random() * 6)
-    ];
+    const severity = (["critical", "warning", "warning", "info", "info", "unknown"] as const)[Math.floor(random() * 6)];
     return makeAlert({
       id: `01939a5c-1b2d-7c3e-8f4a-${String(index).padStart(12, "0")}`,
       seq: index,

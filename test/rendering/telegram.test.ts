@@ -33,15 +33,13 @@ function faultsOf({ text, entities }: TelegramMessage): string[] {
   if (entities.length > 100) faults.push(`${entities.length} entities`);
   for (const entity of entities) {
     const end = entity.offset + entity.length;
-    if (entity.offset < 0 || entity.length <= 0 || end > text.length)
-      faults.push(`out of range: ${entity.type}`);
+    if (entity.offset < 0 || entity.length <= 0 || end > text.length) faults.push(`out of range: ${entity.type}`);
     for (const edge of [entity.offset, end]) {
       if (/^[\uDC00-\uDFFF]/.test(text.slice(edge)) && /[\uD800-\uDBFF]$/.test(text.slice(0, edge))) {
         faults.push(`inside a pair: ${entity.type}`);
       }
     }
-    if (entity.type === "text_link" && !/^(https?|tg):/.test(entity.url ?? ""))
-      faults.push(`link to ${entity.url}`);
+    if (entity.type === "text_link" && !/^(https?|tg):/.test(entity.url ?? "")) faults.push(`link to ${entity.url}`);
     if (entity.type === "date_time" && !Number.isInteger(entity.unix_time)) faults.push("no instant");
   }
   for (const [index, entity] of entities.entries()) {
@@ -57,8 +55,7 @@ function formatsByCharacter(parts: FormattedText[]): string {
     .flatMap((part) => {
       const names = Array.from({ length: part.text.length }, () => "");
       for (const entity of part.entities) {
-        for (let at = entity.offset; at < entity.offset + entity.length; at += 1)
-          names[at] += ` ${entity.type}`;
+        for (let at = entity.offset; at < entity.offset + entity.length; at += 1) names[at] += ` ${entity.type}`;
       }
       return names.flatMap((name, at) => (/\s/.test(part.text[at] ?? "") ? [] : [`${part.text[at]}${name}`]));
     })
@@ -118,9 +115,7 @@ describe("Telegram messages", () => {
     fc.assert(
       fc.property(anyFormatted, fc.integer({ min: 20, max: 4096 }), (formatted, maxUnits) => {
         const ranges = cutText(formatted, maxUnits);
-        expect(ranges.map(({ start, end }) => formatted.text.slice(start, end)).join("")).toBe(
-          formatted.text,
-        );
+        expect(ranges.map(({ start, end }) => formatted.text.slice(start, end)).join("")).toBe(formatted.text);
         for (const { start, end } of ranges) {
           expect(end - start).toBeGreaterThan(0);
           expect(end - start).toBeLessThanOrEqual(maxUnits);
@@ -182,9 +177,7 @@ describe("Telegram messages", () => {
   });
 
   it("cover a time that is complete in the text with the reader's own", () => {
-    const [message] = render(
-      paragraphOf({ kind: "text", text: "At " }, { kind: "time", at: 1_795_226_525_000 }),
-    );
+    const [message] = render(paragraphOf({ kind: "text", text: "At " }, { kind: "time", at: 1_795_226_525_000 }));
     expect(message?.text).toBe("At 21 Nov 2026, 02:02:05 UTC");
     expect(message?.entities).toEqual([
       { type: "date_time", offset: 3, length: 25, unix_time: 1_795_226_525, date_time_format: "DT" },

@@ -46,9 +46,7 @@ describe("the line of numbers", () => {
   });
 
   it("does not compare what are no plain decimals", () => {
-    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe(
-      "1,000 · threshold 5 M · was 0x10",
-    );
+    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · threshold 5 M · was 0x10");
   });
 
   it("does not compare numbers whose difference a double cannot hold", () => {

@@ -49,13 +49,7 @@ test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
 });
 
 test("what it remembers of a day changes no answer", () => {
-  const zones = [
-    "Europe/Zurich",
-    "America/Havana",
-    "Africa/Cairo",
-    "Australia/Lord_Howe",
-    "America/Asuncion",
-  ];
+  const zones = ["Europe/Zurich", "America/Havana", "Africa/Cairo", "Australia/Lord_Howe", "America/Asuncion"];
   const hour = fc.integer({ min: 0, max: 23 }).map((value) => `${String(value).padStart(2, "0")}:30`);
   // Around the nights on which clocks change, half an hour at a time.
   const instant = fc

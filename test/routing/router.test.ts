@@ -14,9 +14,7 @@ describe("which routes an alert takes", () => {
     route("info", ["desk"], { matchers: [info] }),
     route("rest", ["log"], { isDefault: true }),
   ];
-  const router = createRouter(
-    rules({ destinations: [chat("ops"), chat("desk"), chat("log")], routes: three }),
-  );
+  const router = createRouter(rules({ destinations: [chat("ops"), chat("desk"), chat("log")], routes: three }));
 
   test("stops at the first that matches, and says of each other why it was not used", () => {
     expect(router.route(alert(), [], noon)).toEqual({
@@ -111,9 +109,7 @@ describe("a route that continues", () => {
     const router = createRouter(rules({ destinations, routes: [archive, rest] }));
     const { decisions, deliveries } = router.route(alert(), [], noon);
     expect(deliveries.map(({ destination }) => destination)).toEqual(["log", "ops"]);
-    expect(decisions[1]?.reason).toBe(
-      "only routes that continue have matched (archive); it takes every alert",
-    );
+    expect(decisions[1]?.reason).toBe("only routes that continue have matched (archive); it takes every alert");
   });
 
   test("leaves the default route alone once another has ended the search", () => {
@@ -272,8 +268,7 @@ describe("quiet hours", () => {
   test("hold nothing that ends an incident, and of what opens one all but the excepted", () => {
     const onCall = { ...chat("oncall", { quietHours }), type: "pagerduty" };
     const paging = createRouter(rules({ destinations: [onCall], routes: [route("all", ["oncall"])] }));
-    const stateOf = (facts: Parameters<typeof alert>[0]) =>
-      paging.route(alert(facts), [], noon).deliveries[0]?.state;
+    const stateOf = (facts: Parameters<typeof alert>[0]) => paging.route(alert(facts), [], noon).deliveries[0]?.state;
     expect(stateOf({ status: "resolved", severity: "info" })).toBe("queued");
     expect(stateOf({ severity: "info" })).toBe("held");
     expect(stateOf({ severity: "critical" })).toBe("queued");
@@ -297,13 +292,9 @@ describe("quiet hours", () => {
 
 test("a test alert travels the same routes, and is neither muted nor held", () => {
   const quietHours = { from: "00:00", to: "23:59", except: [] };
-  const router = createRouter(
-    rules({ destinations: [chat("ops", { quietHours })], routes: [route("all", ["ops"])] }),
-  );
+  const router = createRouter(rules({ destinations: [chat("ops", { quietHours })], routes: [route("all", ["ops"])] }));
   const all = mute("m", []);
-  expect(router.route(alert({}, { origin: "test" }), [all], noon).deliveries).toMatchObject([
-    { state: "queued" },
-  ]);
+  expect(router.route(alert({}, { origin: "test" }), [all], noon).deliveries).toMatchObject([{ state: "queued" }]);
   expect(router.route(alert(), [all], noon).deliveries).toMatchObject([{ state: "muted" }]);
 });
 
@@ -315,9 +306,9 @@ test("a notice is not routed by rules", () => {
 test("refuses rules that name an unknown destination", () => {
   expect(() => createRouter(rules({ routes: [route("all", ["nobody"])] }))).toThrow(/nobody/);
   const fallback = { to: "nobody", afterMs: 1 };
-  expect(() =>
-    createRouter(rules({ destinations: [chat("a")], routes: [route("all", ["a"], { fallback })] })),
-  ).toThrow(/nobody/);
+  expect(() => createRouter(rules({ destinations: [chat("a")], routes: [route("all", ["a"], { fallback })] }))).toThrow(
+    /nobody/,
+  );
 });
 
 describe("for every alert and every set of routes", () => {
@@ -341,8 +332,7 @@ describe("for every alert and every set of routes", () => {
   });
   const anyRoutes = fc.array(anyRoute, { maxLength: 6 }).map((all) =>
     all.map(({ fallbackTo, to, ...rest }, index): Route => {
-      const fallback =
-        fallbackTo === undefined || to.includes(fallbackTo) ? undefined : { to: fallbackTo, afterMs: 1 };
+      const fallback = fallbackTo === undefined || to.includes(fallbackTo) ? undefined : { to: fallbackTo, afterMs: 1 };
       return route(`r${index}`, to, fallback === undefined ? rest : { ...rest, fallback });
     }),
   );
@@ -372,8 +362,7 @@ describe("for every alert and every set of routes", () => {
         expect([...planned].sort()).toEqual(decided.sort());
         for (const delivery of result.deliveries) {
           const standby = delivery.fallback?.to;
-          if (standby !== undefined)
-            expect(result.deliveries.some((d) => d.destination === standby)).toBe(false);
+          if (standby !== undefined) expect(result.deliveries.some((d) => d.destination === standby)).toBe(false);
         }
       }),
     );

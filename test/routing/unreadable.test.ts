@@ -208,8 +208,7 @@ it("counts an end in the middle of reading as a failure, reads all others first,
     reader,
     journal: createMemoryJournal([1, 2]),
     async before(store, accept) {
-      for (const title of ["interrupted once", "interrupted twice", "new"])
-        ids.push(...(await accept(title)));
+      for (const title of ["interrupted once", "interrupted twice", "new"]) ids.push(...(await accept(title)));
       await store.recordRoutingFailure([2], "Tocsin ended while it was reading this", 0);
     },
   });

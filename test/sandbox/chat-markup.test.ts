@@ -12,9 +12,7 @@ const markdown = (text: string) => read({ text, parse_mode: "MarkdownV2" });
 
 describe("HTML", () => {
   it("becomes text and entities", async () => {
-    expect(
-      await html('🔥 <b>TVL <i>fell</i></b> &lt;3 &#x41; <a href="https://e.org/?a=1&amp;b=2">see</a>'),
-    ).toEqual({
+    expect(await html('🔥 <b>TVL <i>fell</i></b> &lt;3 &#x41; <a href="https://e.org/?a=1&amp;b=2">see</a>')).toEqual({
       text: "🔥 TVL fell <3 A see",
       entities: [
         { type: "bold", offset: 3, length: 8 },
@@ -122,8 +120,7 @@ describe("entities", () => {
         fc.nat(40),
         fc.integer({ min: 1, max: 40 }),
         async (text, offset, length) => {
-          const whole =
-            offset + length <= text.length && isWhole(text, offset) && isWhole(text, offset + length);
+          const whole = offset + length <= text.length && isWhole(text, offset) && isWhole(text, offset + length);
           const reading = read({ text, entities: bold(offset, length) });
           if (whole) expect(await reading).toMatchObject({ text, entities: bold(offset, length) });
           else await expect(reading).rejects.toThrow("Bad Request: entity");

@@ -127,11 +127,8 @@ describe("the stand-in for the Bot API", () => {
 
   it("edits only what is there, one's own, and different", async () => {
     await call("sendMessage", { chat_id: "-2", text: "one" });
-    const edit = (more: Record<string, unknown>, by = token) =>
-      call("editMessageText", { chat_id: "-2", ...more }, by);
-    expect(await edit({ message_id: 4, text: "x" })).toEqual(
-      refusal(400, "Bad Request: message to edit not found"),
-    );
+    const edit = (more: Record<string, unknown>, by = token) => call("editMessageText", { chat_id: "-2", ...more }, by);
+    expect(await edit({ message_id: 4, text: "x" })).toEqual(refusal(400, "Bad Request: message to edit not found"));
     expect(await edit({ message_id: 1, text: "x" }, other)).toEqual(
       refusal(400, "Bad Request: message can't be edited"),
     );

@@ -81,9 +81,7 @@ describe("the page", () => {
 
   it("escapes a mailbox whose name is hostile", async () => {
     const { get } = openPage([], [`"><b>@example.com`]);
-    expect(await (await get("/mailboxes/%22%3E%3Cb%3E%40example.com")).text()).not.toContain(
-      "<b>@example.com",
-    );
+    expect(await (await get("/mailboxes/%22%3E%3Cb%3E%40example.com")).text()).not.toContain("<b>@example.com");
   });
 
   it("allows nothing from elsewhere, and a mail even less", async () => {
@@ -113,9 +111,7 @@ describe("the page", () => {
     const own = { origin: "http://stand-in.test" };
     const answer = await post("/faults", { body: form, headers: own });
     expect(answer.headers.get("location")).toBe("/mailboxes/ops%40example.com");
-    expect(faults.pending()).toEqual([
-      { stage: "mail", kind: "drop", delivered: true, mailbox: "ops@example.com" },
-    ]);
+    expect(faults.pending()).toEqual([{ stage: "mail", kind: "drop", delivered: true, mailbox: "ops@example.com" }]);
     expect(await (await get("/mailboxes/ops%40example.com")).text()).toContain(
       "Waiting: takes the mail and loses the answer",
     );
@@ -175,9 +171,9 @@ describe("threads", () => {
 
   it("joins an answer to what it answers, and through a third", () => {
     expect(threadsOf({}, { inReplyTo: "<0@x>" }, { references: ["<1@x>"] }, {})).toEqual([[4], [1, 2, 3]]);
-    expect(
-      threadsOf({ references: ["<a@x>"] }, { references: ["<b@x>"] }, { references: ["<a@x>", "<b@x>"] }),
-    ).toEqual([[1, 2, 3]]);
+    expect(threadsOf({ references: ["<a@x>"] }, { references: ["<b@x>"] }, { references: ["<a@x>", "<b@x>"] })).toEqual(
+      [[1, 2, 3]],
+    );
   });
 
   it("does not join by subject, nor lose itself in a circle", () => {

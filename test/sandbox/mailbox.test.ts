@@ -115,9 +115,7 @@ describe("a mailbox", () => {
     ] as const) {
       await channel.send({ ...message, subject: "the same" }, about({ deliveryId, threadKey }));
     }
-    const ids = standIn
-      .threads("ops@example.com")
-      .map(({ mails }) => mails.map(({ messageId }) => messageId));
+    const ids = standIn.threads("ops@example.com").map(({ mails }) => mails.map(({ messageId }) => messageId));
     expect(ids).toEqual([["<a@tocsin.example>", "<c@tocsin.example>"], ["<b@tocsin.example>"]]);
   });
 
@@ -194,8 +192,7 @@ describe("a refusal of the kind that providers make", () => {
     const standIn = await startStandIn();
     const helo = await talk(standIn.smtpPort, ["EHLO laptop", "MAIL FROM:<a@a.example>"]);
     expect(helo.at(-1)).toMatch(/^504 /);
-    const head =
-      "From: a@a.example\r\nDate: Fri, 20 Nov 2026 12:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n";
+    const head = "From: a@a.example\r\nDate: Fri, 20 Nov 2026 12:00:00 +0000\r\nMessage-ID: <1@a.example>\r\n";
     const broken = {
       "no Message-ID": "From: a@a.example\r\nDate: Fri, 20 Nov 2026 12:00:00 +0000\r\n\r\nhi",
       "two Subject lines": `${head}Subject: one\r\nSubject: two\r\n\r\nhi`,

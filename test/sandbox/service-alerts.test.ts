@@ -86,9 +86,7 @@ describe("notifications", () => {
     fixture.advance(3_600_000);
     await fixture.sandbox.settled();
 
-    const mine = receiver.received
-      .map(({ body }) => JSON.parse(body))
-      .filter(({ eventId }) => eventId === event.id);
+    const mine = receiver.received.map(({ body }) => JSON.parse(body)).filter(({ eventId }) => eventId === event.id);
     expect(mine).toHaveLength(1);
     expect(mine[0]).toMatchObject({
       severity: "critical",

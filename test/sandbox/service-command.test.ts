@@ -31,8 +31,7 @@ async function run(
   return stdout();
 }
 
-const readAccount = (url: string, key: string) =>
-  fetch(`${url}/account`, { headers: { authorization: key } });
+const readAccount = (url: string, key: string) => fetch(`${url}/account`, { headers: { authorization: key } });
 
 describe("tocsin sandbox", () => {
   test("serves the key it was given until it is stopped, and says where in one document", async () => {

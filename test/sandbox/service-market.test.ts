@@ -1,12 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createCatalogue } from "../../src/sandbox/service/catalogue.ts";
-import {
-  averageByBucket,
-  createMarket,
-  listRecords,
-  parseGranularity,
-} from "../../src/sandbox/service/market.ts";
+import { averageByBucket, createMarket, listRecords, parseGranularity } from "../../src/sandbox/service/market.ts";
 import { startAt } from "./service-fixture.ts";
 
 const catalogue = createCatalogue({ seed: 1, metricCount: 2000 });
@@ -60,17 +55,12 @@ describe("the catalogue", () => {
     );
   });
 
-  test.each([
-    "eth",
-    "eth_",
-    "_",
-    "",
-    "eth_token_total_tvl_",
-    "eth_token_total_tvl_0x00",
-    "sol_token_price_0x1",
-  ])("finds nothing under the key %j", (key) => {
-    expect(catalogue.findMetric(key)).toBeUndefined();
-  });
+  test.each(["eth", "eth_", "_", "", "eth_token_total_tvl_", "eth_token_total_tvl_0x00", "sol_token_price_0x1"])(
+    "finds nothing under the key %j",
+    (key) => {
+      expect(catalogue.findMetric(key)).toBeUndefined();
+    },
+  );
 });
 
 describe("the market", () => {
@@ -99,8 +89,7 @@ describe("the market", () => {
     let jumps = 0;
     for (let minute = 0; minute < 7 * 1440; minute += 1) {
       const at = startAt + minute * 60_000;
-      if (Math.abs(market.metricValue(metric, at + 60_000) / market.metricValue(metric, at) - 1) > 0.03)
-        jumps += 1;
+      if (Math.abs(market.metricValue(metric, at + 60_000) / market.metricValue(metric, at) - 1) > 0.03) jumps += 1;
     }
     expect(jumps).toBeGreaterThan(5);
     expect(jumps).toBeLessThan(500);
@@ -144,10 +133,7 @@ describe("history", () => {
     expect(parseGranularity(text)).toBe(ms);
   });
 
-  test.each(["", "0m", "h", "5", "1.5h", "8d", "2w", "-1h", "5 m", "1y"])(
-    "refuses the granularity %j",
-    (text) => {
-      expect(parseGranularity(text)).toBeUndefined();
-    },
-  );
+  test.each(["", "0m", "h", "5", "1.5h", "8d", "2w", "-1h", "5 m", "1y"])("refuses the granularity %j", (text) => {
+    expect(parseGranularity(text)).toBeUndefined();
+  });
 });

@@ -11,13 +11,7 @@ import { routeTable } from "../../src/web/access/guard.ts";
 import { findCanaries } from "../support/canaries.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
-import {
-  type CanaryWorld,
-  canaries,
-  canaryNames,
-  createCanaryWorld,
-  sendersCanaries,
-} from "./canary-world.ts";
+import { type CanaryWorld, canaries, canaryNames, createCanaryWorld, sendersCanaries } from "./canary-world.ts";
 
 /**
  * Item 12 and P10, over the whole program: every secret option, every kind of success and failure, every place that is
@@ -66,9 +60,7 @@ function expectEverySecretIsACanary({ env, dataDir }: CanaryWorld): void {
     webhookSecret: new Secret(canaries.hook.value),
     adminToken: new Secret(canaries.admin.value),
   };
-  const unmarked = secretTextsOf(config, secrets).filter(
-    (text) => findCanaries(text, canaryNames).length === 0,
-  );
+  const unmarked = secretTextsOf(config, secrets).filter((text) => findCanaries(text, canaryNames).length === 0);
   expect(unmarked).toEqual([]);
   const shown = Object.values(canaries).flatMap(({ name }) =>
     Object.values(env).some((value) => findCanaries(value, [name]).length > 0) ? [] : [name],
@@ -128,8 +120,7 @@ interface Delivered {
 /** Until each has had an attempt; what is rejected for its rendering has a second one. */
 async function waitForAttempts(relay: RelayProcess, id: string, count: number): Promise<void> {
   const { data } = await waitUntil(
-    async () =>
-      (await (await fetch(`${relay.url}/api/alerts/${id}`, { headers: asAdmin })).json()) as Delivered,
+    async () => (await (await fetch(`${relay.url}/api/alerts/${id}`, { headers: asAdmin })).json()) as Delivered,
     ({ data }) =>
       data.deliveries.length === count &&
       data.deliveries.every(({ attempts, state }) => attempts.length > 0 && state !== "sending"),
@@ -233,12 +224,7 @@ function commandOf(words: string[]): string | undefined {
 }
 
 /** Each once for people and once for machines; what it writes past its own outputs counts as well. */
-async function lookAtCommands(
-  world: CanaryWorld,
-  relay: RelayProcess,
-  id: string,
-  places: Places,
-): Promise<void> {
+async function lookAtCommands(world: CanaryWorld, relay: RelayProcess, id: string, places: Places): Promise<void> {
   const env = { ...world.env, PORT: new URL(relay.url).port, DATA_DIR: world.dataDir, LOG_LEVEL: "trace" };
   const { signal } = new AbortController();
   setMaxListeners(0, signal);

@@ -49,9 +49,7 @@ export const sendersCanaries = {
 } satisfies Record<string, Canary>;
 
 /** Of all of them, as `findCanaries` wants them. */
-export const canaryNames = [...Object.values(canaries), ...Object.values(sendersCanaries)].map(
-  ({ name }) => name,
-);
+export const canaryNames = [...Object.values(canaries), ...Object.values(sendersCanaries)].map(({ name }) => name);
 
 type HttpKind = "webhook" | "slack" | "discord" | "ntfy" | "apprise" | "pagerduty" | "teams" | "telegram";
 const httpKinds: readonly HttpKind[] = [
@@ -190,8 +188,7 @@ function optionsFor(kind: HttpKind, origin: string, variable: string): string {
 /** What each vendor says when it has taken a message. */
 function takeEverything({ path }: VendorRequest): VendorAnswer {
   if (path.startsWith("/services/")) return text(200, "ok");
-  if (path.startsWith("/bot"))
-    return json(200, { ok: true, result: { message_id: 1, date: 1, chat: { id: -1 } } });
+  if (path.startsWith("/bot")) return json(200, { ok: true, result: { message_id: 1, date: 1, chat: { id: -1 } } });
   return json(200, { id: "700000000000000000" });
 }
 

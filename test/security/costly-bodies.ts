@@ -61,11 +61,7 @@ export const costlyBodies: CostlyBody[] = [
   ),
   json("1,000 items beside a message of 900 KB", { message: words, alerts: items(1_000) }, true),
   json("1,000 items beside a name of 900 KB", { commonLabels: { [words]: "v" }, alerts: items(1_000) }, true),
-  json(
-    "1,000 items beside a common tree",
-    { commonLabels: { tree: items(20_000) }, alerts: items(1_000) },
-    true,
-  ),
+  json("1,000 items beside a common tree", { commonLabels: { tree: items(20_000) }, alerts: items(1_000) }, true),
   { what: "a third of a million empty objects", body: fill("{},", "[", "{}]") },
   { what: "a hundred thousand small objects", body: fill('{"a":0},', "[", "{}]") },
   { what: "a list of short numbers", body: fill("10,", "[", "0]") },

@@ -18,9 +18,7 @@ const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Re
 /** `npm:name@1.2.3`, a package under another name, is as exact as its version. */
 const withoutAlias = (version: string) => version.replace(/^npm:.+@/, "");
 const declared = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
-const own = Object.fromEntries(
-  Object.entries(declared).map(([name, version]) => [name, withoutAlias(version)]),
-);
+const own = Object.fromEntries(Object.entries(declared).map(([name, version]) => [name, withoutAlias(version)]));
 
 /** Item 16. */
 it("installs exactly the versions that were tried", () => {

@@ -56,13 +56,7 @@ it("leaves nothing that others may read after a first start, whatever the umask 
 
     const modes = modesBelow(dataDir);
     expect(Object.keys(modes)).toEqual(
-      expect.arrayContaining([
-        "tocsin.db",
-        "tocsin.lock",
-        "copy.db",
-        "secrets/admin-token",
-        "secrets/webhook-secret",
-      ]),
+      expect.arrayContaining(["tocsin.db", "tocsin.lock", "copy.db", "secrets/admin-token", "secrets/webhook-secret"]),
     );
     if (!made) expect(modeOf(dataDir)).toBe("700");
     expect(modes.secrets).toBe("700");

@@ -44,8 +44,7 @@ it(`survives ${exchanges} requests of garbage, and relays the alert that comes a
   );
   await waitUntil(
     () => relay.getJson<{ data: { deliveries: { state: string }[] } }>(`/api/alerts/${ids[0]}`),
-    ({ data }) =>
-      data.deliveries.length === 2 && data.deliveries.every(({ state }) => /^(sent|digested)$/.test(state)),
+    ({ data }) => data.deliveries.length === 2 && data.deliveries.every(({ state }) => /^(sent|digested)$/.test(state)),
     { what: "the good alert at both destinations" },
   );
   expect(relay.process.exitCode).toBeNull();

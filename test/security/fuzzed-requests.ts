@@ -44,16 +44,7 @@ export function fuzzJson(random: SeededRandom, depth = 0): string {
   const kind = random.below(depth > 5 ? 5 : 8);
   switch (kind) {
     case 0:
-      return random.pick([
-        "null",
-        "true",
-        "false",
-        "0",
-        "-0",
-        "1e999",
-        "-1e-999",
-        "123456789012345678901234567890",
-      ]);
+      return random.pick(["null", "true", "false", "0", "-0", "1e999", "-1e-999", "123456789012345678901234567890"]);
     case 1:
       return `${random.below(2) === 0 ? "-" : ""}${random.below(1_000_000)}.${random.below(1_000)}e${random.below(400)}`;
     case 2:
@@ -121,8 +112,7 @@ export function fuzzRequest(random: SeededRandom, targets: FuzzTargets): Buffer 
   let text = Array.from({ length: 1 + random.below(3) }, () => sampleRequest(random, targets)).join("");
   const changes = random.pick([0, 0, 1, 2, 8]);
   for (let change = 0; change < changes; change += 1) text = mutate(random, text);
-  if (random.below(20) === 0)
-    text = String.fromCharCode(...Array.from({ length: 400 }, () => random.below(256)));
+  if (random.below(20) === 0) text = String.fromCharCode(...Array.from({ length: 400 }, () => random.below(256)));
   return Buffer.from(text, "latin1");
 }
 

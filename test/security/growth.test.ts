@@ -102,8 +102,7 @@ const readersOfText: Record<string, (text: string) => unknown> = {
   decodeText: (text) => decodeText(Buffer.from(text, "latin1"), undefined),
   parseJson: (text) => parseJson(text),
   salvageJson: (text) => salvageJson(text, 0, undefined),
-  contains: (text) =>
-    contains(text, `${text.slice(0, text.length / 4)}\u0001${text.slice(0, text.length / 4)}`),
+  contains: (text) => contains(text, `${text.slice(0, text.length / 4)}\u0001${text.slice(0, text.length / 4)}`),
   compileCondition: (text) => conditions([{ kind: "text", text }]),
   parseDecimal,
   parseAmount,
@@ -145,8 +144,7 @@ const bodies: Record<string, (unit: string, size: number) => string> = {
   keys: (unit, size) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: size / 32 }, (_, at) => [`${unit}${at}`, unit]))),
   "a list": (unit, size) => JSON.stringify({ items: Array.from({ length: size / 16 }, () => unit) }),
-  "lists within lists": (unit, size) =>
-    `${"[".repeat(60)}${fill("[],", "", "", size)}${JSON.stringify(unit)}`,
+  "lists within lists": (unit, size) => `${"[".repeat(60)}${fill("[],", "", "", size)}${JSON.stringify(unit)}`,
   "a batch": (unit, size) =>
     JSON.stringify(Array.from({ length: Math.min(1_000, size / 32) }, () => ({ title: unit }))),
   "what twenty alerts share": (unit, size) =>

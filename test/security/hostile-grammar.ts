@@ -9,9 +9,7 @@ import type { ReadBody } from "./whole-way.ts";
 const names =
   `title title title text message status severity level value threshold metric key name token chain time link id labels annotations
   data alert alerts commonLabels commonAnnotations externalURL groupKey fields attachments blocks embeds items event
-  resolved condition operator previousValue unit source type payload body Message __proto__ constructor`.split(
-    /\s+/,
-  );
+  resolved condition operator previousValue unit source type payload body Message __proto__ constructor`.split(/\s+/);
 const units = [
   ...' |\n|\r\n|[|]|(|)|{|}|,|.|:|;|=|&|%|-|/|\\|"|\'|<|>|0|9|a|A|_|#|é|✅|[ | ]|a.|a_|1,|{}|[]|0x0|a=b&|%41|\\"'.split(
     "|",
@@ -108,9 +106,7 @@ function multiply(random: SeededRandom, size: number): unknown {
     default:
       return {
         title:
-          random.pick(["[", "(", "✅ ["]) +
-          random.pick([" ", "\n", "a", "!"]).repeat(size) +
-          random.pick(["x", "1"]),
+          random.pick(["[", "(", "✅ ["]) + random.pick([" ", "\n", "a", "!"]).repeat(size) + random.pick(["x", "1"]),
       };
   }
 }
@@ -188,8 +184,7 @@ function makeValue(random: SeededRandom, room: Room, depth: number): unknown {
 /** One unit over and over, often a blank or a bracket, or a few of them mixed, between other characters. */
 function fillText(random: SeededRandom, size: number): string {
   const count = random.below(3) === 0 ? 1 + random.below(4) : 1;
-  const pick = () =>
-    random.below(3) === 0 ? random.pick([" ", "\n", ".", "a", "0", "-"]) : random.pick(units);
+  const pick = () => (random.below(3) === 0 ? random.pick([" ", "\n", ".", "a", "0", "-"]) : random.pick(units));
   const unit = Array.from({ length: count }, pick).join("");
   const body = unit.repeat(Math.max(1, Math.floor(size / unit.length)));
   return (

@@ -45,14 +45,7 @@ routes: [{ name: "\${SLACK}", to: ["\${SLACK}"], match: { severity: { matches: "
 mutes: "\${SLACK}"
 `,
   );
-  for (const argv of [
-    ["check"],
-    ["check", "--json"],
-    ["serve"],
-    ["serve", "--json"],
-    ["status"],
-    ["explain", "x"],
-  ]) {
+  for (const argv of [["check"], ["check", "--json"], ["serve"], ["serve", "--json"], ["status"], ["explain", "x"]]) {
     const run = await runTocsin(argv, { env, cwd });
     expect(run.status).toBe(2);
     expect(run.stderr + run.stdout).toContain("SMTP_URL");

@@ -6,8 +6,7 @@ import { findAmbiguity } from "../support/patterns/find-ambiguity.ts";
 import { findPatterns } from "../support/patterns/find-patterns.ts";
 
 /** Rooms that see what senders, vendors or the service have written. */
-const rooms =
-  "core delivery ground intake matching operations rendering routing store upstream vendors web".split(" ");
+const rooms = "core delivery ground intake matching operations rendering routing store upstream vendors web".split(" ");
 /** They read matchers alone, which whoever owns the relay writes, and which have a longest length. */
 const ofMatchers = ["match-text", "read-match", "read-condition", "guess-meaning"];
 const files = readdirSync(`${root}src`, { recursive: true, encoding: "utf8" }).filter(
@@ -89,10 +88,7 @@ describe("the search for slow patterns", () => {
 
   it("finds literals wherever they stand, and takes no division, comment, string or mark-up for one", () => {
     const source = [
-      "const a = /one/g.test(b) ? b / 2 / c : `text #{/two/.exec(`#{d}`)} / no /`;".replaceAll(
-        "#{",
-        "$\u007b",
-      ),
+      "const a = /one/g.test(b) ? b / 2 / c : `text #{/two/.exec(`#{d}`)} / no /`;".replaceAll("#{", "$\u007b"),
       "// no /comment/ here\n/* nor /here/ */",
       'return /three[/"]/u; // "',
       "const b = <p>it's</p>; const c = <br />;",

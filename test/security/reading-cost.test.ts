@@ -18,12 +18,10 @@ describe("a mebibyte is read within its bounds, whatever it holds:", () => {
     const bytes = Buffer.from(body as string);
     const bound = isBatch ? costOfBatch : costOfMebibyte;
     expect(meter.measure(() => translateRequest(bytes, contentType), bound)).toBeLessThanOrEqual(bound);
-    expect(
-      meter.measure(() => readRequest(bytes, contentType).countAlerts(), costOfMebibyte),
-    ).toBeLessThanOrEqual(costOfMebibyte);
-    const facts = translateRequest(bytes, contentType).map(
-      (translation) => JSON.stringify(translation.facts).length,
+    expect(meter.measure(() => readRequest(bytes, contentType).countAlerts(), costOfMebibyte)).toBeLessThanOrEqual(
+      costOfMebibyte,
     );
+    const facts = translateRequest(bytes, contentType).map((translation) => JSON.stringify(translation.facts).length);
     expect(Math.max(...facts)).toBeLessThan(factsOfAlert);
     expect(facts.reduce((sum, one) => sum + one, 0)).toBeLessThan(factsOfBatch);
   });
@@ -35,11 +33,6 @@ const heapMib = 64 + 16;
 it("all of them are read in a heap of 64 MiB beside the program", async () => {
   const program = fileURLToPath(new URL("read-costly-bodies.ts", import.meta.url));
   const heap = [`--max-old-space-size=${heapMib}`, "--max-semi-space-size=8"];
-  const run = promisify(execFile)(process.execPath, [
-    ...heap,
-    "--import",
-    import.meta.resolve("tsx"),
-    program,
-  ]);
+  const run = promisify(execFile)(process.execPath, [...heap, "--import", import.meta.resolve("tsx"), program]);
   expect((await run).stdout).toBe(`read ${costlyBodies.length}`);
 }, 60_000);

@@ -15,10 +15,7 @@ function goodPost(title: string): string {
 }
 
 /** Statuses of all answers, by the name of what was sent; each on a connection of its own. */
-async function answersTo(
-  relay: RelayProcess,
-  cases: Record<string, string>,
-): Promise<Record<string, number[]>> {
+async function answersTo(relay: RelayProcess, cases: Record<string, string>): Promise<Record<string, number[]>> {
   const found: Record<string, number[]> = {};
   for (const [name, bytes] of Object.entries(cases)) {
     const answers = await exchangeRaw(relay.url, Buffer.from(bytes, "latin1"));
@@ -137,10 +134,7 @@ it("takes a chunked body whatever its trailers are, and nothing behind those tha
   const relay = await startRelayProcess(makeTempFolder(), {});
   const chunked = (title: string, trailers: string) => {
     const body = JSON.stringify({ title });
-    return post(
-      "Transfer-Encoding: chunked",
-      `${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailers}\r\n`,
-    );
+    return post("Transfer-Encoding: chunked", `${body.length.toString(16)}\r\n${body}\r\n0\r\n${trailers}\r\n`);
   };
   const behind = goodPost("behind");
   const readable = {
@@ -158,19 +152,9 @@ it("takes a chunked body whatever its trailers are, and nothing behind those tha
   };
   expect(await answersTo(relay, unreadable)).toEqual(expectedFor(unreadable, 202));
   expect(await titlesStored(relay)).toEqual(
-    [
-      "one",
-      "behind",
-      "many",
-      "behind",
-      "header",
-      "behind",
-      "length",
-      "coding",
-      "colon",
-      "folded",
-      "over",
-    ].concat("afterwards"),
+    ["one", "behind", "many", "behind", "header", "behind", "length", "coding", "colon", "folded", "over"].concat(
+      "afterwards",
+    ),
   );
 });
 
@@ -251,14 +235,8 @@ it("serves a sender with manners of its own", async () => {
     "offers to upgrade": post("Connection: close, upgrade\r\nUpgrade: h2c\r\nContent-Length: 2", "{}"),
     "speaks HTTP/1.0": `POST ${path} HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}`,
     "names the whole address": goodPost("whole").replace("/hooks", "http://tocsin.example/hooks"),
-    "sends trailers": post(
-      "Connection: close\r\nTransfer-Encoding: chunked",
-      "2\r\n{}\r\n0\r\nX-Y: z\r\n\r\n",
-    ),
-    "sends bytes beyond ASCII in a header": post(
-      "Connection: close\r\nX-A: \xff\xfe\r\nContent-Length: 2",
-      "{}",
-    ),
+    "sends trailers": post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\n{}\r\n0\r\nX-Y: z\r\n\r\n"),
+    "sends bytes beyond ASCII in a header": post("Connection: close\r\nX-A: \xff\xfe\r\nContent-Length: 2", "{}"),
     "sends a thousand headers": post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
   };
   expect(await answersTo(relay, unusual)).toEqual(expectedFor(unusual, 202));

@@ -32,10 +32,7 @@ it("answers every unknown secret alike, byte for byte, and never logs what was a
   for (const method of ["POST", "GET", "PUT", "OPTIONS"]) {
     for (const guess of guesses) {
       for (const [name, rest] of Object.entries(variants)) {
-        const [answer] = await exchangeRaw(
-          relay.url,
-          `${method} /hooks/${guess} HTTP/1.1\r\nHost: x\r\n${rest}`,
-        );
+        const [answer] = await exchangeRaw(relay.url, `${method} /hooks/${guess} HTTP/1.1\r\nHost: x\r\n${rest}`);
         seen.set(`${answer?.head}\r\n\r\n${answer?.body}`, `${method} ${guess} ${name}`);
       }
     }

@@ -117,9 +117,7 @@ function renderAll(
 
 /** The facts on the alert's page, and what its search takes in. */
 export function showOne(alert: Alert): string {
-  const detail = { ...alert, decisions: [], deliveries: [] } as unknown as Parameters<
-    typeof FactList
-  >[0]["alert"];
+  const detail = { ...alert, decisions: [], deliveries: [] } as unknown as Parameters<typeof FactList>[0]["alert"];
   splitSearch(searchableText(alert.id, alert.facts));
   return String(FactList({ alert: detail, now: receivedAt }));
 }

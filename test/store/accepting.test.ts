@@ -35,9 +35,7 @@ function accept(session: DatabaseSession, ...requests: IncomingRequest[]): Accep
 
 /** As if each body named its own event. */
 function routeAll(session: DatabaseSession): unknown {
-  const [unrouted] = run(session, [{ name: "listUnrouted", arguments: [1_000, noon] }]) as [
-    UnroutedRequest[],
-  ];
+  const [unrouted] = run(session, [{ name: "listUnrouted", arguments: [1_000, noon] }]) as [UnroutedRequest[]];
   const records = unrouted
     .flatMap(({ alerts }) => alerts)
     .map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: hour }));
@@ -80,9 +78,7 @@ describe("with a part of the database damaged that finds earlier alerts", () => 
       expect(accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
       expect(session.health().damage).toBeUndefined();
       const all = [incoming({ dedupeKey: "evt-2" }), incoming({ dedupeKey: "evt-3" }), incoming()];
-      expect(accept(session, ...all)).toEqual(
-        all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false })),
-      );
+      expect(accept(session, ...all)).toEqual(all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false })));
       expect(session.health()).toMatchObject({
         writable: true,
         damage: expect.stringContaining("malformed"),

@@ -10,8 +10,7 @@ const bytes = 2.5 * 1024 * 1024;
 function setUp(size = bytes) {
   const disk = { free: bytes * 10, now: 1_000_000 };
   const path = join(makeTempFolder(), "ballast");
-  const open = () =>
-    createBallast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
+  const open = () => createBallast({ path, bytes: size }, { freeBytes: () => disk.free, now: () => disk.now });
   return { disk, path, open, ballast: open() };
 }
 

@@ -3,12 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
-import {
-  fromWireResult,
-  packCalls,
-  toWireResult,
-  unpackCalls,
-} from "../../src/store/sqlite/thread-protocol.ts";
+import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -44,12 +39,7 @@ describe("a database thread", () => {
       { path: "unused" },
       { entry: threadThat(acts), onStopped: (error) => stopped.push(error.message) },
     );
-    const waiting = [
-      thread.call(count),
-      thread.call(count),
-      thread.call(accept(Buffer.from("x"))),
-      thread.health(),
-    ];
+    const waiting = [thread.call(count), thread.call(count), thread.call(accept(Buffer.from("x"))), thread.health()];
     for (const outcome of await Promise.allSettled(waiting))
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "store_unavailable" } });
     await expect(thread.call(count)).rejects.toMatchObject({ code: "store_unavailable" });
@@ -86,9 +76,7 @@ describe("a database thread", () => {
     const thread = await open();
     const calls = Array.from({ length: 700 }, (_, index) => thread.call(accept(Buffer.from(`${index}`))));
     await thread.close();
-    expect((await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled")).toHaveLength(
-      700,
-    );
+    expect((await Promise.allSettled(calls)).filter(({ status }) => status === "fulfilled")).toHaveLength(700);
     const again = await open();
     onTestFinished(() => again.close());
     expect(await again.call(count)).toMatchObject({ total: 700 });
@@ -133,12 +121,7 @@ describe("a database thread", () => {
 describe("bodies on their way to the thread", () => {
   const slab = Buffer.from("....first..second....");
   const bodies = [slab.subarray(4, 9), slab.subarray(11, 17), new Uint8Array()];
-  const calls = [
-    accept(bodies[0] as Buffer),
-    count,
-    accept(bodies[1] as Buffer),
-    accept(bodies[2] as Uint8Array),
-  ];
+  const calls = [accept(bodies[0] as Buffer), count, accept(bodies[1] as Buffer), accept(bodies[2] as Uint8Array)];
 
   it("are packed without what lies beside them", () => {
     expect(packCalls(calls).bodies?.buffer.byteLength).toBe(11);

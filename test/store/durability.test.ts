@@ -8,8 +8,7 @@ import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startProcess } from "./store-process.ts";
 
-const open = (dataDir: string) =>
-  openThreadedStore({ dataDir, ballastBytes: 0, threadEntry: compiledThread() });
+const open = (dataDir: string) => openThreadedStore({ dataDir, ballastBytes: 0, threadEntry: compiledThread() });
 
 describe("durability", () => {
   it("syncs every commit, when it makes the database and when it opens it again", () => {

@@ -28,8 +28,7 @@ function commitsInLog(path: string): number {
   const log = readFileSync(`${path}-wal`);
   const frameBytes = 24 + log.readUInt32BE(8);
   let commits = 0;
-  for (let at = 32; at + frameBytes <= log.length; at += frameBytes)
-    if (log.readUInt32BE(at + 4) > 0) commits += 1;
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) if (log.readUInt32BE(at + 4) > 0) commits += 1;
   return commits;
 }
 

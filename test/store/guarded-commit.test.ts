@@ -98,8 +98,6 @@ describe("commits on a full disk", () => {
         }),
       },
     });
-    expect(commit([{ name: "addMute", arguments: [] }]).results).toEqual([
-      { ok: false, error: new Error("a bug") },
-    ]);
+    expect(commit([{ name: "addMute", arguments: [] }]).results).toEqual([{ ok: false, error: new Error("a bug") }]);
   });
 });

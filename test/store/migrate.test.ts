@@ -50,10 +50,7 @@ describe("migrations", () => {
     const db = new Sqlite(":memory:");
     onTestFinished(() => void db.close());
     const first = migration(1, "CREATE TABLE a (x ANY) STRICT; INSERT INTO a VALUES (1)");
-    const broken = migration(
-      2,
-      "CREATE TABLE b (x ANY) STRICT; DELETE FROM a; INSERT INTO missing VALUES (1)",
-    );
+    const broken = migration(2, "CREATE TABLE b (x ANY) STRICT; DELETE FROM a; INSERT INTO missing VALUES (1)");
     expect(() => migrate(db, [first, broken])).toThrow("0002_test.sql");
     expect(db.pragma("user_version", { simple: true })).toBe(1);
     expect(db.prepare("SELECT count(*) FROM a").pluck().get()).toBe(1);
@@ -200,9 +197,7 @@ describe("a database from before resends stood for what failed", () => {
     const db = openDatabase({ path });
     onTestFinished(() => void db.close());
     const resent = db
-      .prepare(
-        "SELECT d.id, r.id AS by FROM deliveries d JOIN deliveries r ON r.seq = d.resent_by ORDER BY d.seq",
-      )
+      .prepare("SELECT d.id, r.id AS by FROM deliveries d JOIN deliveries r ON r.seq = d.resent_by ORDER BY d.seq")
       .all();
     expect(resent).toEqual([
       { id: "failed", by: "failed again" },
@@ -264,15 +259,11 @@ describe("a database from before repeats were decided at routing", () => {
       await store.acceptRequest(request({ receivedAt: noon + 1, body: Buffer.from(`body ${seq}`) }));
     const unrouted = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts);
     expect(unrouted).toHaveLength(7);
-    const repeats = await store.recordRouting(
-      unrouted.map(({ seq }) => routed(seq, { repeatWindowMs: 48 * hour })),
-    );
+    const repeats = await store.recordRouting(unrouted.map(({ seq }) => routed(seq, { repeatWindowMs: 48 * hour })));
     // What waited for routing is the first of its own repeat.
     expect(repeats.map(({ repeatOf }) => repeatOf)).toEqual([ids[1], ids[4], ids[5]]);
     const db = new Sqlite(path, { readonly: true });
-    expect(
-      db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'request_bodies%'").pluck().get(),
-    ).toBe(0);
+    expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'request_bodies%'").pluck().get()).toBe(0);
     db.close();
   });
 });

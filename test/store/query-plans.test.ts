@@ -5,16 +5,9 @@ import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts"
 import { toPosition } from "../../src/store/sqlite/cursors.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import {
-  toFailedCountStatement,
-  toFailedStatement,
-} from "../../src/store/sqlite/transactions/failed-statement.ts";
+import { toFailedCountStatement, toFailedStatement } from "../../src/store/sqlite/transactions/failed-statement.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
-import {
-  type Driver,
-  toCountStatements,
-  toListStatement,
-} from "../../src/store/sqlite/transactions/list-statement.ts";
+import { type Driver, toCountStatements, toListStatement } from "../../src/store/sqlite/transactions/list-statement.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -56,10 +49,7 @@ function offences(plan: string[]): string[] {
 /** Why these may do what no other statement may. */
 const exempt: [RegExp, string][] = [
   [/FROM alerts ORDER BY seq DESC LIMIT 1/, "reads one row"],
-  [
-    /SELECT (coalesce\()?max\(seq\)(, 0\))? FROM (alerts|requests)$/,
-    "looks at the last row of the table itself",
-  ],
+  [/SELECT (coalesce\()?max\(seq\)(, 0\))? FROM (alerts|requests)$/, "looks at the last row of the table itself"],
   [/FROM mutes/, "sorts a handful"],
   [/UNION SELECT destination/, "sorts names of destinations"],
   [/a\.alert_key IN \(SELECT value/, "sorts the positions of what waits for one destination"],
@@ -100,8 +90,7 @@ const values = {
 } as const;
 
 const everyQuery = Object.entries(values).reduce<AlertQuery[]>(
-  (queries, [name, choices]) =>
-    queries.flatMap((query) => choices.map((choice) => ({ ...query, [name]: choice }))),
+  (queries, [name, choices]) => queries.flatMap((query) => choices.map((choice) => ({ ...query, [name]: choice }))),
   [{ limit: 50 }],
 );
 
@@ -146,9 +135,7 @@ describe("a page of the log", () => {
       for (const driver of narrowing) {
         const { sql } = toListStatement(query, matchOf(query), driver);
         // The first page of everything walks the table itself from its end.
-        const bad = offences(planOf(db, sql)).filter(
-          (step) => !(step === "SCAN a" && !sql.includes("WHERE")),
-        );
+        const bad = offences(planOf(db, sql)).filter((step) => !(step === "SCAN a" && !sql.includes("WHERE")));
         expect.soft(bad, `${driver}: ${JSON.stringify(query)}`).toEqual([]);
         drivers.add(driver);
       }
@@ -157,18 +144,8 @@ describe("a page of the log", () => {
   });
 
   it.each<[string, Partial<AlertQuery>, Driver, RegExp]>([
-    [
-      "severity",
-      { severity: "critical" },
-      "log",
-      /^SEARCH a .* alerts_by_severity \(severity=\? AND seq<\?\)/,
-    ],
-    [
-      "destination",
-      { destination: "chat" },
-      "deliveries",
-      /by_destination \(destination=\? AND alert_seq<\?\)/,
-    ],
+    ["severity", { severity: "critical" }, "log", /^SEARCH a .* alerts_by_severity \(severity=\? AND seq<\?\)/],
+    ["destination", { destination: "chat" }, "deliveries", /by_destination \(destination=\? AND alert_seq<\?\)/],
     ["state", { state: "sent" }, "deliveries", /deliveries_by_state \(state=\? AND alert_seq<\?\)/],
     [
       "state at a destination",

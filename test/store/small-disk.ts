@@ -19,17 +19,7 @@ export function findDiskMaker(): ((folder: string, size: string) => Wrap) | unde
       }).status === 0,
   );
   if (flags === undefined) return undefined;
-  return (folder, size) => (command) => [
-    "unshare",
-    flags,
-    "sh",
-    "-c",
-    mountAndRun,
-    "sh",
-    size,
-    folder,
-    ...command,
-  ];
+  return (folder, size) => (command) => ["unshare", flags, "sh", "-c", mountAndRun, "sh", size, folder, ...command];
 }
 
 /** A limit on the size of each file instead of a full disk; the process may lift it with prlimit(1). */

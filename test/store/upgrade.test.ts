@@ -21,8 +21,7 @@ import { makeTempFolder } from "../support/temp-folder.ts";
  * digested, and waiting for a chat that asked for an hour. It was then left as a crash leaves it: an alert that was
  * claimed, and one that was not routed.
  */
-const fixture = (ending: string) =>
-  readFileSync(new URL(`../fixtures/databases/0a9fe3b.${ending}`, import.meta.url));
+const fixture = (ending: string) => readFileSync(new URL(`../fixtures/databases/0a9fe3b.${ending}`, import.meta.url));
 
 const [{ at }, ...former] = fixture("ndjson")
   .toString()
@@ -173,9 +172,7 @@ it("takes over a database of the version before: shows all of it, sends what wai
   ).toEqual(former.map(({ id }) => id));
   const changes = await store.listChanges(undefined, 200);
   expect(changes.map(({ id }) => id).sort()).toEqual(listed.map(({ id }) => id).sort());
-  expect((await store.listAlerts({ limit: 9, q: "burst 5" })).map(({ facts }) => facts?.title)).toEqual([
-    "Burst 5",
-  ]);
+  expect((await store.listAlerts({ limit: 9, q: "burst 5" })).map(({ facts }) => facts?.title)).toEqual(["Burst 5"]);
   expect((await store.listAlerts({ limit: 200, fromAt: former[9]?.receivedAt })).length).toBe(total - 9);
   expect(await store.hasKey("ended-session", "fixture-session", clock.now())).toBe(true);
   expect(await store.listMutes(clock.now(), true)).toMatchObject([{ reason: "works on the pools" }]);

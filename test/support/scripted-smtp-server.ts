@@ -40,9 +40,7 @@ const certificate = createSelfSignedCertificate(Date.now());
 const secureContext = tls.createSecureContext(certificate);
 
 /** A mail server that keeps to the order of commands and fails exactly where the script says. */
-export async function createScriptedSmtpServer(
-  options: ScriptedSmtpOptions = {},
-): Promise<ScriptedSmtpServer> {
+export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}): Promise<ScriptedSmtpServer> {
   const sockets = new Set<net.Socket>();
   const commands: string[] = [];
   const mails: string[] = [];
@@ -115,10 +113,7 @@ export async function createScriptedSmtpServer(
           const keywords = [...(options.extensions ?? ["PIPELINING", "AUTH PLAIN LOGIN", "SIZE 1000000"])];
           if (options.starttls === true && !secure) keywords.push("STARTTLS");
           const lines = ["scripted.test", ...keywords];
-          answer(
-            "ehlo",
-            lines.map((text, i) => `250${i === lines.length - 1 ? " " : "-"}${text}`).join("\r\n"),
-          );
+          answer("ehlo", lines.map((text, i) => `250${i === lines.length - 1 ? " " : "-"}${text}`).join("\r\n"));
           return;
         }
         case "HELO":

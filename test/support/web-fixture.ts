@@ -104,9 +104,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     const counted = await store.countByDestination();
     return views.map((view) => {
       const own = counted.find(({ destination }) => destination === view.name);
-      return Object.keys(view.counts).length > 0 || own === undefined
-        ? view
-        : { ...view, counts: own.counts };
+      return Object.keys(view.counts).length > 0 || own === undefined ? view : { ...view, counts: own.counts };
     });
   };
   const outcome: Outcome = options.probe ?? { kind: "sent" };
@@ -212,12 +210,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
 }
 
 /** Accepts and routes one alert, as intake and routing would. */
-export async function addAlert(
-  store: Store,
-  now: number,
-  newId: () => string,
-  input: AlertInput,
-): Promise<Alert> {
+export async function addAlert(store: Store, now: number, newId: () => string, input: AlertInput): Promise<Alert> {
   const body = typeof input.body === "string" ? Buffer.from(input.body) : (input.body ?? Buffer.from("{}"));
   const id = newId();
   await store.acceptRequest({

@@ -5,16 +5,10 @@ import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
 const minute = 60_000;
 
 /** A morning of a treasury desk: alerts of every kind, in every state, at four destinations. */
-export async function fillScene({
-  store,
-  clock,
-  destinations,
-  operations,
-}: WebFixture): Promise<{ failedId: string }> {
+export async function fillScene({ store, clock, destinations, operations }: WebFixture): Promise<{ failedId: string }> {
   const newId = createIdSource(clock.now);
   const to = (destination: string, over = {}) => ({ destination, ...over });
-  const mail = (recipient: string) =>
-    to("risk-mail", { channel: "email" as const, recipient, route: "critical" });
+  const mail = (recipient: string) => to("risk-mail", { channel: "email" as const, recipient, route: "critical" });
 
   await addAlert(store, clock.now(), newId, {
     facts: {
@@ -197,11 +191,7 @@ export async function fillScene({
   await addAlert(store, clock.now(), newId, { body: "{broken", unrouted: true });
   await clock.advance(20_000);
 
-  destinations.splice(
-    0,
-    destinations.length,
-    ...describeDestinations(clock.now(), await store.countByDestination()),
-  );
+  destinations.splice(0, destinations.length, ...describeDestinations(clock.now(), await store.countByDestination()));
   await operations.addMute({
     matchers: [
       { field: "metric", condition: { equals: ["eth_gas"] } },

@@ -110,10 +110,7 @@ describe("errors by cause", () => {
   });
 
   it.each([
-    [
-      "an HTML page",
-      { text: "<!doctype html><title>Sign in</title>", headers: { "content-type": "text/html" } },
-    ],
+    ["an HTML page", { text: "<!doctype html><title>Sign in</title>", headers: { "content-type": "text/html" } }],
     ["something that is not JSON", { text: "OK" }],
     ["another shape (data: expected array", { json: { data: "x" } }],
     ["another shape (the body: expected object", { text: "" }],
@@ -179,9 +176,7 @@ describe("repeating a read", () => {
     ["a 429", { status: 429, text: "" }],
     ["a reset connection", "reset" as const],
   ])("happens after %s, with growing waits", async (_name, answer) => {
-    const { client, seen, waits } = await setUp((_request, count) =>
-      count < 3 ? answer : { json: { data: [] } },
-    );
+    const { client, seen, waits } = await setUp((_request, count) => (count < 3 ? answer : { json: { data: [] } }));
     expect(await client.listUsers()).toEqual([]);
     expect(seen).toHaveLength(3);
     expect(waits[1]).toBe(2 * (waits[0] ?? 0));
@@ -210,9 +205,7 @@ describe("repeating a read", () => {
 
   it("comes back as usual when Retry-After is neither seconds nor a date", async () => {
     const { client, waits } = await setUp((_request, count) =>
-      count === 1
-        ? { status: 503, text: "", headers: { "retry-after": "not before 2030" } }
-        : { json: { data: [] } },
+      count === 1 ? { status: 503, text: "", headers: { "retry-after": "not before 2030" } } : { json: { data: [] } },
     );
     await client.listUsers();
     expect(waits).toHaveLength(1);
@@ -258,9 +251,7 @@ describe("setting the outputs", () => {
   });
 
   it("says so when the change was not made", async () => {
-    const { client, seen } = await setUp(({ method }) =>
-      method === "PUT" ? "reset" : { json: { data: account } },
-    );
+    const { client, seen } = await setUp(({ method }) => (method === "PUT" ? "reset" : { json: { data: account } }));
     const error = await failure(client.setAlertOutputs(wanted));
     expect(error.code).toBe("upstream_unreachable");
     expect(error.message).toContain("the outputs are not changed");
@@ -312,11 +303,7 @@ describe("lists", () => {
     await client.listTokens({ chainId: "eth", addresses: [] });
     await client.listUsers({ ids: ["a", "b"] });
     await client.listSubscriptions();
-    expect(seen.map(({ target }) => target)).toEqual([
-      "/tokens?chainId=eth",
-      "/users?ids=a,b",
-      "/subscriptions",
-    ]);
+    expect(seen.map(({ target }) => target)).toEqual(["/tokens?chainId=eth", "/users?ids=a,b", "/subscriptions"]);
   });
 });
 
@@ -352,10 +339,7 @@ describe("metric history", () => {
     ["in seconds", hourly(1000)],
     ["in milliseconds", hourly(1)],
     ["in milliseconds, and refuses a range that holds nothing", hourly(1, { status: 400, text: "range" })],
-    [
-      "in milliseconds, and knows no record of a range that holds nothing",
-      hourly(1, { status: 404, text: "" }),
-    ],
+    ["in milliseconds, and knows no record of a range that holds nothing", hourly(1, { status: 404, text: "" })],
   ])("gets the range that was asked for from a service that counts %s", async (_name, answer) => {
     const { client } = await setUp(answer);
     for (const range of [lastHour, { ...lastHour, toAt: undefined }]) {
@@ -405,8 +389,7 @@ describe("metric history", () => {
 });
 
 describe("walking all metrics", () => {
-  const pageOf = (page: number, size: number) =>
-    Array.from({ length: size }, (_, n) => ({ key: `m${page}-${n}` }));
+  const pageOf = (page: number, size: number) => Array.from({ length: size }, (_, n) => ({ key: `m${page}-${n}` }));
 
   async function walk(read: (page: number) => FakeAnswer, options = {}) {
     const { client, seen } = await setUp(({ query }) => read(Number(query.page)));
@@ -443,9 +426,7 @@ describe("walking all metrics", () => {
     ["is page 1 once more", { json: { data: pageOf(1, 100) } }, 1],
     ["is page 1 with a metric that is new", { json: { data: [{ key: "new" }, ...pageOf(1, 99)] } }, 1],
   ])("reads every metric once where page 0 %s", async (_name, zero, tries) => {
-    const result = await walk((page) =>
-      page === 0 ? zero : { json: { data: pageOf(page, page > 2 ? 0 : 100) } },
-    );
+    const result = await walk((page) => (page === 0 ? zero : { json: { data: pageOf(page, page > 2 ? 0 : 100) } }));
     const asked = [1, ...Array<number>(tries).fill(0), 2, 3];
     expect(result).toEqual({ sizes: [100, 100], end: "empty", asked });
   });
@@ -466,15 +447,12 @@ describe("walking all metrics", () => {
     expect(result).toMatchObject({ sizes: [50, 51], end: "empty" });
   });
 
-  it.each([400, 404])(
-    "reads the only page where pages count from 0 and page 1 is refused with %i",
-    async (status) => {
-      const result = await walk((page) =>
-        page === 0 ? { json: { data: pageOf(0, 40) } } : { status, text: "no such page" },
-      );
-      expect(result).toMatchObject({ sizes: [40], end: "refused" });
-    },
-  );
+  it.each([400, 404])("reads the only page where pages count from 0 and page 1 is refused with %i", async (status) => {
+    const result = await walk((page) =>
+      page === 0 ? { json: { data: pageOf(0, 40) } } : { status, text: "no such page" },
+    );
+    expect(result).toMatchObject({ sizes: [40], end: "refused" });
+  });
 
   it("says what page 1 met where page 0 is refused as well", async () => {
     const refused = walk((page) => ({ status: 400, text: `page ${page}: unknown chain` }));
@@ -482,9 +460,7 @@ describe("walking all metrics", () => {
   });
 
   it("does not take a service that fails for one that has no page 0", async () => {
-    const failing = walk((page) =>
-      page === 1 ? { status: 500, text: "" } : { json: { data: pageOf(page, 1) } },
-    );
+    const failing = walk((page) => (page === 1 ? { status: 500, text: "" } : { json: { data: pageOf(page, 1) } }));
     expect((await failure(failing)).code).toBe("upstream_failed");
   });
 
@@ -519,9 +495,7 @@ describe("walking all metrics", () => {
   });
 
   it("does not take a refused first page for an empty list", async () => {
-    expect((await failure(walk(() => ({ status: 400, text: "unknown chain" })))).message).toContain(
-      "unknown chain",
-    );
+    expect((await failure(walk(() => ({ status: 400, text: "unknown chain" })))).message).toContain("unknown chain");
   });
 
   it("ends at the limit of a service that never does, and can begin at page 0", async () => {

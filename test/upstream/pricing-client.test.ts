@@ -3,10 +3,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { createPricingClient, type PricingClientOptions } from "../../src/upstream/pricing-client.ts";
 import { type FakeAnswer, type SeenRequest, startFakeService } from "./fake-service.ts";
 
-async function setUp(
-  answer: (request: SeenRequest) => FakeAnswer,
-  overrides: Partial<PricingClientOptions> = {},
-) {
+async function setUp(answer: (request: SeenRequest) => FakeAnswer, overrides: Partial<PricingClientOptions> = {}) {
   const service = await startFakeService(answer);
   const client = createPricingClient({
     url: service.url,

@@ -43,9 +43,10 @@ describe("a Discord webhook", () => {
     const sent = await channel.send(message({ content: "a" }), sendContext());
     if (sent.kind !== "sent" || sent.ref === undefined) throw new Error("not sent");
     await channel.edit?.(sent.ref, message({ content: "b" }), sendContext());
-    expect(
-      vendor.requests.map(({ path }) => new URL(path, vendor.origin).searchParams.get("thread_id")),
-    ).toEqual(["42", "42"]);
+    expect(vendor.requests.map(({ path }) => new URL(path, vendor.origin).searchParams.get("thread_id"))).toEqual([
+      "42",
+      "42",
+    ]);
   });
 
   it("makes no sound when told so, and keeps other flags", async () => {

@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { classify } from "../../src/vendors/email/classify.ts";
-import {
-  createTranscript,
-  parseReply,
-  readBreakdown,
-  type Transcript,
-} from "../../src/vendors/email/transcript.ts";
+import { createTranscript, parseReply, readBreakdown, type Transcript } from "../../src/vendors/email/transcript.ts";
 
 /** Plays lines as nodemailer logs them: `C:` commands, `S:` replies, `N` the connection. */
 function play(transcript: Transcript, ...lines: string[]): Transcript {
@@ -91,33 +86,17 @@ describe("an error without a reply", () => {
 
   it.each([
     [{ code: "EDNS" }, "connect", { kind: "retry", reason: "dns_failed" }],
-    [
-      { code: "ESOCKET", originalCode: "EHOSTUNREACH" },
-      "connect",
-      { kind: "retry", reason: "connect_failed" },
-    ],
-    [
-      { code: "ESOCKET", originalCode: "CERT_HAS_EXPIRED" },
-      "connect",
-      { kind: "retry", reason: "tls_failed" },
-    ],
+    [{ code: "ESOCKET", originalCode: "EHOSTUNREACH" }, "connect", { kind: "retry", reason: "connect_failed" }],
+    [{ code: "ESOCKET", originalCode: "CERT_HAS_EXPIRED" }, "connect", { kind: "retry", reason: "tls_failed" }],
     [{ code: "ETIMEDOUT" }, "hello", { kind: "retry", reason: "timeout_before_send" }],
     [{ code: "ESOCKET", originalCode: "ECONNRESET" }, "data", { kind: "retry", reason: "connection_lost" }],
-    [
-      { code: "ESOCKET", originalCode: "ECONNRESET" },
-      "content",
-      { kind: "ambiguous", reason: "connection_lost" },
-    ],
+    [{ code: "ESOCKET", originalCode: "ECONNRESET" }, "content", { kind: "ambiguous", reason: "connection_lost" }],
     [
       { code: "ESOCKET", originalCode: "ERR_SSL_BAD_RECORD" },
       "content",
       { kind: "ambiguous", reason: "connection_lost" },
     ],
-    [
-      { code: "EMESSAGE", command: "MAIL FROM" },
-      "mail",
-      { kind: "rejected", scope: "message", reason: "too_long" },
-    ],
+    [{ code: "EMESSAGE", command: "MAIL FROM" }, "mail", { kind: "rejected", scope: "message", reason: "too_long" }],
     [{ code: "EPROTOCOL" }, "content", { kind: "ambiguous", reason: "bad_answer" }],
   ] as const)("%j at %s is judged by how far it came", (fields, stage, outcome) => {
     expect(read(fields, stage)).toMatchObject(outcome);
@@ -146,11 +125,7 @@ describe("every outcome", () => {
         expect("detail" in outcome && outcome.detail.length).toBeLessThanOrEqual(300);
         expect(outcome.kind).not.toBe("ambiguous");
       }
-      for (const cause of [
-        { kind: "bad_reply", text: long },
-        { kind: "tls", text: long },
-        { kind: "lost" },
-      ] as const) {
+      for (const cause of [{ kind: "bad_reply", text: long }, { kind: "tls", text: long }, { kind: "lost" }] as const) {
         const outcome = classify({ stage, cause }, true);
         expect("detail" in outcome && outcome.detail.length).toBeLessThanOrEqual(300);
         expect(outcome.kind).toBe(stage === "content" ? "ambiguous" : "retry");

@@ -29,11 +29,7 @@ async function startServer(options?: ScriptedSmtpOptions): Promise<ScriptedSmtpS
   return server;
 }
 
-function connectChannel(
-  port: number,
-  account: Partial<EmailAccount> = {},
-  options: EmailChannelOptions = {},
-): Channel {
+function connectChannel(port: number, account: Partial<EmailAccount> = {}, options: EmailChannelOptions = {}): Channel {
   const channel = createEmailChannel(
     {
       type: "email",
@@ -349,9 +345,9 @@ describe("silence and broken lines", () => {
 
   it("says at once that nothing was sent when the call was over before it began", async () => {
     const server = await startServer();
-    expect(
-      await connectChannel(server.port).send(message, about({ signal: AbortSignal.abort() })),
-    ).toMatchObject({ kind: "retry" });
+    expect(await connectChannel(server.port).send(message, about({ signal: AbortSignal.abort() }))).toMatchObject({
+      kind: "retry",
+    });
     expect(server.connections()).toBe(0);
   });
 
@@ -395,10 +391,7 @@ describe("silence and broken lines", () => {
 describe("the login", () => {
   it("sends no password in clear text", async () => {
     const server = await startServer();
-    const outcome = await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(
-      message,
-      about(),
-    );
+    const outcome = await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(message, about());
     expect(outcome).toMatchObject({ kind: "rejected", scope: "account", reason: "no_starttls" });
     expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
   });
@@ -415,11 +408,7 @@ describe("the login", () => {
 
   it("logs in over STARTTLS", async () => {
     const server = await startServer({ starttls: true });
-    const channel = connectChannel(
-      server.port,
-      { ...login, allowInsecureAuth: false },
-      { tls: { ca: server.ca } },
-    );
+    const channel = connectChannel(server.port, { ...login, allowInsecureAuth: false }, { tls: { ca: server.ca } });
     expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
     expect(server.commands.some((line) => line.startsWith("tls AUTH PLAIN"))).toBe(true);
     expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
@@ -512,11 +501,7 @@ describe("the login", () => {
 describe("a probe", () => {
   it("connects, logs in and leaves without a mail", async () => {
     const server = await startServer({ starttls: true });
-    const channel = connectChannel(
-      server.port,
-      { ...login, allowInsecureAuth: false },
-      { tls: { ca: server.ca } },
-    );
+    const channel = connectChannel(server.port, { ...login, allowInsecureAuth: false }, { tls: { ca: server.ca } });
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toEqual({ kind: "sent" });
     expect(server.commands.at(-1)).toBe("tls QUIT");
     expect(server.commands.some((line) => line.includes("MAIL"))).toBe(false);

@@ -120,10 +120,7 @@ it.each([
 
 it("keeps the keys and summaries of any length within what is taken, and keys apart", async () => {
   const long = "k".repeat(1_000);
-  const [one, two] = [
-    eventOf({ alertKey: `${long}1`, title: "t".repeat(300) }),
-    eventOf({ alertKey: `${long}2` }),
-  ];
+  const [one, two] = [eventOf({ alertKey: `${long}1`, title: "t".repeat(300) }), eventOf({ alertKey: `${long}2` })];
   expect(await channel.send(one, sendContext())).toEqual({ kind: "sent" });
   expect(await channel.send(two, sendContext())).toEqual({ kind: "sent" });
   expect(vendor.incidents.size).toBe(2);

@@ -56,8 +56,7 @@ test.each(vendors)("$type has the plain form that it says it has", ({ can, rende
   const facts = { title: "TVL fell", severity: "critical" as const, status: "firing" };
   const alerts = [{ ...facts, id: "1", receivedAt: 0, facts }];
   const data = { type: "alert" as const, deliveryId: "d", at: 0, alerts, repeat: false, silent: false };
-  const messagesOf = (form: MessageForm) =>
-    render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });
+  const messagesOf = (form: MessageForm) => render(document, createTimeFormat("UTC"), { form, timeZone: "UTC", data });
   expect(JSON.stringify(messagesOf("plain")) !== JSON.stringify(messagesOf("rich"))).toBe(can.plainForm);
 });
 

@@ -34,11 +34,7 @@ const says = (text: string) => [{ type: "RichTextBlock", inlines: [{ type: "Text
 
 it.each([
   ["a card that is too long", message(says("x".repeat(28_672))), "MessageSizeExceeded"],
-  [
-    "a card of an element that Teams does not know",
-    message([{ type: "Fireworks" }]),
-    "unknown element Fireworks",
-  ],
+  ["a card of an element that Teams does not know", message([{ type: "Fireworks" }]), "unknown element Fireworks"],
   ["a card without elements", message([]), "AdaptiveCard.body is empty"],
   ["a message without a card", message(says("x"), { attachments: [] }), "attachments must be one card"],
   ["what is no JSON", "{", "no JSON"],

@@ -12,11 +12,7 @@ const judge = (answer: Answer) => classify(answer as Exclude<Answer, { kind: "ok
 
 describe("what an answer of Telegram means", () => {
   it.each([
-    [
-      "message",
-      "markup_refused",
-      'Bad Request: can\'t parse entities: Unsupported start tag "x" at byte offset 0',
-    ],
+    ["message", "markup_refused", 'Bad Request: can\'t parse entities: Unsupported start tag "x" at byte offset 0'],
     [
       "message",
       "markup_refused",
@@ -103,9 +99,7 @@ describe("what an answer of Telegram means", () => {
   });
 
   it("takes an edit that changes nothing as done", () => {
-    expect(
-      judge(refused(400, "Bad Request: message is not modified: specified new message content")),
-    ).toEqual({
+    expect(judge(refused(400, "Bad Request: message is not modified: specified new message content"))).toEqual({
       kind: "done",
     });
   });

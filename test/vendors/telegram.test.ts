@@ -37,11 +37,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-function channelTo(
-  change: Partial<TelegramDestination> = {},
-  apiRoot = standIn.url,
-  timeoutSeconds = 5,
-): Channel {
+function channelTo(change: Partial<TelegramDestination> = {}, apiRoot = standIn.url, timeoutSeconds = 5): Channel {
   const channel = createTelegramChannel(
     {
       name: "desk",
@@ -132,21 +128,18 @@ describe("sending to a Telegram chat", () => {
     expect(standIn.messages(chatId).at(-1)?.replyTo).toBeUndefined();
   });
 
-  it.each(["deleted", "closed"])(
-    "sends to the group itself when the topic is %s, and says so",
-    async (how) => {
-      if (how === "deleted") standIn.deleteTopic(chatId, 7);
-      else standIn.closeTopic(chatId, 7);
-      const outcome = await channelTo({ topicId: 7 }).send(text("fires"), context());
-      expect(outcome).toMatchObject({
-        kind: "sent",
-        note: "the topic is gone or closed, sent to the group itself",
-        degraded: "the topic is gone or closed, sent to the group itself",
-      });
-      expect(standIn.messages(chatId)).toHaveLength(1);
-      expect(standIn.messages(chatId)[0]?.topicId).toBeUndefined();
-    },
-  );
+  it.each(["deleted", "closed"])("sends to the group itself when the topic is %s, and says so", async (how) => {
+    if (how === "deleted") standIn.deleteTopic(chatId, 7);
+    else standIn.closeTopic(chatId, 7);
+    const outcome = await channelTo({ topicId: 7 }).send(text("fires"), context());
+    expect(outcome).toMatchObject({
+      kind: "sent",
+      note: "the topic is gone or closed, sent to the group itself",
+      degraded: "the topic is gone or closed, sent to the group itself",
+    });
+    expect(standIn.messages(chatId)).toHaveLength(1);
+    expect(standIn.messages(chatId)[0]?.topicId).toBeUndefined();
+  });
 
   it("reports the outcome of the second call when the topic was gone", async () => {
     standIn.deleteTopic(chatId, 7);
@@ -191,11 +184,7 @@ describe("sending to a Telegram chat", () => {
     ["too long", text("x".repeat(4097)), "too_long"],
     ["empty", text(""), "empty_text"],
     ["blank", text(" \n "), "empty_text"],
-    [
-      "with half a character in an entity",
-      text("🔥", [{ type: "bold", offset: 0, length: 1 }]),
-      "markup_refused",
-    ],
+    ["with half a character in an entity", text("🔥", [{ type: "bold", offset: 0, length: 1 }]), "markup_refused"],
     ["with an entity beyond its end", text("x", [{ type: "bold", offset: 0, length: 2 }]), "markup_refused"],
     [
       "with a link that nobody can open",
@@ -213,9 +202,7 @@ describe("sending to a Telegram chat", () => {
   it("reports a destination that is closed until a human acts", async () => {
     const rejected = (reason: string) => ({ kind: "rejected", scope: "destination", reason });
     const channel = channelTo();
-    expect(await channel.send(text("x"), context({ recipient: "-999" }))).toMatchObject(
-      rejected("chat_not_found"),
-    );
+    expect(await channel.send(text("x"), context({ recipient: "-999" }))).toMatchObject(rejected("chat_not_found"));
     standIn.setMembership(chatId, "muted");
     expect(await channel.send(text("x"), context())).toMatchObject(rejected("no_rights"));
     standIn.setMembership(chatId, "kicked");
@@ -265,9 +252,7 @@ describe("what is known when no answer comes", () => {
 
   it("does not know after half an answer", async () => {
     const port = await silentServer((socket) => {
-      socket.write(
-        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{"ok":true,',
-      );
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n{"ok":true,');
       setImmediate(() => socket.resetAndDestroy());
     });
     const outcome = await channelTo({}, `http://127.0.0.1:${port}`).send(text("x"), context());
@@ -345,11 +330,7 @@ describe("editing", () => {
     await channel.send(text("first alert"), context({ recipient: groupId }));
     const movedTo = standIn.migrate(groupId);
     await channel.send(text("second alert"), context({ recipient: movedTo }));
-    const outcome = await channel.edit?.(
-      `${groupId}/1`,
-      text("first resolved"),
-      context({ recipient: movedTo }),
-    );
+    const outcome = await channel.edit?.(`${groupId}/1`, text("first resolved"), context({ recipient: movedTo }));
     expect(outcome).toMatchObject({ kind: "rejected", scope: "message", reason: "edit_target_gone" });
     expect(standIn.messages(movedTo)).toMatchObject([{ text: "second alert", edits: [] }]);
   });
@@ -441,9 +422,7 @@ describe("the bot token", () => {
         error_code: 400,
         description: `Bad Request: bot${token} and ${encodeURIComponent(token)} and ${secretPart}`,
       });
-      socket.end(
-        `HTTP/1.1 400 x\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      );
+      socket.end(`HTTP/1.1 400 x\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
     });
     const dead = await findClosedPort();
     const roots = [

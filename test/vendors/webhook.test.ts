@@ -10,12 +10,7 @@ import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { sendContext } from "../support/send-context.ts";
-import {
-  createHttpVendor,
-  type HttpVendor,
-  text,
-  type VendorAnswer,
-} from "../support/vendors/http-vendor.ts";
+import { createHttpVendor, type HttpVendor, text, type VendorAnswer } from "../support/vendors/http-vendor.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 let vendor: HttpVendor;
@@ -116,9 +111,7 @@ function refusalsOf(options: { secret?: string; headers?: Record<string, string>
 
 describe("headers of the configuration", () => {
   it("go along", async () => {
-    await send(
-      open({ headers: { "X-Api-Key": new Secret("canary-key"), Authorization: new Secret("Bearer x") } }),
-    );
+    await send(open({ headers: { "X-Api-Key": new Secret("canary-key"), Authorization: new Secret("Bearer x") } }));
     expect(vendor.requests[0]?.headers).toMatchObject({
       "x-api-key": "canary-key",
       authorization: "Bearer x",
@@ -145,9 +138,7 @@ describe("headers of the configuration", () => {
   it("take user and password out of the address", async () => {
     const url = `${vendor.origin.replace("://", "://desk:p%40ss@")}/in`;
     await send(open({ url }));
-    expect(vendor.requests[0]?.headers.authorization).toBe(
-      `Basic ${Buffer.from("desk:p@ss").toString("base64")}`,
-    );
+    expect(vendor.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("desk:p@ss").toString("base64")}`);
   });
 });
 
@@ -196,17 +187,12 @@ describe("an outgoing webhook", () => {
     });
   });
 
-  it.each([
-    "",
-    "hooks.example.com/in",
-    "ftp://hooks.example.com/",
-    "javascript:alert(1)",
-    "file:///etc/passwd",
-  ])("refuses the address %j", (url) => {
-    expect(() => open({ url })).toThrow(
-      /tocsin.yaml:12: destination "desk" has no readable http or https address/,
-    );
-  });
+  it.each(["", "hooks.example.com/in", "ftp://hooks.example.com/", "javascript:alert(1)", "file:///etc/passwd"])(
+    "refuses the address %j",
+    (url) => {
+      expect(() => open({ url })).toThrow(/tocsin.yaml:12: destination "desk" has no readable http or https address/);
+    },
+  );
 
   it("reads no more of an answer than it needs", async () => {
     let written = 0;
@@ -227,8 +213,7 @@ describe("an outgoing webhook", () => {
 
   it("tells a call that its caller found too slow from one that was stopped", async () => {
     vendor.behave({ kind: "take_then_hang" });
-    const sendUntil = (signal: AbortSignal) =>
-      open().send({ kind: "webhook", body }, sendContext({ signal }));
+    const sendUntil = (signal: AbortSignal) => open().send({ kind: "webhook", body }, sendContext({ signal }));
     expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({
       kind: "ambiguous",
       reason: "no_answer",

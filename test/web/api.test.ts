@@ -207,10 +207,7 @@ describe("POST /api/alerts/:id/resend", () => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({ deliveries: [{}, { destination: "treasury" }] });
     const states = async () =>
-      (await fixture.store.getAlert(id))?.deliveries.map(({ destination, purpose }) => [
-        destination,
-        purpose,
-      ]);
+      (await fixture.store.getAlert(id))?.deliveries.map(({ destination, purpose }) => [destination, purpose]);
     return { ...fixture, id, states };
   }
 
@@ -339,16 +336,8 @@ describe("mutes", () => {
     ],
     ["a number without a unit", { match: "severity=info", for: "2", reason: "x" }, "is not a duration"],
     ["no time at all", { match: "severity=info", for: "0s", reason: "x" }, "is not a duration"],
-    [
-      "an end without its zone",
-      { match: "severity=info", until: "2026-11-22T10:00:00", reason: "x" },
-      "is not a time",
-    ],
-    [
-      "an end that is past",
-      { match: "severity=info", until: "2026-11-20T10:00:00Z", reason: "x" },
-      "must end after",
-    ],
+    ["an end without its zone", { match: "severity=info", until: "2026-11-22T10:00:00", reason: "x" }, "is not a time"],
+    ["an end that is past", { match: "severity=info", until: "2026-11-20T10:00:00Z", reason: "x" }, "must end after"],
     ["no reason", { match: "severity=info", for: "2h" }, "reason must say"],
     ["an empty reason", { match: "severity=info", for: "2h", reason: " " }, "reason must say"],
     ["an unknown key", { match: "severity=info", duration: "2h", reason: "x" }, "duration is not known here"],

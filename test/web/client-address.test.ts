@@ -55,11 +55,7 @@ describe("X-Forwarded-For of a trusted proxy", () => {
     ["of IPv6 in brackets", "[2001:db8:1:2::9]", "2001:db8:1:2::/64"],
     ["of IPv6 in brackets with a port", "[2001:db8:1:2::9]:443", "2001:db8:1:2::/64"],
     ["of mapped IPv4", "::ffff:198.51.100.1", "198.51.100.1"],
-    [
-      "counts from the right, so that what the client made up is not reached",
-      "6.6.6.6, 198.51.100.1",
-      "198.51.100.1",
-    ],
+    ["counts from the right, so that what the client made up is not reached", "6.6.6.6, 198.51.100.1", "198.51.100.1"],
     ["goes on through trusted hops", "6.6.6.6, 198.51.100.1, 10.0.0.3, 127.0.0.1", "198.51.100.1"],
     ["ends at the farthest trusted hop", "10.0.0.4,10.0.0.3", "10.0.0.4"],
     ["ends before what is no address", "6.6.6.6, unknown, 10.0.0.3", "10.0.0.3"],
@@ -129,12 +125,9 @@ describe("on Fly.io", () => {
     "x-forwarded-for": "6.6.6.6, 198.51.100.1, 2001:db8:8280::1",
   };
 
-  test.each(["172.16.3.178", "::ffff:172.19.2.97"])(
-    "%s is its proxy, which names the client",
-    async (peer) => {
-      expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");
-    },
-  );
+  test.each(["172.16.3.178", "::ffff:172.19.2.97"])("%s is its proxy, which names the client", async (peer) => {
+    expect(await networkOf(peer, named, onFly)).toBe("198.51.100.1");
+  });
 
   test.each([
     ["another machine of the private network", "fdaa:0:1:a7b:1::2", "fdaa:0:1:a7b::/64"],
@@ -149,9 +142,7 @@ describe("on Fly.io", () => {
   });
 
   test("a header that is no address leaves its proxy", async () => {
-    expect(await networkOf("172.16.3.178", { "fly-client-ip": "6.6.6.6, 7.7.7.7" }, onFly)).toBe(
-      "172.16.3.178",
-    );
+    expect(await networkOf("172.16.3.178", { "fly-client-ip": "6.6.6.6, 7.7.7.7" }, onFly)).toBe("172.16.3.178");
   });
 
   test("a trusted proxy in front of Fly's names the client; one that is not trusted is the client", async () => {

@@ -36,11 +36,7 @@ test.each<[string, Partial<DeliverySummary>[], string[]]>([
     [mailTo("a"), mailTo("b", { state: "failed" }), mailTo("c")],
     ["ops failed: 1 failed, 2 sent"],
   ],
-  [
-    "a resend that went well",
-    [{ state: "failed", resentBy: "2" }, { purpose: "resend" }],
-    ["ops sent: sent"],
-  ],
+  ["a resend that went well", [{ state: "failed", resentBy: "2" }, { purpose: "resend" }], ["ops sent: sent"]],
   [
     "a resend of the one mailbox that failed",
     [mailTo("a"), mailTo("b", { state: "failed", resentBy: "3" }), mailTo("b", { purpose: "bulk_resend" })],
@@ -51,11 +47,7 @@ test.each<[string, Partial<DeliverySummary>[], string[]]>([
     [mailTo("a", { state: "failed", resentBy: "2" }), mailTo("b", { purpose: "bulk_resend" })],
     ["ops sent: sent"],
   ],
-  [
-    "a resend that failed as well",
-    [{ state: "sent" }, { purpose: "resend", state: "failed" }],
-    ["ops failed: failed"],
-  ],
+  ["a resend that failed as well", [{ state: "sent" }, { purpose: "resend", state: "failed" }], ["ops failed: failed"]],
   [
     "a resend to the id that a group has now",
     [{ state: "failed" }, { purpose: "resend", recipient: "-2", createdAt: 5 }],

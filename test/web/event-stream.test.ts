@@ -49,8 +49,7 @@ function parseEvent(text: string): ServerEvent {
   for (const line of text.split("\n")) {
     const [name = "", ...rest] = line.split(": ");
     if (name === "") event.comment = rest.join(": ");
-    else if (name === "event" || name === "id" || name === "data" || name === "retry")
-      event[name] = rest.join(": ");
+    else if (name === "event" || name === "id" || name === "data" || name === "retry") event[name] = rest.join(": ");
   }
   return event;
 }
@@ -83,8 +82,7 @@ describe("the event stream", () => {
     const first = await fixture.addAlert();
     const [{ version } = { version: 0 }] = await fixture.store.listChanges(undefined, 1);
     const second = await fixture.addAlert();
-    const idOf = async (events: Awaited<ReturnType<typeof open>>) =>
-      JSON.parse((await events.next())?.data ?? "{}").id;
+    const idOf = async (events: Awaited<ReturnType<typeof open>>) => JSON.parse((await events.next())?.data ?? "{}").id;
     expect(await idOf(await open(fixture, { "last-event-id": "0" }))).toBe(first.id);
     expect(await idOf(await open(fixture, { "last-event-id": String(version) }))).toBe(second.id);
     expect(await idOf(await open(fixture, {}, `?after=${version}`))).toBe(second.id);
@@ -216,9 +214,7 @@ describe("the event stream", () => {
       publicUrl: "http://tocsin.test",
       clock: fixture.clock,
     });
-    const reader = streams
-      .open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY })
-      .getReader();
+    const reader = streams.open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY }).getReader();
     for (let round = 0; round < 120; round += 1) await fixture.addAlert();
     await fixture.clock.settle();
     expect(asked).toBe(0);

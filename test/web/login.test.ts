@@ -127,12 +127,7 @@ describe("the admin token", () => {
   test("guessed by one client of a trusted proxy leaves its other clients alone", async () => {
     const fixture = await createWebFixture({ trustedProxies: ["127.0.0.0/8"] });
     const guess = (client: string) =>
-      post(
-        fixture,
-        "/login",
-        { token: "wrong" },
-        { address: "127.0.0.1", headers: { "x-forwarded-for": client } },
-      );
+      post(fixture, "/login", { token: "wrong" }, { address: "127.0.0.1", headers: { "x-forwarded-for": client } });
     for (let round = 0; round < 11; round += 1) await guess("198.51.100.1");
     expect((await guess("198.51.100.1")).status).toBe(429);
     expect((await guess("198.51.100.2")).status).toBe(403);
@@ -324,8 +319,7 @@ describe("a session", () => {
     const { cookie } = await logIn();
     const restarted = await createWebFixture({ clock });
     const rotated = await createWebFixture({ clock, adminToken: new Secret("another-admin-token-0001") });
-    const ask = ({ web }: WebFixture) =>
-      web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+    const ask = ({ web }: WebFixture) => web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
     expect((await ask(restarted)).status).toBe(200);
     expect((await ask(rotated)).status).toBe(303);
   });
@@ -344,8 +338,7 @@ describe("a session", () => {
     const other = await fixture.logIn();
     await ended.post("/logout");
     const restarted = await createWebFixture({ clock: fixture.clock, store: fixture.store });
-    const ask = (cookie: string) =>
-      restarted.web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
+    const ask = (cookie: string) => restarted.web.fetch(new Request("http://tocsin.test/", { headers: { cookie } }));
     expect((await ask(ended.cookie)).status).toBe(303);
     expect((await ask(other.cookie)).status).toBe(200);
     const keys = JSON.stringify(await fixture.store.listKeys("ended-session", fixture.clock.now()));
@@ -364,12 +357,7 @@ describe("a session", () => {
     const second = await logIn();
     const page = await (await first.get("/mutes", { headers: { cookie: renewed } })).text();
     const formToken = /name="form_token" value="([^"]+)"/.exec(page)?.[1] ?? "";
-    const answer = await post(
-      fixture,
-      "/logout",
-      { form_token: formToken },
-      { headers: { cookie: renewed } },
-    );
+    const answer = await post(fixture, "/logout", { form_token: formToken }, { headers: { cookie: renewed } });
     expect(answer.headers.get("location")).toBe("/login");
     await second.post("/logout");
     const restarted = await createWebFixture({ clock, store });

@@ -148,9 +148,7 @@ describe("an alert's page", () => {
     const answer = await browser.post(`/alerts/${id}/resend`, { destination: "treasury" });
     expect(answer.status).toBe(303);
     expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=resent&n=1`);
-    expect(await (await browser.get(`/alerts/${id}?done=resent&n=1`)).text()).toContain(
-      "1 delivery is on the way",
-    );
+    expect(await (await browser.get(`/alerts/${id}?done=resent&n=1`)).text()).toContain("1 delivery is on the way");
     expect((await store.getAlert(id))?.deliveries.map(({ destination }) => destination)).toEqual([
       "ops",
       "treasury",
@@ -387,8 +385,7 @@ describe("what quiet hours hold", () => {
     const held = { state: "held" as const, dueAt: fixture.clock.now() + 3_600_000 };
     const { id } = await fixture.addAlert({ deliveries: [held, { ...held, destination: "treasury" }] });
     const heldByQuietHours = { count: 1, until: held.dueAt };
-    fixture.operations.destinations = async () =>
-      fixture.destinations.map((view) => ({ ...view, heldByQuietHours }));
+    fixture.operations.destinations = async () => fixture.destinations.map((view) => ({ ...view, heldByQuietHours }));
     const browser = await fixture.logIn();
     const dueAts = async () =>
       (await fixture.store.getAlert(id))?.deliveries.map(({ dueAt }) => (dueAt ?? 0) - fixture.clock.now());

@@ -185,9 +185,7 @@ describe("one alert on its page", () => {
     await fixture.operations.resend(alert?.id ?? "", ["treasury"]);
     const resend = (await fixture.store.getAlert(alert?.id ?? ""))?.deliveries.at(-1);
     const page = await (await (await fixture.logIn()).get(`/alerts/${alert?.id}`)).text();
-    expect(page).toMatch(
-      new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"),
-    );
+    expect(page).toMatch(new RegExp(`resent .*just now.*href="#delivery-${resend?.id}"[^>]*>\\s*queued`, "s"));
     expect(page).toContain(`id="delivery-${resend?.id}"`);
   });
 });

@@ -22,9 +22,7 @@ test("no page, answer, header or log line holds the admin token or the hook's se
   const wrong = [
     browser.post("/login", { token: `${adminToken}x` }),
     api("/api/mutes", { method: "POST", headers: { "content-type": "application/json" }, body: "{" }),
-    web.fetch(
-      new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${adminToken}x` } }),
-    ),
+    web.fetch(new Request("http://tocsin.test/api/alerts", { headers: { authorization: `Bearer ${adminToken}x` } })),
   ];
   for (const answer of await Promise.all(wrong)) texts.push(await answer.text());
   expect(texts.length).toBeGreaterThan(40);

@@ -21,9 +21,7 @@ type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
 export function registerAlerts(program: Command, context: CliContext): void {
   const alerts = program
     .command("alerts")
-    .description(
-      "read the log: what came, where it went and why; send it again, release what is held; export it",
-    );
+    .description("read the log: what came, where it went and why; send it again, release what is held; export it");
   addExamples(alerts, "tocsin alerts list --state failed", "tocsin alerts tail");
   const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
   registerList(alerts, begin, context);
@@ -35,18 +33,13 @@ export function registerAlerts(program: Command, context: CliContext): void {
 }
 
 function registerList(alerts: Command, begin: BeginRun, context: CliContext): void {
-  const command = addFilterOptions(
-    alerts.command("list").description("one page of the log, newest first"),
-    context,
-  )
+  const command = addFilterOptions(alerts.command("list").description("one page of the log, newest first"), context)
     .option("--limit <n>", "how many at most, up to 200", wholeWithin(1, maxPageSize), 50)
     .option("--cursor <cursor>", "go on after an earlier page", parseCursor)
-    .action(
-      async (options: AlertFilters & RelayFlags & { limit: number; cursor?: string }, self: Command) => {
-        const { listAlerts } = await import("./list.ts");
-        await listAlerts(begin(self, options), pickFilters(options), options);
-      },
-    );
+    .action(async (options: AlertFilters & RelayFlags & { limit: number; cursor?: string }, self: Command) => {
+      const { listAlerts } = await import("./list.ts");
+      await listAlerts(begin(self, options), pickFilters(options), options);
+    });
   addExamples(addRelayOptions(command), "tocsin alerts list --severity critical --from -6h");
 }
 
@@ -95,12 +88,8 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     .option("--timeout <duration>", "wait at most this long", parseDuration, 60_000)
     .option("--failed", "everything that failed and was not resent, to where it failed")
     .option("--destination <name>", "with --failed: only what failed there")
-    .addOption(
-      new Option("--state <state>", "with --failed: only these (default: both)").choices(failedStates),
-    )
-    .addOption(
-      new Option("--severity <severity>", "with --failed: only of this severity").choices(severities),
-    )
+    .addOption(new Option("--state <state>", "with --failed: only these (default: both)").choices(failedStates))
+    .addOption(new Option("--severity <severity>", "with --failed: only of this severity").choices(severities))
     .option("--q <words>", "with --failed: only alerts with all these words")
     .option("--from <time>", "with --failed: received at or after: ISO 8601, or e.g. -6h", parseTime)
     .option("--until <time>", "with --failed: received at or before", parseTime)
@@ -150,11 +139,7 @@ function registerRelease(alerts: Command, begin: BeginRun): void {
   const command = alerts
     .command("release")
     .description("send now what quiet hours hold, as the summary that their end would bring")
-    .argument(
-      "[ids...]",
-      "ids of alerts (default: all that is held); of these also what may have arrived",
-      collectIds,
-    )
+    .argument("[ids...]", "ids of alerts (default: all that is held); of these also what may have arrived", collectIds)
     .option("--destination <name>", "only for this destination")
     .option("-y, --yes", "do not ask")
     .action(async (ids: string[], options: RelayFlags & ReleaseOptions, self: Command) => {
@@ -170,9 +155,7 @@ function registerRelease(alerts: Command, begin: BeginRun): void {
 
 function registerExport(alerts: Command, begin: BeginRun, context: CliContext): void {
   const command = addFilterOptions(
-    alerts
-      .command("export")
-      .description("write the log to a file or to stdout, newest first, in flat memory"),
+    alerts.command("export").description("write the log to a file or to stdout, newest first, in flat memory"),
     context,
   )
     .addOption(
@@ -195,9 +178,7 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
 function parseId(text: string): string {
   const id = text.toLowerCase();
   if (idPattern.test(id)) return id;
-  throw new InvalidArgumentError(
-    "an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; see: tocsin alerts list",
-  );
+  throw new InvalidArgumentError("an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; see: tocsin alerts list");
 }
 
 function collectIds(text: string, before: string[] = []): string[] {

@@ -36,12 +36,7 @@ export function toCsvLine(alert: AlertOnWire): string {
   return toLine(columns.map(([, read]) => read(alert) ?? ""));
 }
 
-function describeDelivery({
-  destination,
-  recipient,
-  state,
-  reason,
-}: AlertOnWire["deliveries"][number]): string {
+function describeDelivery({ destination, recipient, state, reason }: AlertOnWire["deliveries"][number]): string {
   const to = recipient === destination ? destination : `${destination} ${recipient}`;
   return state === "sent" || reason === "" ? `${to}: ${state}` : `${to}: ${state} (${reason})`;
 }

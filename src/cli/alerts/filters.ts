@@ -20,9 +20,7 @@ export function addFilterOptions(command: Command, context: CliContext): Command
       ]),
     )
     .option("--destination <name>", "only what was to go to this destination")
-    .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) =>
-      parseInstant(text, context.now()),
-    )
+    .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) => parseInstant(text, context.now()))
     .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
 }
 

@@ -67,9 +67,7 @@ function isBreak(error: unknown): boolean {
   const code = (error as AppError).code;
   if (code === "store_unavailable" || code === "relay_stopping" || code === "failed") return true;
   // What the body of a broken connection throws is a TypeError ("terminated"), that of a silent one our time limit.
-  return (
-    error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError")
-  );
+  return error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError");
 }
 
 /** One server-sent event. */

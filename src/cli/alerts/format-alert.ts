@@ -120,9 +120,7 @@ function formatDelivery(
     ...(purpose === "alert" ? [] : [purpose === "bulk_resend" ? "resent with all that failed" : purpose]),
     ...(insteadOf === undefined ? [] : [`instead of ${insteadOf}`]),
     ...(digestId === undefined ? [] : ["in a digest"]),
-    ...(resend === undefined
-      ? []
-      : [`resent ${describeAge(Date.parse(resend.createdAt), now)}: ${resend.state}`]),
+    ...(resend === undefined ? [] : [`resent ${describeAge(Date.parse(resend.createdAt), now)}: ${resend.state}`]),
     ...(finishedAt === undefined ? [] : [withAge(finishedAt, now)]),
     ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
     ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
@@ -132,9 +130,7 @@ function formatDelivery(
   if (delivery.attempts.length === 0) return `${head}\n  not tried`;
   const attempts = delivery.attempts.map((attempt) => {
     const part = attempt.parts > 1 ? ` part ${attempt.part} of ${attempt.parts}` : "";
-    const why = [attempt.reason, attempt.detail]
-      .filter((text) => text !== undefined && text !== "")
-      .join(": ");
+    const why = [attempt.reason, attempt.detail].filter((text) => text !== undefined && text !== "").join(": ");
     const took = describeSpan(attempt.durationMs);
     return `  ${toSeconds(attempt.at)}  ${attempt.action}${part} ${attempt.outcome} in ${took}${why === "" ? "" : `  ${terminalText(why)}`}`;
   });
@@ -184,7 +180,5 @@ export function summarizeDeliveries(
   const counts = new Map<DeliveryState, number>();
   for (const { state } of standingDeliveries(alert.deliveries, hasSeveralRecipients))
     counts.set(state, (counts.get(state) ?? 0) + 1);
-  return deliveryStates
-    .flatMap((state) => (counts.has(state) ? [`${counts.get(state)} ${state}`] : []))
-    .join(", ");
+  return deliveryStates.flatMap((state) => (counts.has(state) ? [`${counts.get(state)} ${state}`] : [])).join(", ");
 }

@@ -63,9 +63,6 @@ function formatInTwoLines(alert: AlertOnWire, output: Output, now: number): stri
   const first = [toSeconds(alert.receivedAt), age, alert.severity ?? "", summarizeDeliveries(alert)]
     .filter((text) => text !== "")
     .join("  ");
-  const title = fitText(
-    terminalText(alert.title ?? "(not read yet)"),
-    (output.width ?? 80) - alert.id.length - 4,
-  );
+  const title = fitText(terminalText(alert.title ?? "(not read yet)"), (output.width ?? 80) - alert.id.length - 4);
   return `${output.style("bold", terminalText(first))}\n  ${alert.id}  ${title}\n`;
 }

@@ -67,10 +67,7 @@ function formatPreview({ destinations }: ResendPreviewOnWire, output: Output, no
   );
 }
 
-function describeWay(
-  health: ResendPreviewOnWire["destinations"][number]["health"],
-  asDigests: boolean,
-): string {
+function describeWay(health: ResendPreviewOnWire["destinations"][number]["health"], asDigests: boolean): string {
   if (health === undefined) return "not resent: no longer configured";
   const way = asDigests ? "digests" : "one message each";
   if (health === "dead" || health === "paused") return `${way}, if it works again (it is ${health})`;
@@ -78,11 +75,8 @@ function describeWay(
 }
 
 function formatResult({ resent, left }: ResendResultOnWire): string {
-  const lines = left.map(
-    ({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`,
-  );
-  if (resent > 0)
-    lines.unshift(`${resent} on the way again, marked as resent. Follow them with: tocsin status`);
+  const lines = left.map(({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`);
+  if (resent > 0) lines.unshift(`${resent} on the way again, marked as resent. Follow them with: tocsin status`);
   if (lines.length === 0) lines.push("Nothing failed that was not resent.");
   return lines.map((line) => `${terminalText(line)}\n`).join("");
 }

@@ -23,10 +23,7 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
   const made = await client.resend(id, options.to);
   const ids = new Set(made.map((delivery) => delivery.id));
   if (!options.wait) {
-    await output.result(
-      made,
-      () => `Sending it again to ${namesOf(made)}. Follow it with: tocsin alerts show ${id}\n`,
-    );
+    await output.result(made, () => `Sending it again to ${namesOf(made)}. Follow it with: tocsin alerts show ${id}\n`);
     return;
   }
   const settling = await waitUntilSettled(run, client, id, {
@@ -34,9 +31,7 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
     isWanted: (delivery) => ids.has(delivery.id),
   });
   const deliveries = settling?.deliveries ?? [];
-  await output.result(deliveries, () =>
-    formatOutcomes(deliveries, output, { startedAt, now: context.now() }),
-  );
+  await output.result(deliveries, () => formatOutcomes(deliveries, output, { startedAt, now: context.now() }));
   if (settling?.timedOut) await output.note("the time ran out; the relay goes on trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
@@ -47,8 +42,7 @@ async function askWhether({ context }: RelayRun, client: RelayClient, id: string
   const names = new Set(
     standingDeliveries(alert?.deliveries ?? [], hasSeveralRecipients).map(({ destination }) => destination),
   );
-  if (names.size > 1)
-    await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
+  if (names.size > 1) await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 
 function namesOf(deliveries: { destination: string }[]): string {

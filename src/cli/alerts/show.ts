@@ -13,8 +13,7 @@ export async function showAlert(
   { raw = false, headers = false }: { raw?: boolean; headers?: boolean },
 ): Promise<void> {
   const { output, context } = run;
-  if (raw && output.json)
-    throw new AppError("usage", "--raw prints the body as it is and goes without --json");
+  if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const alert = await findAlert(run, id);
   if (raw) return printBody(run, alert);
   await output.result(alert, () => formatAlert(alert, output, { now: context.now(), headers }));
@@ -50,7 +49,5 @@ async function printBody({ context, output }: RelayRun, alert: AlertDetailOnWire
   // Whoever may send alerts must not move the reader's cursor.
   const text = body.toString("utf8").split("\n").map(terminalText).join("\n");
   await output.print(`${text}\n`);
-  await output.note(
-    "control characters are shown as codes on a terminal; redirect it to get the exact bytes",
-  );
+  await output.note("control characters are shown as codes on a terminal; redirect it to get the exact bytes");
 }

@@ -19,10 +19,7 @@ export interface TailOptions {
 }
 
 /** `tocsin alerts tail`: what is there, then what comes, until Ctrl-C. */
-export async function tailAlerts(
-  run: RelayRun,
-  { lines, severity, destination }: TailOptions,
-): Promise<void> {
+export async function tailAlerts(run: RelayRun, { lines, severity, destination }: TailOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
   const list = output.json ? output.openList() : undefined;

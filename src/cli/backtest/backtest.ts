@@ -9,9 +9,7 @@ import type { BacktestOptions } from "./run-backtest.ts";
 export function registerBacktest(program: Command, context: CliContext): void {
   const command = program
     .command("backtest")
-    .description(
-      "route the stored alerts by another configuration, and compare with what happened; changes nothing",
-    )
+    .description("route the stored alerts by another configuration, and compare with what happened; changes nothing")
     .requiredOption("--config <file>", "the configuration to try")
     .addOption(
       new Option("--last <duration>", "the alerts of this last time")

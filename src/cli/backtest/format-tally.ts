@@ -23,9 +23,7 @@ export function formatTally(
       ],
       tally.destinations.map((one) => [
         one.destination,
-        ...[one.before, one.after, one.newlySent, one.noLongerSent].map((count) =>
-          count.toLocaleString("en-US"),
-        ),
+        ...[one.before, one.after, one.newlySent, one.noLongerSent].map((count) => count.toLocaleString("en-US")),
       ]),
     ),
     output.fields([

@@ -123,9 +123,7 @@ function namesOf(deliveries: { destination: string; state: string }[]): Set<stri
 
 /** What was decided of this destination, or of the first route that names it. */
 function whyOf(destination: string, decisions: Decision[], routes: Route[]): string {
-  const own = decisions.find(
-    (decision) => decision.destination === destination && decision.result !== "skipped",
-  );
+  const own = decisions.find((decision) => decision.destination === destination && decision.result !== "skipped");
   if (own !== undefined) return `${own.route}: ${own.reason}`;
   const naming = routes.filter(({ to }) => to.includes(destination)).map(({ name }) => name);
   if (naming.length === 0) return "no route names this destination";

@@ -6,11 +6,7 @@ import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
 /** Prints one line an alert once every delivery of it has ended; ends when `stop` is aborted. */
-export function narrate(
-  store: Pick<AlertLog, "listChanges"> & Signals,
-  output: Output,
-  stop: AbortSignal,
-): void {
+export function narrate(store: Pick<AlertLog, "listChanges"> & Signals, output: Output, stop: AbortSignal): void {
   let cursor: ChangeCursor | undefined;
   let reading = false;
   let again = false;

@@ -99,12 +99,7 @@ async function announce(
 }
 
 /** A few alerts at once, so that there is something to see; then the market goes its own way. */
-async function play(
-  world: DemoWorld,
-  options: DemoOptions,
-  stop: AbortSignal,
-  context: CliContext,
-): Promise<void> {
+async function play(world: DemoWorld, options: DemoOptions, stop: AbortSignal, context: CliContext): Promise<void> {
   const { service } = world;
   service.fire({ severity: "critical" });
   service.fire({ severity: "warning" });

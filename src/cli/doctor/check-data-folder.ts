@@ -32,28 +32,19 @@ export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Prom
       },
     ];
   }
-  return [
-    { check, verdict: "ok", detail: dataDir },
-    ...(await checkModes(dataDir)),
-    await checkRoom(dataDir),
-  ];
+  return [{ check, verdict: "ok", detail: dataDir }, ...(await checkModes(dataDir)), await checkRoom(dataDir)];
 }
 
 async function checkModes(dataDir: string): Promise<Finding[]> {
   const check = "permissions";
   const secretsDir = join(dataDir, "secrets");
-  const paths = [
-    ...(await listFiles(dataDir, /^tocsin\.db/)),
-    secretsDir,
-    ...(await listFiles(secretsDir, /./)),
-  ];
+  const paths = [...(await listFiles(dataDir, /^tocsin\.db/)), secretsDir, ...(await listFiles(secretsDir, /./))];
   const open: string[] = [];
   for (const path of paths) {
     const mode = (await stat(path).catch(() => undefined))?.mode ?? 0;
     if ((mode & 0o077) !== 0) open.push(path);
   }
-  if (open.length === 0)
-    return [{ check, verdict: "ok", detail: "database and secrets are closed to other users" }];
+  if (open.length === 0) return [{ check, verdict: "ok", detail: "database and secrets are closed to other users" }];
   const detail = `other users of this machine may look into ${open.join(", ")}`;
   return [{ check, verdict: "problem", detail, mend: `chmod -R go= ${dataDir}` }];
 }

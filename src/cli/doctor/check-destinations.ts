@@ -12,9 +12,7 @@ const probeMs = 20_000;
 
 /** Each channel is asked whether delivery could work now. Nothing is sent to people. */
 export async function checkDestinations(run: RelayRun, { rules }: Config): Promise<Finding[]> {
-  const findings = await Promise.all(
-    rules.destinations.map((destination) => checkDestination(run, destination)),
-  );
+  const findings = await Promise.all(rules.destinations.map((destination) => checkDestination(run, destination)));
   return findings.flat();
 }
 
@@ -44,11 +42,7 @@ async function probe(channel: Channel, recipient: string, signal: AbortSignal): 
 }
 
 /** Recipients of a mail server mostly share their fate; then it is one finding. */
-function summarizeOutcomes(
-  check: string,
-  destination: Destination,
-  outcomes: [string, Outcome][],
-): Finding[] {
+function summarizeOutcomes(check: string, destination: Destination, outcomes: [string, Outcome][]): Finding[] {
   const findings = outcomes.map(([recipient, outcome]) => judge(check, destination, recipient, outcome));
   const seen = new Set<string>();
   return findings.filter((finding) => {

@@ -65,8 +65,7 @@ async function judgeWebhook({ alertOutputs }: Account, config: Config): Promise<
     return { check, verdict: "skipped", detail };
   }
   const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
-  if (webhookUrl === hookUrl)
-    return { check, verdict: "ok", detail: "the account sends its alerts to this relay" };
+  if (webhookUrl === hookUrl) return { check, verdict: "ok", detail: "the account sends its alerts to this relay" };
   const isSamePlace = maskWebhookUrl(webhookUrl) === maskWebhookUrl(hookUrl);
   const detail = isSamePlace
     ? "the account sends to this address with another secret: those alerts are answered 404"
@@ -86,8 +85,7 @@ async function checkClock({ context }: RelayRun, url: string): Promise<Finding[]
     const theirs = Date.parse(response.headers.get("date") ?? "");
     if (Number.isNaN(theirs)) return [];
     const skewMs = (startedAt + endedAt) / 2 - (theirs + 500);
-    if (Math.abs(skewMs) < unnoticedSkewMs)
-      return [{ check, verdict: "ok", detail: "agrees with the service's" }];
+    if (Math.abs(skewMs) < unnoticedSkewMs) return [{ check, verdict: "ok", detail: "agrees with the service's" }];
     const seconds = Math.round(Math.abs(skewMs) / 1_000);
     return [
       {

@@ -36,10 +36,7 @@ export async function runDoctor(run: RelayRun): Promise<void> {
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
   const problems = count("problem");
   const summary = { problems, warnings: count("warning") };
-  await output.result(
-    { ok: problems === 0, ...summary, findings },
-    () => `\n${summarize(summary, output)}\n`,
-  );
+  await output.result({ ok: problems === 0, ...summary, findings }, () => `\n${summarize(summary, output)}\n`);
   if (problems > 0) context.setExitStatus(1);
 }
 
@@ -100,10 +97,7 @@ function symbolOf(verdict: Verdict, { style }: Output): string {
   }
 }
 
-function summarize(
-  { problems, warnings }: { problems: number; warnings: number },
-  { style }: Output,
-): string {
+function summarize({ problems, warnings }: { problems: number; warnings: number }, { style }: Output): string {
   if (problems > 0) return style("red", `${countOf(problems, "problem")}, ${countOf(warnings, "warning")}.`);
   return warnings > 0
     ? style("yellow", `No problem, ${countOf(warnings, "warning")}.`)

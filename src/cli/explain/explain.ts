@@ -9,9 +9,7 @@ import type { ExplainOptions } from "./run-explain.ts";
 export function registerExplain(program: Command, context: CliContext): void {
   const command = program
     .command("explain")
-    .description(
-      "one alert: what is read from it, each route's decision with its reason, each message; sends nothing",
-    )
+    .description("one alert: what is read from it, each route's decision with its reason, each message; sends nothing")
     .argument("<alert>", "id of a stored alert, a file that holds a body, or - for stdin")
     .option("--content-type <type>", "of a file or stdin (default: by the file's ending)")
     .option("--config <file>", "try another configuration")

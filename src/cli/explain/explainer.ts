@@ -62,11 +62,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     return { decisions, deliveries: [...byDestination.values()] };
   };
 
-  function explainDelivery(
-    planned: PlannedDelivery,
-    alert: Alert,
-    payload: Translation["payload"],
-  ): ExplainedDelivery {
+  function explainDelivery(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): ExplainedDelivery {
     const { destination, channel, recipient, route, state, reason, dueAt } = planned;
     return {
       destination,

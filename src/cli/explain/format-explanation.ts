@@ -38,8 +38,7 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
 function describeRest({ facts, fields }: ExplainedAlert, now: number): [string, string][] {
   const rows: [string, string][] = [];
   if (fields.more > 0) rows.push(["and", `${countOf(fields.more, "more place")} of the payload`]);
-  if (fields.payload.length === 0)
-    rows.push(...facts.fields.map(({ name, value }): [string, string] => [name, value]));
+  if (fields.payload.length === 0) rows.push(...facts.fields.map(({ name, value }): [string, string] => [name, value]));
   if (facts.occurredAt !== undefined) rows.push(["happened", withAge(facts.occurredAt, now)]);
   return [...rows, ...facts.notes.map((note): [string, string] => ["note", note])];
 }

@@ -47,7 +47,5 @@ function textOf(value: Json): string | undefined {
 function shorten(text: string): string {
   // Spaces stay as they are, since a condition would have to have them too.
   const line = text.slice(0, 4 * longestValue).replace(/[^\S ]+/g, " ");
-  return line.length > longestValue || text.length > 4 * longestValue
-    ? `${line.slice(0, longestValue)}…`
-    : line;
+  return line.length > longestValue || text.length > 4 * longestValue ? `${line.slice(0, longestValue)}…` : line;
 }

@@ -80,8 +80,7 @@ async function readStdin({ context, output }: RelayRun): Promise<Uint8Array> {
   for await (const chunk of context.stdin) {
     const part = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
     bytes += part.length;
-    if (bytes > maxStdinBytes)
-      throw new AppError("too_large", "stdin holds more than 64 MiB; that is no alert");
+    if (bytes > maxStdinBytes) throw new AppError("too_large", "stdin holds more than 64 MiB; that is no alert");
     chunks.push(part);
   }
   return Buffer.concat(chunks);

@@ -41,8 +41,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const mutes = await readMutes(run, subject);
   const faults: string[] = [];
   const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };
-  const publicUrl =
-    config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
+  const publicUrl = config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
   const { rules } = config;
   const { reader, router, createComposer } = createProcessing(
     { rules, intake: { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) } },
@@ -58,9 +57,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     const fields = listMatchFields(subject.origin, reading);
     const result = { item, items: count, facts: toFacts(reading), fields, ...explanation };
     if (reading.unreadable !== undefined)
-      await output.note(
-        `warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`,
-      );
+      await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`);
     if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
     else await list.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
     for (const fault of faults.splice(0))
@@ -103,9 +100,7 @@ async function readItems(
 
 /** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */
 async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
-  const quiet: RelayRun = subject.isStored
-    ? { ...run, output: { ...run.output, note: async () => {} } }
-    : run;
+  const quiet: RelayRun = subject.isStored ? { ...run, output: { ...run.output, note: async () => {} } } : run;
   try {
     const log = await openAlertLog(quiet);
     try {

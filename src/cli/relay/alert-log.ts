@@ -33,12 +33,7 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
       throw reason instanceof DatabaseMissing ? error : reason;
     });
     await run.output.note(`${error.message}; reading the database in ${config.dataDir} instead`);
-    return readStore(
-      store,
-      config.server.publicUrl ?? localUrlOf(config),
-      config.rules.mutes,
-      run.context.now,
-    );
+    return readStore(store, config.server.publicUrl ?? localUrlOf(config), config.rules.mutes, run.context.now);
   }
   return {
     source: "relay",
@@ -49,12 +44,7 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
   };
 }
 
-async function readStore(
-  store: ReadOnlyStore,
-  publicUrl: string,
-  configured: Mute[],
-  now: Now,
-): Promise<AlertLog> {
+async function readStore(store: ReadOnlyStore, publicUrl: string, configured: Mute[], now: Now): Promise<AlertLog> {
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
   const { listAlertPage, readCursor } = await import("../../web/alert-query.ts");
   return {

@@ -35,15 +35,8 @@ export interface RelayConnection {
 
 export function addRelayOptions(command: Command): Command {
   return command
-    .option(
-      "--url <address>",
-      "where the relay listens (default: HOST and PORT of the configuration)",
-      parseUrl,
-    )
-    .option(
-      "--token-file <file>",
-      "file that holds the admin token (default: ADMIN_TOKEN, or DATA_DIR/secrets)",
-    );
+    .option("--url <address>", "where the relay listens (default: HOST and PORT of the configuration)", parseUrl)
+    .option("--token-file <file>", "file that holds the admin token (default: ADMIN_TOKEN, or DATA_DIR/secrets)");
 }
 
 /** The whole run as if TOCSIN_CONFIG named this file. */
@@ -84,10 +77,7 @@ export function localUrlOf({ server }: Config): string {
   return `http://${localHost(server.host)}:${server.port}`;
 }
 
-async function findGivenToken(
-  context: CliContext,
-  { tokenFile }: RelayFlags,
-): Promise<FoundSecret | undefined> {
+async function findGivenToken(context: CliContext, { tokenFile }: RelayFlags): Promise<FoundSecret | undefined> {
   if (tokenFile !== undefined) {
     const path = resolve(context.cwd, tokenFile);
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -17,12 +17,7 @@ import type {
   statusSchema,
   tryResultSchema,
 } from "../../web/api/schemas.ts";
-import {
-  createRelayTransport,
-  olderRelay,
-  type RelayCall,
-  type RelayTransportOptions,
-} from "./relay-transport.ts";
+import { createRelayTransport, olderRelay, type RelayCall, type RelayTransportOptions } from "./relay-transport.ts";
 
 export interface NewMute {
   /** `field=value` texts; all must hold. */
@@ -102,13 +97,12 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     },
 
     findAlert: (id) =>
-      readData(
-        { path: `/api/alerts/${encodeURIComponent(id)}` },
-        ({ alertDetailSchema }) => alertDetailSchema,
-      ).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }),
+      readData({ path: `/api/alerts/${encodeURIComponent(id)}` }, ({ alertDetailSchema }) => alertDetailSchema).catch(
+        (error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        },
+      ),
 
     resend: (id, destination) =>
       readData(
@@ -117,9 +111,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       ),
 
     release: (held) =>
-      readData({ path: "/api/release", method: "POST", body: held }, ({ z, releaseSchema }) =>
-        z.array(releaseSchema),
-      ),
+      readData({ path: "/api/release", method: "POST", body: held }, ({ z, releaseSchema }) => z.array(releaseSchema)),
 
     previewResend: (filters) =>
       readData(
@@ -147,9 +139,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       ),
 
     listMutes: (includeEnded) =>
-      readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) =>
-        z.array(muteSchema),
-      ),
+      readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) => z.array(muteSchema)),
 
     addMute: (mute) =>
       readData({ path: "/api/mutes", method: "POST", body: mute }, ({ newMuteSchema }) => newMuteSchema),
@@ -172,9 +162,8 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     },
 
     postToHook: (hookSecret, body, headers) =>
-      readData(
-        { path: `/hooks/${hookSecret.reveal()}`, method: "POST", body, headers, needsToken: false },
-        ({ z }) => z.object({ id: z.string() }),
+      readData({ path: `/hooks/${hookSecret.reveal()}`, method: "POST", body, headers, needsToken: false }, ({ z }) =>
+        z.object({ id: z.string() }),
       ).then(
         ({ id }) => id,
         (error: unknown) => {
@@ -195,10 +184,7 @@ function isNotFound(error: unknown): boolean {
 
 /** The schemas of the API itself, loaded with the first call and not with the command line. */
 async function loadSchemas() {
-  const [schemas, { z }] = await Promise.all([
-    import("../../web/api/schemas.ts"),
-    import("@hono/zod-openapi"),
-  ]);
+  const [schemas, { z }] = await Promise.all([import("../../web/api/schemas.ts"), import("@hono/zod-openapi")]);
   return { ...schemas, z };
 }
 
@@ -224,9 +210,7 @@ function toFields(filters: AlertFilters & { failedUntil?: number }): Record<stri
     to: toIso(to),
     failedUntil: toIso(failedUntil),
   };
-  return Object.fromEntries(
-    Object.entries(all).filter((field): field is [string, string] => field[1] !== undefined),
-  );
+  return Object.fromEntries(Object.entries(all).filter((field): field is [string, string] => field[1] !== undefined));
 }
 
 function otherSecret(url: string): AppError {

@@ -170,8 +170,7 @@ function readRefusal(url: string, status: number, text: string, tokenFrom?: stri
   const refused = readError(text);
   if (refused === undefined && status === 503) return starting(url);
   if (refused === undefined) return notARelay(url, `it answers with ${status}`);
-  if (refused.code !== "unauthorized")
-    return new AppError(refused.code, refused.message, { hint: refused.hint });
+  if (refused.code !== "unauthorized") return new AppError(refused.code, refused.message, { hint: refused.hint });
   const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
   return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
     hint: "run this with the ADMIN_TOKEN or the DATA_DIR that the relay runs with, or say --token-file FILE",

@@ -10,14 +10,7 @@ import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { checkHook } from "./check-hook.ts";
-import {
-  describeDifference,
-  isOwnHook,
-  type Outputs,
-  othersAddress,
-  planSetup,
-  type SetupPlan,
-} from "./plan-setup.ts";
+import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { type SavedOutputsFile, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
 import type { SetupOptions } from "./setup.ts";
 
@@ -128,10 +121,7 @@ function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: O
 function refuseContradictions(options: SetupOptions): void {
   const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
   if (options.restore && others) {
-    throw new AppError(
-      "usage",
-      "--restore puts everything back and goes with --dry-run, --take-over and --yes only",
-    );
+    throw new AppError("usage", "--restore puts everything back and goes with --dry-run, --take-over and --yes only");
   }
   if (options.webhookOff && options.rotateSecret) {
     throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
@@ -148,22 +138,16 @@ function readChannel({ channel }: SetupOptions): string | null | undefined {
 
 function requirePublicUrl({ server }: Config): string {
   if (server.publicUrl !== undefined) return server.publicUrl;
-  throw new AppError(
-    "config_invalid",
-    "PUBLIC_URL is not set, so nobody can tell the service where this relay is.",
-    {
-      hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
-    },
-  );
+  throw new AppError("config_invalid", "PUBLIC_URL is not set, so nobody can tell the service where this relay is.", {
+    hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
+  });
 }
 
 function refuseGivenSecret({ config, options }: Run): void {
   if (!options.rotateSecret || config.webhookSecret === undefined) return;
-  throw new AppError(
-    "config_invalid",
-    "The hook's secret comes from WEBHOOK_SECRET, so setup cannot change it.",
-    { hint: "Change the variable, restart the relay, then run setup again." },
-  );
+  throw new AppError("config_invalid", "The hook's secret comes from WEBHOOK_SECRET, so setup cannot change it.", {
+    hint: "Change the variable, restart the relay, then run setup again.",
+  });
 }
 
 /** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
@@ -182,7 +166,7 @@ async function noteReachability({ context, output, options }: Run, { after }: Se
     else await context.sleep(1_000, context.signal);
   }
 }
-
+/** The account is known to send to the present secret. Only a relay that runs takes the older one, until it ends. */
 async function confirm(run: Run, plan: SetupPlan): Promise<void> {
   const { context, options, output } = run;
   if (options.yes || !context.isTty.stdin || !context.isTty.stderr) return;

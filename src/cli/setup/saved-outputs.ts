@@ -63,9 +63,6 @@ function unreadable(path: string, why: string | undefined): AppError {
   });
 }
 
-export function toOutputs(outputs: {
-  webhookUrl: string | null;
-  messengerChannelId: string | null;
-}): Outputs {
+export function toOutputs(outputs: { webhookUrl: string | null; messengerChannelId: string | null }): Outputs {
   return { webhookUrl: outputs.webhookUrl, messengerChannelId: outputs.messengerChannelId };
 }

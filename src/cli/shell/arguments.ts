@@ -10,8 +10,7 @@ export function parseList(text: string): string[] {
     .split(",")
     .map((part) => part.trim())
     .filter((part) => part !== "");
-  if (parts.length === 0)
-    throw new InvalidArgumentError("give at least one value, several separated by commas");
+  if (parts.length === 0) throw new InvalidArgumentError("give at least one value, several separated by commas");
   return parts;
 }
 
@@ -54,15 +53,12 @@ export function parseInstant(text: string, now: number): number {
   if (text === "now") return now;
   if (/^-\d+(\.\d+)?[smhdw]/.test(text)) return now - parseDuration(text.slice(1));
   if (/^\d+(\.\d+)?$/.test(text)) return toEpochMs(text) ?? refuseInstant();
-  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(text))
-    return refuseInstant();
+  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(text)) return refuseInstant();
   const hasZone = /(Z|[+-]\d\d:?\d\d)$/i.test(text.slice(10));
   const ms = Date.parse(text.length > 10 && !hasZone ? `${text.replace(" ", "T")}Z` : text.replace(" ", "T"));
   return Number.isNaN(ms) ? refuseInstant() : ms;
 }
 
 function refuseInstant(): never {
-  throw new InvalidArgumentError(
-    "write 2026-11-20T18:00Z, a Unix timestamp, now, or a time before now like -6h",
-  );
+  throw new InvalidArgumentError("write 2026-11-20T18:00Z, a Unix timestamp, now, or a time before now like -6h");
 }

@@ -13,8 +13,7 @@ export async function reportFailure(thrown: unknown, context: CliContext, json: 
   const error = isDocumented ? thrown.error : asAppError(thrown);
   await tolerateClosedPipe(async () => {
     await writeText(context.stderr, describeFailure(error, thrown, context));
-    if (json && !isDocumented)
-      await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`);
+    if (json && !isDocumented) await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`);
   });
   return exitStatusOf(error.code);
 }

@@ -139,10 +139,7 @@ export function joinSections(sections: string[]): string {
 /** Appends examples to a command's help: `addExamples(command, "tocsin check --json")`. */
 export function addExamples(command: Command, ...examples: string[]): Command {
   const lines = examples.map((example) => `  $ ${example}`);
-  return command.addHelpText(
-    "after",
-    `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`,
-  );
+  return command.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
 }
 
 /** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */

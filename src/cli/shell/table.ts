@@ -40,14 +40,9 @@ export function formatTable(columns: TableColumn[], rows: string[][], options: T
  * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
  * or are cut on a terminal.
  */
-export function layOutTable(
-  columns: TableColumn[],
-  sample: string[][],
-  options: TableOptions = {},
-): TableLayout {
+export function layOutTable(columns: TableColumn[], sample: string[][], options: TableOptions = {}): TableLayout {
   const style = options.styleTitle ?? ((text: string) => text);
-  const safe = (rows: string[][]) =>
-    rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
+  const safe = (rows: string[][]) => rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
   const widths = fitWidths(columns, naturalWidths(columns, safe(sample)), options.width);
   if (widths === undefined) {
     return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), style)}\n` };
@@ -77,9 +72,7 @@ export function layOutTable(
 export function formatFields(fields: [string, string][], options: TableOptions = {}): string {
   const style = options.styleTitle ?? ((text: string) => text);
   const width = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
-  return fields
-    .map(([title, value]) => `${style(pad(title, width, "left"))}${gap}${terminalText(value)}\n`)
-    .join("");
+  return fields.map(([title, value]) => `${style(pad(title, width, "left"))}${gap}${terminalText(value)}\n`).join("");
 }
 
 function formatRecords(columns: TableColumn[], rows: string[][], style: (text: string) => string): string {
@@ -105,11 +98,7 @@ function naturalWidths(columns: TableColumn[], rows: string[][]): number[] {
 }
 
 /** Takes width from the widest cuttable column first; `undefined` when the table cannot fit. */
-function fitWidths(
-  columns: TableColumn[],
-  natural: number[],
-  width: number | undefined,
-): number[] | undefined {
+function fitWidths(columns: TableColumn[], natural: number[], width: number | undefined): number[] | undefined {
   if (width === undefined) return natural;
   const widths = [...natural];
   let excess = sum(widths) + gap.length * (columns.length - 1) - width;

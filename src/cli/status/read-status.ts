@@ -91,8 +91,7 @@ async function readLeft({ output, context }: RelayRun, config: Config): Promise<
     const { logToWire } = await import("../../web/api/to-wire.ts");
     const { stateOf } = await import("../../delivery/plan/health.ts");
     const saved = await store.loadStatuses();
-    const find = ({ kind, name }: StatusKey) =>
-      saved.find((status) => status.kind === kind && status.name === name);
+    const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
     const states = config.rules.destinations.map((one) => stateOf(one, find, context.now()));
     const destinations = viewDestinations(states, await store.countByDestination());
     return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations));

@@ -79,12 +79,7 @@ function describeDisk({ store }: RelayStatus): string | undefined {
   return freeBytes === undefined ? undefined : `${formatBytes(freeBytes)} free`;
 }
 
-function formatDestinations(
-  destinations: DestinationOnWire[],
-  output: Output,
-  now: number,
-  running: boolean,
-): string {
+function formatDestinations(destinations: DestinationOnWire[], output: Output, now: number, running: boolean): string {
   if (destinations.length === 0) {
     return running
       ? "No destination is configured: alerts are stored and go nowhere.\n"
@@ -102,9 +97,7 @@ function formatDestinations(
     destinations.map((destination) => toRow(destination, now)),
   );
   const troubles = destinations.flatMap((destination) => describeTrouble(destination, now));
-  return troubles.length === 0
-    ? table
-    : `${table}\n${troubles.map((line) => `${terminalText(line)}\n`).join("")}`;
+  return troubles.length === 0 ? table : `${table}\n${troubles.map((line) => `${terminalText(line)}\n`).join("")}`;
 }
 
 function toRow({ name, channel, health, counts, oldestWaitingAt }: DestinationOnWire, now: number): string[] {

@@ -14,9 +14,5 @@ export function registerStatus(program: Command, context: CliContext): void {
       const { showStatus } = await import("./show-status.ts");
       await showStatus({ context, flags, output: openOutput(context, self) }, program.version() ?? "");
     });
-  addExamples(
-    addRelayOptions(command),
-    "tocsin status",
-    "tocsin status --json --url https://alerts.example.com",
-  );
+  addExamples(addRelayOptions(command), "tocsin status", "tocsin status --json --url https://alerts.example.com");
 }

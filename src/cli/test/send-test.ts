@@ -33,15 +33,11 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
 
   const { alert, deliveries } = settling;
   const verdict = judge(settling, options);
-  await output.result(
-    { id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries },
-    () => {
-      const now = context.now();
-      const table =
-        deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, { startedAt, now })}\n`;
-      return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
-    },
-  );
+  await output.result({ id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries }, () => {
+    const now = context.now();
+    const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, { startedAt, now })}\n`;
+    return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
+  });
   if (!verdict.ok) context.setExitStatus(1);
 }
 
@@ -102,7 +98,6 @@ function judge(settling: Settling, { to, timeout }: TestOptions): { ok: boolean;
   }
   const reached = deliveries.filter(hasReached).length;
   const words = `${reached} of ${deliveries.length} reached`;
-  if (timedOut)
-    return { ok: false, words: `${words} after ${seconds} s; the relay goes on trying the others.` };
+  if (timedOut) return { ok: false, words: `${words} after ${seconds} s; the relay goes on trying the others.` };
   return { ok: reached === deliveries.length, words: `${words}.` };
 }

@@ -17,14 +17,10 @@ export function registerTest(program: Command, context: CliContext): void {
       parseList,
     )
     .addOption(
-      new Option("--severity <severity>", "what the test alert says of itself")
-        .choices(severities)
-        .default("info"),
+      new Option("--severity <severity>", "what the test alert says of itself").choices(severities).default("info"),
     )
     .addOption(
-      new Option("--timeout <duration>", "wait at most this long")
-        .argParser(parseDuration)
-        .default(60_000, "60s"),
+      new Option("--timeout <duration>", "wait at most this long").argParser(parseDuration).default(60_000, "60s"),
     )
     .action(async (options: RelayFlags & TestOptions, self: Command) => {
       const { sendTest } = await import("./send-test.ts");

@@ -1,9 +1,7 @@
 import type { AssetRegistration } from "../../upstream/pricing-client.ts";
 
 /** What shows that a registered asset can be queried: its ticker, or one of its pools. */
-export type Evidence =
-  | { kind: "ticker"; symbol: string }
-  | { kind: "pool"; chainId: string; address: string };
+export type Evidence = { kind: "ticker"; symbol: string } | { kind: "pool"; chainId: string; address: string };
 
 export interface AskedEvidence {
   ticker?: string;
@@ -31,9 +29,7 @@ export function findEvidence(asked: AskedEvidence, sent: AssetRegistration, answ
 }
 
 export function describeEvidence(evidence: Evidence): string {
-  return evidence.kind === "ticker"
-    ? `ticker ${evidence.symbol}`
-    : `pool ${evidence.address} on ${evidence.chainId}`;
+  return evidence.kind === "ticker" ? `ticker ${evidence.symbol}` : `pool ${evidence.address} on ${evidence.chainId}`;
 }
 
 /** The answer itself, its `data`, and the `asset` in either. */
@@ -52,9 +48,7 @@ function poolsIn(source: unknown): Evidence[] {
   if (!Array.isArray(pools)) return [];
   return pools.flatMap((pool): Evidence[] => {
     const [chainId, address] = [memberOf(pool, "chainId"), memberOf(pool, "address")];
-    return typeof chainId === "string" && typeof address === "string"
-      ? [{ kind: "pool", chainId, address }]
-      : [];
+    return typeof chainId === "string" && typeof address === "string" ? [{ kind: "pool", chainId, address }] : [];
   });
 }
 

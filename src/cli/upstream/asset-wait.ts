@@ -63,11 +63,7 @@ async function look(client: PricingClient, evidence: Evidence, signal: AbortSign
 function tooLate(names: string, waitedMs: number, hindrance: AppError | undefined): AppError {
   const seconds = Math.round(waitedMs / 1000);
   const last = hindrance === undefined ? "" : `; the last answer was: ${hindrance.message}`;
-  return new AppError(
-    "timeout",
-    `registered, and ${names} still cannot be queried after ${seconds} s${last}`,
-    {
-      hint: "the service says 30 seconds to 3 minutes; look again later, or wait longer with --timeout 10m",
-    },
-  );
+  return new AppError("timeout", `registered, and ${names} still cannot be queried after ${seconds} s${last}`, {
+    hint: "the service says 30 seconds to 3 minutes; look again later, or wait longer with --timeout 10m",
+  });
 }

@@ -85,10 +85,7 @@ function explainRefusal(error: AppError, name: string): AppError {
     case "upstream_conflict":
       return explain(`${name} is registered already`, "query it with `tocsin upstream ticker SYMBOL/USD`");
     case "upstream_rejected":
-      return explain(
-        `the service does not take ${name}`,
-        "check the catalogue id, or the definition in the file",
-      );
+      return explain(`the service does not take ${name}`, "check the catalogue id, or the definition in the file");
     case "upstream_failed":
       return explain(
         `the service could not register ${name}`,
@@ -132,8 +129,7 @@ async function readRegistration(options: AddAssetOptions, context: CliContext): 
       hint: "see: tocsin upstream assets add --help",
     });
   }
-  const asset =
-    options.asset === undefined ? undefined : await readDefinition(resolve(context.cwd, options.asset));
+  const asset = options.asset === undefined ? undefined : await readDefinition(resolve(context.cwd, options.asset));
   return {
     ...(options.catalogId === undefined ? {} : { catalogId: options.catalogId }),
     ...(asset === undefined ? {} : { asset }),

@@ -55,11 +55,7 @@ async function checkRange({ context, output }: UpstreamRun, { from, to }: Histor
   }
 }
 
-async function writePictures(
-  run: UpstreamRun,
-  history: MetricHistory,
-  options: HistoryOptions,
-): Promise<void> {
+async function writePictures(run: UpstreamRun, history: MetricHistory, options: HistoryOptions): Promise<void> {
   if (options.svg === undefined && options.png === undefined) return;
   const svg = drawCurveSvg(history.points, { title: history.key });
   if (options.svg !== undefined) await writePicture(run, options.svg, svg);

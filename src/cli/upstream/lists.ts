@@ -3,15 +3,9 @@ import { connectAlerting, type UpstreamRun } from "./connect.ts";
 import { formatLooseTable } from "./loose-table.ts";
 
 /** `tocsin upstream tokens`. */
-export async function listTokens(
-  run: UpstreamRun,
-  query: { chain: string; address?: string[] },
-): Promise<void> {
+export async function listTokens(run: UpstreamRun, query: { chain: string; address?: string[] }): Promise<void> {
   const { signal } = run.context;
-  const tokens = await connectAlerting(run).listTokens(
-    { chainId: query.chain, addresses: query.address },
-    { signal },
-  );
+  const tokens = await connectAlerting(run).listTokens({ chainId: query.chain, addresses: query.address }, { signal });
   await showList(run, tokens, "token");
 }
 

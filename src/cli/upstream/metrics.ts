@@ -28,13 +28,10 @@ export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Pr
   const pages = client.walkMetrics(query, { signal, firstPage: options.page });
   if (options.all) return printWalk(run, pages);
   const first = await pages.next();
-  const { number: page, items: metrics } = first.done
-    ? { number: options.page ?? 1, items: [] }
-    : first.value;
+  const { number: page, items: metrics } = first.done ? { number: options.page ?? 1, items: [] } : first.value;
   const { output } = run;
   await output.result(metrics, () => formatLooseTable(metrics, output), { page });
-  if (!output.json)
-    await output.note(`page ${page}: ${countOf(metrics.length, "metric")}; --all reads every page`);
+  if (!output.json) await output.note(`page ${page}: ${countOf(metrics.length, "metric")}; --all reads every page`);
 }
 
 async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {

@@ -50,9 +50,7 @@ function describePool({ output }: UpstreamRun, pool: PoolState): string {
       formatUsd(pair.h24UsdVolume),
     ]),
   );
-  return [facts, ...(pool.tokens.length > 0 ? [tokens] : []), ...(pool.pairs.length > 0 ? [pairs] : [])].join(
-    "\n",
-  );
+  return [facts, ...(pool.tokens.length > 0 ? [tokens] : []), ...(pool.pairs.length > 0 ? [pairs] : [])].join("\n");
 }
 
 /** `tocsin upstream ticker`. */
@@ -63,10 +61,7 @@ export async function showTicker(run: UpstreamRun, symbol: string): Promise<void
 
 function describeTicker({ output }: UpstreamRun, { id, aggregated, cex, dex }: Ticker): string {
   const right = "right" as const;
-  const row = (
-    name: string,
-    market: { price?: number | null; h24UsdVolume?: number | null } | null | undefined,
-  ) => [
+  const row = (name: string, market: { price?: number | null; h24UsdVolume?: number | null } | null | undefined) => [
     name,
     formatPrice(market?.price),
     formatUsd(market?.h24UsdVolume),
@@ -121,9 +116,6 @@ function isSameSymbol(qualified: string, asked: string): boolean {
   const wanted = asked.toUpperCase();
   const given = qualified.toUpperCase();
   return (
-    given === wanted ||
-    given.endsWith(`:${wanted}`) ||
-    given.startsWith(`${wanted}.`) ||
-    given.startsWith(`${wanted}:`)
+    given === wanted || given.endsWith(`:${wanted}`) || given.startsWith(`${wanted}.`) || given.startsWith(`${wanted}:`)
   );
 }

@@ -41,13 +41,9 @@ async function loadRenderer(importRenderer: () => Promise<Renderer>): Promise<Re
   try {
     return await importRenderer();
   } catch {
-    throw new AppError(
-      "failed",
-      "PNG files need the optional package @resvg/resvg-js, which is not installed",
-      {
-        hint: "npm install @resvg/resvg-js, or write --svg instead",
-      },
-    );
+    throw new AppError("failed", "PNG files need the optional package @resvg/resvg-js, which is not installed", {
+      hint: "npm install @resvg/resvg-js, or write --svg instead",
+    });
   }
 }
 

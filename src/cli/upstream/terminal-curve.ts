@@ -72,9 +72,7 @@ function createPlot(columns: number, rows: number, bounds: Bounds) {
       for (const [index, point] of stretch.entries()) drawSegment(stretch[index - 1] ?? point, point);
     },
     toLines: () =>
-      cells.map((line) =>
-        [...line].map((bits) => (bits === 0 ? " " : String.fromCharCode(0x2800 + bits))).join(""),
-      ),
+      cells.map((line) => [...line].map((bits) => (bits === 0 ? " " : String.fromCharCode(0x2800 + bits))).join("")),
   };
 }
 
@@ -96,10 +94,7 @@ function timeAxis(fromAt: number, toAt: number, columns: number): { marks: strin
   let labels = "";
   for (const tick of timeTicks(fromAt, toAt, Math.max(2, Math.floor(columns / 12)))) {
     const column = place(tick.value, fromAt, toAt, columns);
-    const start = Math.min(
-      columns - tick.label.length,
-      Math.max(0, column - Math.floor(tick.label.length / 2)),
-    );
+    const start = Math.min(columns - tick.label.length, Math.max(0, column - Math.floor(tick.label.length / 2)));
     if (start < labels.length + (labels === "" ? 0 : 1)) continue;
     marks[column] = "┬";
     labels = labels.padEnd(start) + tick.label;

@@ -45,9 +45,7 @@ function registerAccountCommands(upstream: Command, begin: BeginRun): void {
 function registerMetricCommands(upstream: Command, begin: BeginRun, context: CliContext): void {
   const metrics = upstream
     .command("metrics")
-    .description(
-      "list the metrics of a chain that relate to any of the given tokens or pools, or have one of the keys",
-    )
+    .description("list the metrics of a chain that relate to any of the given tokens or pools, or have one of the keys")
     .addOption(chainOption())
     .option(
       "--page <n>",

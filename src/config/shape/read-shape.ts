@@ -50,19 +50,13 @@ function reportIssue(issue: z.core.$ZodIssue, { schema, value, path, problems }:
     }
     case "unrecognized_keys": {
       const known = knownKeys(schema, issue.path);
-      for (const key of issue.keys)
-        problems.add([...at, key], "is not known here", suggestOrList(key, known), "key");
+      for (const key of issue.keys) problems.add([...at, key], "is not known here", suggestOrList(key, known), "key");
       return;
     }
     default: {
       const found = valueAt(value, issue.path);
       const key = at.at(-1);
-      const refusal = refuseKind(
-        "map",
-        key === undefined ? undefined : String(key),
-        found,
-        adviseOnMap(key, found),
-      );
+      const refusal = refuseKind("map", key === undefined ? undefined : String(key), found, adviseOnMap(key, found));
       problems.add(at, refusal.message, refusal.instead);
     }
   }
@@ -88,30 +82,15 @@ function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
 }
 
 /** The entries of a section that is a list, after refusing what is none. `entry` is what each of them is called. */
-export function listEntries(
-  values: unknown,
-  section: string,
-  entry: string,
-  problems: ProblemList,
-): unknown[] {
+export function listEntries(values: unknown, section: string, entry: string, problems: ProblemList): unknown[] {
   if (Array.isArray(values)) return values;
-  const { message, instead } = refuseKind(
-    "list",
-    section,
-    values,
-    `write a list: each ${entry} begins with '- '`,
-  );
+  const { message, instead } = refuseKind("list", section, values, `write a list: each ${entry} begins with '- '`);
   problems.add([section], message, instead);
   return [];
 }
 
 /** Where a map or a list belongs and something else stands. `key` is the option, `undefined` for the file itself. */
-export function refuseKind(
-  wanted: "map" | "list",
-  key: string | undefined,
-  value: unknown,
-  example: string,
-): Refusal {
+export function refuseKind(wanted: "map" | "list", key: string | undefined, value: unknown, example: string): Refusal {
   if (value === undefined || value === null) {
     if (key !== undefined && /^\d+$/.test(key)) {
       return new Refusal("is an empty entry", `remove its '- ', or ${example}`);
@@ -139,8 +118,7 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
     case "fallback":
       return `write { to: ${name ?? (Array.isArray(value) ? String(value[0]) : "desk")}, after: 10m }`;
     case "quietHours": {
-      const [, from = "22:00", to = "07:00"] =
-        /^(\d\d:\d\d)\s*(?:-|–|to|\.\.)\s*(\d\d:\d\d)$/.exec(text) ?? [];
+      const [, from = "22:00", to = "07:00"] = /^(\d\d:\d\d)\s*(?:-|–|to|\.\.)\s*(\d\d:\d\d)$/.exec(text) ?? [];
       return `write { from: "${from}", to: "${to}" }`;
     }
     case "pace":

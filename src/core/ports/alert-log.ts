@@ -1,11 +1,5 @@
 import type { AlertFacts, AlertOrigin, Severity } from "../alert.ts";
-import type {
-  AttemptOutcome,
-  ChannelType,
-  DeliveryPurpose,
-  DeliveryState,
-  FailedState,
-} from "../delivery.ts";
+import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
 import type { Decision } from "../rules.ts";
 
 declare const kind: unique symbol;

@@ -136,17 +136,9 @@ export interface Dispatch {
    * Marks as `sending` those that are still claimable, saves the paces as `savePaces` does, and returns them with their
    * alerts' facts, in the order asked.
    */
-  claimDeliveries(
-    lane: LaneFence,
-    input: ClaimInput,
-    paces: PaceRecord[],
-  ): Promise<ClaimedDelivery[] | "lost">;
+  claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): Promise<ClaimedDelivery[] | "lost">;
   /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else but the paces. */
-  recordAttempt(
-    lane: LaneFence,
-    record: AttemptRecord,
-    paces: PaceRecord[],
-  ): Promise<"recorded" | "late" | "lost">;
+  recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
   /** Ends waiting deliveries without an attempt: too old, destination dead. */
   finishDeliveries(
     lane: LaneFence,
@@ -158,11 +150,7 @@ export interface Dispatch {
   /**
    * What quiet hours hold at a destination beyond this time (and, of that time, this position), in the order of time.
    */
-  listHeld(
-    destination: string,
-    after: Pick<HeldDelivery, "dueAt" | "seq">,
-    limit: number,
-  ): Promise<HeldDelivery[]>;
+  listHeld(destination: string, after: Pick<HeldDelivery, "dueAt" | "seq">, limit: number): Promise<HeldDelivery[]>;
   /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
   /** Gives claimed deliveries back untried (shutdown before the call); they are due again at `dueAt`. */

@@ -46,16 +46,11 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   function targetsFor(concerned: Destination[]): Destination[] {
     const accounts = new Set(concerned.map(accountOf));
     const others = deps.destinations.filter((other) => !concerned.includes(other) && deps.isWell(other));
-    const isElsewhere = (other: Destination) =>
-      accountOf(other) === undefined || !accounts.has(accountOf(other));
+    const isElsewhere = (other: Destination) => accountOf(other) === undefined || !accounts.has(accountOf(other));
     return [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
   }
 
-  async function send(
-    lane: LaneFence,
-    facts: AlertFacts,
-    [target, second]: Destination[],
-  ): Promise<"done" | "lost"> {
+  async function send(lane: LaneFence, facts: AlertFacts, [target, second]: Destination[]): Promise<"done" | "lost"> {
     const now = clock.now();
     if (!target) log.error("notice.nowhere", { title: facts.title });
     return store.recordNotice({
@@ -88,8 +83,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   return {
     targetsFor,
     send,
-    sendOrphans: (lane, destination, count) =>
-      send(lane, writeOrphanNotice(destination, count), targetsFor([])),
+    sendOrphans: (lane, destination, count) => send(lane, writeOrphanNotice(destination, count), targetsFor([])),
   };
 }
 
@@ -120,10 +114,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
     return publicUrl === undefined ? undefined : `${publicUrl.replace(/(?<!\/)\/+$/, "")}${path}`;
   }
 
-  function pageOfLog(
-    destination: { name: string } | undefined,
-    state: "failed" | "held",
-  ): string | undefined {
+  function pageOfLog(destination: { name: string } | undefined, state: "failed" | "held"): string | undefined {
     return destination && pageOf(`/?${new URLSearchParams({ destination: destination.name, state })}`);
   }
 

@@ -35,9 +35,7 @@ export async function recoverAbandoned(
 ): Promise<void> {
   if (groups.length === 0) return;
   const homes = new Map(
-    groups.flatMap((group) =>
-      group.destinations.map((destination) => [destination.name, { group, destination }]),
-    ),
+    groups.flatMap((group) => group.destinations.map((destination) => [destination.name, { group, destination }])),
   );
   const fences = Object.fromEntries([...homes].map(([name, { group }]) => [name, group.lane.fence]));
   const abandoned = await deps.store.listAbandoned(fences, recoveryBatch);
@@ -50,8 +48,7 @@ export async function recoverAbandoned(
   );
   deps.log.warn("delivery.recovered", { count: abandoned.length });
   // A batch that settles nothing would come again for ever.
-  if (abandoned.length === recoveryBatch && results.includes("recorded"))
-    await recoverAbandoned(deps, groups, detail);
+  if (abandoned.length === recoveryBatch && results.includes("recorded")) await recoverAbandoned(deps, groups, detail);
 }
 
 async function recover(

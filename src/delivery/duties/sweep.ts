@@ -13,8 +13,7 @@ export interface Sweeper {
 }
 
 export interface SweeperDeps extends RecoveryDeps {
-  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned"> &
-    Pick<Administration, "maintain">;
+  store: Pick<Dispatch, "listFallbacksDue" | "callFallbacks" | "listAbandoned"> & Pick<Administration, "maintain">;
   /** That are held now. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;

@@ -36,12 +36,7 @@ export interface MessageSource
 /** Makes messages. A fault in rendering costs the looks of a message, as far as there is any way left. */
 export interface Composer {
   alert(delivery: MessageSource, alert: Alert, context: MessageContext, destination: Destination): Message[];
-  digest(
-    deliveries: MessageSource[],
-    context: DigestContext,
-    form: MessageForm,
-    destination: Destination,
-  ): Message[];
+  digest(deliveries: MessageSource[], context: DigestContext, form: MessageForm, destination: Destination): Message[];
 }
 
 export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl?: string }): Composer {
@@ -90,16 +85,9 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
     },
     digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);
-      const data = vendorOf(destination.type).can.carries
-        ? dataOf("digest", deliveries, context.now)
-        : undefined;
+      const data = vendorOf(destination.type).can.carries ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
-      return render(
-        destination.type,
-        () => rendering.composeDigest(alerts, context),
-        options,
-        alerts[0] as Alert,
-      );
+      return render(destination.type, () => rendering.composeDigest(alerts, context), options, alerts[0] as Alert);
     },
   };
 }
@@ -192,10 +180,7 @@ function timeOf({ madeAt = 0, late }: DeliveryProgress): Pick<MessageContext, "n
 /**
  * The quiet hours in which all of them came; absent when they were held by others, which the configuration had before.
  */
-function hoursOf(
-  { quietHours, timeZone }: Destination,
-  { deliveries, digest }: Claim,
-): DigestContext["quietHours"] {
+function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: Claim): DigestContext["quietHours"] {
   if (quietHours === undefined || digest?.reason !== "quiet_hours") return undefined;
   const { from, to } = quietHours;
   const zonedClock = createZonedClock(timeZone);

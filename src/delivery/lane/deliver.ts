@@ -1,12 +1,6 @@
 import type { Clock, Random } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
-import type {
-  ClaimedDelivery,
-  DeliveryProgress,
-  NextStep,
-  Thread,
-  ThreadUpdate,
-} from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
@@ -24,14 +18,7 @@ import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import { type Claim, type ClaimPlan, isGoodNews, isStale } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
-import {
-  answerTo,
-  contextOf,
-  isUpdatable,
-  planUpdate,
-  threadAfter,
-  type UpdateStep,
-} from "../plan/plan-update.ts";
+import { answerTo, contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 import { callChannel } from "./call-channel.ts";
@@ -81,10 +68,7 @@ export interface Deliverer {
 }
 
 export interface DelivererDeps {
-  store: Pick<
-    LaneStore,
-    "claimDeliveries" | "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts"
-  >;
+  store: Pick<LaneStore, "claimDeliveries" | "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts">;
   destination: Destination;
   channel: Channel;
   composer: Composer;
@@ -182,8 +166,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       } else await deliverAlert(work);
     } catch (error) {
       // What cannot be given back either returns by its lease.
-      if (!work.isUnrecorded)
-        await store.releaseClaim(claimed.token, clock.now() + giveBackForMs).catch(() => {});
+      if (!work.isUnrecorded) await store.releaseClaim(claimed.token, clock.now() + giveBackForMs).catch(() => {});
       throw error;
     }
   }
@@ -206,9 +189,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     for (const [index, step] of steps.entries()) {
       const isLast = index === steps.length - 1;
       const course =
-        step.action === "edit" && thread
-          ? await edit(work, step, thread, isLast)
-          : await send(work, step, thread);
+        step.action === "edit" && thread ? await edit(work, step, thread, isLast) : await send(work, step, thread);
       if (course === "settled") return;
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
@@ -233,8 +214,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
     const goesOn = isRefused || (outcome.kind === "sent" && !isLast);
     const { deliveries } = work.claim;
-    const update =
-      outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
+    const update = outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
     const label: CallLabel = { action: "edit", part: 1, parts: 1 };
     await record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
     if (!goesOn) return "settled";
@@ -262,9 +242,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         { action: replyTo === undefined ? "send" : "reply", part, parts: messages.length },
         outcome,
         outcome.kind === "sent" && !isLast ? "more follows" : "settles",
-        isWhole
-          ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now())
-          : undefined,
+        isWhole ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now()) : undefined,
       );
       if (outcome.kind !== "sent") return "settled";
     }
@@ -278,13 +256,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return unlessUnwritable(claim, () =>
       claim.digest
         ? composeDigest(composer, destination, claim, work.progress)
-        : composeClaimed(
-            composer,
-            destination,
-            claim,
-            work.progress,
-            contextOf(step, thread, claim.deliveries),
-          ),
+        : composeClaimed(composer, destination, claim, work.progress, contextOf(step, thread, claim.deliveries)),
     );
   }
 
@@ -302,9 +274,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const root = await store.findAlertFacts(thread.rootAlertSeq);
     if (!root) return undefined;
     const rootAlert = { ...root, seq: thread.rootAlertSeq };
-    return unlessUnwritable(claim, () =>
-      composeResolved(composer, destination, claim, rootAlert, thread, clock.now()),
-    );
+    return unlessUnwritable(claim, () => composeResolved(composer, destination, claim, rootAlert, thread, clock.now()));
   }
 
   function composedNow(progress: DeliveryProgress, { deliveries, digest }: Claim): DeliveryProgress {
@@ -375,11 +345,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       threadKey: id ?? newest.alertKey,
       silent: work.silent,
     };
-    return callChannel(
-      (signal) => act({ ...context, signal }),
-      { timeoutMs, stop: work.stop },
-      { clock, log },
-    );
+    return callChannel((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop }, { clock, log });
   }
 
   /** Judges the outcome, remembers it, writes it, and logs it. */
@@ -421,8 +387,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     work.leaseUntil = now + leaseMs;
     work.paces = [];
     if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
-    if (result === "recorded")
-      health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
+    if (result === "recorded") health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
     log.info("delivery.attempted", {
       destination: destination.name,
       delivery: claim.digest?.id ?? newest.id,

@@ -107,11 +107,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
 
   return {
     async list(look, now) {
-      const listed = await store.listDue(
-        destination.name,
-        look.isRecovering ? now + longestAheadMs : now,
-        mostListed,
-      );
+      const listed = await store.listDue(destination.name, look.isRecovering ? now + longestAheadMs : now, mostListed);
       const cutAt = listed.length < mostListed ? undefined : listed.at(-1)?.dueAt;
       const due = listed.filter(
         (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),

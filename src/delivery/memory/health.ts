@@ -14,15 +14,7 @@ import type { Destination } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
-import {
-  accountKeyOf,
-  judgeOutcome,
-  judgeProbe,
-  keyOf,
-  newStatus,
-  stateOf,
-  tryAgainNow,
-} from "../plan/health.ts";
+import { accountKeyOf, judgeOutcome, judgeProbe, keyOf, newStatus, stateOf, tryAgainNow } from "../plan/health.ts";
 import { titlesKept } from "../plan/plan-notice.ts";
 
 /** What came of the deliveries of one claim or of one that was abandoned. */
@@ -127,8 +119,7 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
       const judgeBy = (key: StatusKey, said: Outcome) =>
         judge(key, (status) => judgeOutcome(status, said, settings, now));
       if (outcome.kind === "rejected" && outcome.scope === "account") return judgeBy(account ?? own, outcome);
-      if (account && (outcome.kind === "sent" || outcome.kind === "rejected"))
-        judgeBy(account, { kind: "sent" });
+      if (account && (outcome.kind === "sent" || outcome.kind === "rejected")) judgeBy(account, { kind: "sent" });
       judgeBy(own, outcome);
     },
     observeProbe(destination, outcome) {

@@ -23,15 +23,10 @@ export function laneGroupOf(destination: Destination): string {
 }
 
 /** The limits that a call to `recipient` falls under. Destinations that name the same chat share its pace. */
-export function paceKeysOf(
-  destination: Destination,
-  recipient: string,
-  settings: DeliverySettings,
-): PaceKey[] {
+export function paceKeysOf(destination: Destination, recipient: string, settings: DeliverySettings): PaceKey[] {
   const keys: PaceKey[] = [{ key: chatKeyOf(destination, recipient), pace: destination.pace }];
   const account = accountOf(destination);
-  if (account !== undefined)
-    keys.push({ key: account, pace: settingsOf(destination.type, settings).accountPace });
+  if (account !== undefined) keys.push({ key: account, pace: settingsOf(destination.type, settings).accountPace });
   return keys;
 }
 

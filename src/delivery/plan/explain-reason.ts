@@ -92,8 +92,7 @@ export function explainOutcome(outcome: Exclude<Outcome, { kind: "sent" }>, chan
 export function explainFallback(outcome: Outcome, destination: Destination, recipient: string): string {
   if (outcome.kind === "sent") return `${destination.name} has not taken it`;
   const quoted = quote(outcome);
-  if (quoted === "")
-    return `${destination.name} did not get it: ${explainReason(outcome.reason, destination.type)}`;
+  if (quoted === "") return `${destination.name} did not get it: ${explainReason(outcome.reason, destination.type)}`;
   return `${hasSeveralRecipients(destination.type) ? recipient : destination.name} refused it (${quoted})`;
 }
 
@@ -135,8 +134,7 @@ export function explainLateness(
 function whyLate(delivery: DueDelivery, { status, channel, startedAt }: LatenessContext): string {
   // The digest and the small print say that it was resent.
   if (delivery.purpose === "bulk_resend") return "";
-  if (delivery.purpose === "fallback")
-    return `${delivery.insteadOf ?? "the first destination"} could not take it`;
+  if (delivery.purpose === "fallback") return `${delivery.insteadOf ?? "the first destination"} could not take it`;
   if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
   if (delivery.lastDetail !== undefined) return "the first try failed";
   if (delivery.state === "held") return "quiet hours";

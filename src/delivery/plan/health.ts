@@ -165,11 +165,7 @@ function turned(
   };
 }
 
-function afterMessage(
-  status: DestinationStatus,
-  degraded: string | undefined,
-  now: number,
-): DestinationStatus {
+function afterMessage(status: DestinationStatus, degraded: string | undefined, now: number): DestinationStatus {
   const well = recovered(status, now);
   if (degraded === undefined) return well;
   const since = status.health === "degraded" ? status.since : now;

@@ -91,8 +91,7 @@ function planEach(due: DueDelivery[], ofKeys: DueDelivery[], now: number): Claim
       const deliveries = ofKey.filter((delivery) => delivery.alertSeq <= last.alertSeq);
       return { kind: "single", deliveries: newestFirst(deliveries) };
     }
-    if (!resolutions.some(({ alertSeq }) => alertSeq < first.alertSeq))
-      return { kind: "single", deliveries: [first] };
+    if (!resolutions.some(({ alertSeq }) => alertSeq < first.alertSeq)) return { kind: "single", deliveries: [first] };
   }
   return undefined;
 }

@@ -1,9 +1,5 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type {
-  DestinationHealth,
-  DestinationStatus,
-  UndeliveredSummary,
-} from "../../core/destination-status.ts";
+import type { DestinationHealth, DestinationStatus, UndeliveredSummary } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { explainReason } from "./explain-reason.ts";
@@ -126,8 +122,7 @@ export function writeOrphanNotice(destination: string, count: number): AlertFact
 export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string | undefined): AlertFacts {
   const { destination, failed, held } = summary;
   return {
-    title:
-      failed > 0 ? `${count(failed, summary)} did not reach ${destination}` : askWhetherItArrived(summary),
+    title: failed > 0 ? `${count(failed, summary)} did not reach ${destination}` : askWhetherItArrived(summary),
     text: [
       failed > 0 && held > 0 ? `${count(held, summary)} more may or may not have arrived.` : "",
       failed > 0
@@ -153,8 +148,7 @@ function fieldsOf(summary: UndeliveredSummary): AlertFacts["fields"] {
   const named = namedIn(summary);
   // A mail to three has one title.
   const isCut =
-    titles.length === titlesKept ||
-    (!goesToSeveral(summary) && titles.length < summary.failed + summary.held);
+    titles.length === titlesKept || (!goesToSeveral(summary) && titles.length < summary.failed + summary.held);
   const shown = isCut ? [...titles, "and more, see the page"] : titles;
   return [
     ...(named === undefined ? [{ name: "alerts", value: shown.join("; ") }] : []),

@@ -73,8 +73,7 @@ function decideRetry(
   random: Random,
 ): NextStep {
   if (outcome.movedTo !== undefined) {
-    if (history.moves >= maxMoves)
-      return { state: "failed", reason: "the chat's new address leads in a circle" };
+    if (history.moves >= maxMoves) return { state: "failed", reason: "the chat's new address leads in a circle" };
     return { state: "waiting", reason: outcome.detail, dueAt: now };
   }
   const { schedule } = settingsOf(history.channel, settings);
@@ -88,12 +87,7 @@ function decideRetry(
   return withinLifetime(Math.max(asked, now + wait), outcome.detail, history, schedule);
 }
 
-function withinLifetime(
-  dueAt: number,
-  detail: string,
-  history: DeliveryHistory,
-  schedule: RetrySchedule,
-): NextStep {
+function withinLifetime(dueAt: number, detail: string, history: DeliveryHistory, schedule: RetrySchedule): NextStep {
   if (dueAt > history.createdAt + schedule.giveUpAfterMs) {
     return {
       state: "failed",

@@ -102,18 +102,12 @@ export function readDuration(leastMs: number, mostMs: number) {
 
 export function readTimeZone(value: unknown): string | Refusal {
   if (typeof value === "string" && isTimeZone(value)) return value;
-  return new Refusal(
-    `${showValue(value)} is not a time zone`,
-    "write an IANA name, e.g. Europe/Zurich or UTC",
-  );
+  return new Refusal(`${showValue(value)} is not a time zone`, "write an IANA name, e.g. Europe/Zurich or UTC");
 }
 
 export function readTimeOfDay(value: unknown): string | Refusal {
   if (typeof value === "string" && /^([01]\d|2[0-3]):[0-5]\d$/.test(value)) return value;
-  return new Refusal(
-    `${showValue(value)} is not a time of day`,
-    'write hours and minutes, e.g. "07:00" or "22:30"',
-  );
+  return new Refusal(`${showValue(value)} is not a time of day`, 'write hours and minutes, e.g. "07:00" or "22:30"');
 }
 
 /** An instant with its zone written out, to epoch milliseconds. */
@@ -122,8 +116,7 @@ export function readInstant(value: unknown): number | Refusal {
   const absent = missing(value, example);
   if (absent !== undefined) return absent;
   const shape = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
-  const at =
-    typeof value === "string" && shape.test(value) ? Date.parse(value.replace(" ", "T")) : Number.NaN;
+  const at = typeof value === "string" && shape.test(value) ? Date.parse(value.replace(" ", "T")) : Number.NaN;
   return Number.isNaN(at) ? new Refusal(`${showValue(value)} is not an instant`, example) : at;
 }
 

@@ -30,7 +30,5 @@ export function showValue(value: unknown): string {
   if (typeof value === "object") return "a map";
   if (typeof value !== "string") return String(value);
   if (looksSecret(value)) return "a secret (not shown)";
-  return value.length > shownCharacters
-    ? JSON.stringify(`${value.slice(0, shownCharacters)}…`)
-    : JSON.stringify(value);
+  return value.length > shownCharacters ? JSON.stringify(`${value.slice(0, shownCharacters)}…`) : JSON.stringify(value);
 }

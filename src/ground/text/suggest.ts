@@ -6,10 +6,7 @@ export function suggest(word: string, known: readonly string[], mostEdits = 3): 
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
     const distance = countEdits(wanted, simplify(name));
-    if (
-      distance <= Math.min(allowedEdits(wanted), mostEdits) &&
-      (best === undefined || distance < best.distance)
-    ) {
+    if (distance <= Math.min(allowedEdits(wanted), mostEdits) && (best === undefined || distance < best.distance)) {
       best = { name, distance };
     }
   }
@@ -40,11 +37,7 @@ function countEdits(a: string, b: string): number {
     const current = [row];
     for (let column = 1; column <= b.length; column += 1) {
       const change = a[row - 1] === b[column - 1] ? 0 : 1;
-      let edits = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + change,
-      );
+      let edits = Math.min((last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (last[column - 1] ?? 0) + change);
       const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
       if (swapped) edits = Math.min(edits, (beforeLast[column - 2] ?? 0) + 1);
       current.push(edits);

@@ -41,14 +41,7 @@ export function createZonedClock(timeZone: string): ZonedClock {
   function readingAt(at: number): number {
     const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
     const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
-    return Date.UTC(
-      part("year"),
-      part("month") - 1,
-      part("day"),
-      part("hour"),
-      part("minute"),
-      part("second"),
-    );
+    return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
   }
 
   function wallTimeAt(at: number): WallTime {

@@ -276,8 +276,7 @@ function answerError(
   message: string,
   retryAfterSeconds?: number,
 ): void {
-  if (retryAfterSeconds !== undefined)
-    response.setHeader("retry-after", Math.max(1, Math.ceil(retryAfterSeconds)));
+  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", Math.max(1, Math.ceil(retryAfterSeconds)));
   // What is still to come of the body has nobody who reads it.
   if (!response.req.complete) response.setHeader("connection", "close");
   answer(response, status, JSON.stringify({ error: { code, message } }));

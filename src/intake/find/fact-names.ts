@@ -54,15 +54,13 @@ const names = {
 export type FactName = keyof typeof names;
 
 /** Containers that only wrap: a fact inside them is as good as one beside them. */
-const wrappers =
-  words(`data alert event payload body detail details labels annotations commonlabels commonannotations
+const wrappers = words(`data alert event payload body detail details labels annotations commonlabels commonannotations
   attributes properties notification message msg params content result record item info extra fields dimensions tags
   trigger attachments embeds evalmatches incident alarm alerts events values customdetails context metricalert object
   items`);
 
 /** Containers that are things of their own: their name or state is not the alert's. */
-const entities =
-  words(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
+const entities = words(`${laterElement} token tokens pool pools user users sender account owner author actor assignee
   repository organization org team installation footer avatar metric subscription rule monitor heartbeat chain network
   asset previous old before baseline history receiver channel bot device check project links pullrequest headcommit
   commits contexts request exception sdk useragent`);
@@ -135,10 +133,7 @@ function scoreOf(leaf: Leaf, { fact, rank, parents }: Pattern): number | undefin
 /** Drops the containers that only wrap from the front of a path, for showing. */
 export function withoutWrappers(path: string[]): string[] {
   let start = 0;
-  while (
-    start < path.length - 1 &&
-    (wrappers.has((path[start] ?? "").toLowerCase()) || path[start] === "[0]")
-  )
+  while (start < path.length - 1 && (wrappers.has((path[start] ?? "").toLowerCase()) || path[start] === "[0]"))
     start += 1;
   return path.slice(start);
 }

@@ -55,9 +55,7 @@ export function findFacts(leaves: Leaf[]): FoundFacts {
   const take = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
 
   const title = take("title", readTitle);
-  const text = take("text", (leaf) =>
-    leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined,
-  );
+  const text = take("text", (leaf) => (leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined));
   const threshold = take("threshold", readShort);
   const previousValue = take("previousValue", readQuantity);
   const value = choose("value", readQuantity);
@@ -130,9 +128,7 @@ function readMetric(leaf: Leaf): string | undefined {
 /** A quantity is sent as a number or as a string that holds a digit: "3.2", "$1,200", "12 %". */
 function readQuantity(leaf: Leaf): string | undefined {
   if (leaf.kind === "number") return cut(leaf.text, maxShortFact);
-  return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100
-    ? readShort(leaf)
-    : undefined;
+  return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
 }
 
 function fromMetricKey(found: { metric?: string; token?: string; chain?: string }): {
@@ -200,12 +196,7 @@ function takeSeverity(
 }
 
 /** A resolution happened when the alert ended; Alertmanager and Grafana say that in `endsAt`. */
-function takeTime(
-  candidates: Candidate[],
-  resolved: Leaf[],
-  used: Set<Leaf>,
-  notes: string[],
-): number | undefined {
+function takeTime(candidates: Candidate[], resolved: Leaf[], used: Set<Leaf>, notes: string[]): number | undefined {
   const ends = resolved.filter((leaf) =>
     /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(leaf.names.at(-1) ?? ""),
   );

@@ -17,10 +17,7 @@ const maxUnitsOfAlert = 64 * 1024;
  * alerts *times* what they share. The largest values give way, labels and short texts stay whole. Notes say what is
  * cut.
  */
-export function limitEnvelope(
-  envelope: JsonObject,
-  count: number,
-): { envelope: JsonObject; notes: string[] } {
+export function limitEnvelope(envelope: JsonObject, count: number): { envelope: JsonObject; notes: string[] } {
   const members: Member[] = [...commons.flatMap((holder) => membersOf(envelope[holder], holder))];
   for (const name of shared) {
     const value = envelope[name];
@@ -41,10 +38,7 @@ export function limitEnvelope(
   }
   const left = countMembers(envelope) - kept.size;
   if (left === 0 && shortened === 0) return { envelope: limited, notes: [] };
-  const parts = [
-    left === 0 ? "" : `${format(left)} left out`,
-    shortened === 0 ? "" : `${format(shortened)} shortened`,
-  ];
+  const parts = [left === 0 ? "" : `${format(left)} left out`, shortened === 0 ? "" : `${format(shortened)} shortened`];
   const what = parts.filter((part) => part !== "").join(", ");
   return {
     envelope: limited,
@@ -130,11 +124,7 @@ export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefin
   return merged;
 }
 
-function mergeInto(
-  merged: JsonObject,
-  key: "labels" | "annotations",
-  common: JsonObject[string] | undefined,
-): void {
+function mergeInto(merged: JsonObject, key: "labels" | "annotations", common: JsonObject[string] | undefined): void {
   const own = merged[key];
   if (!isJsonObject(common) || (own !== undefined && !isJsonObject(own))) return;
   merged[key] = Object.assign(Object.create(null) as JsonObject, common, own);

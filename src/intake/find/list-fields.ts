@@ -9,14 +9,7 @@ const maxFieldValueLength = 500;
 const maxFieldNameLength = 80;
 
 /** Of use to programs alone; the alert's key and the raw body have them. */
-const machineNames = new Set([
-  "fingerprint",
-  "groupkey",
-  "truncatedalerts",
-  "color",
-  "specversion",
-  "datacontenttype",
-]);
+const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "color", "specversion", "datacontenttype"]);
 
 export interface FieldList {
   fields: AlertField[];

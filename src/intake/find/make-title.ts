@@ -63,12 +63,10 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
 
 /** "USDC total TVL on eth is 3.2 USD, below 5, was 6"; undefined without a metric or token. */
 function titleOfReading(found: FoundFacts, leaves: Leaf[]): string | undefined {
-  const subject =
-    (found.metric === undefined ? undefined : nameMetric(found.metric, found, leaves)) ?? found.token;
+  const subject = (found.metric === undefined ? undefined : nameMetric(found.metric, found, leaves)) ?? found.token;
   if (subject === undefined) return undefined;
   const value = found.value === undefined ? undefined : `is ${cut(found.value, 60)}${unitOf(found)}`;
-  const threshold =
-    found.threshold === undefined ? undefined : `${sideOf(found, leaves)} ${cut(found.threshold, 60)}`;
+  const threshold = found.threshold === undefined ? undefined : `${sideOf(found, leaves)} ${cut(found.threshold, 60)}`;
   const before = found.previousValue === undefined ? undefined : `was ${cut(found.previousValue, 60)}`;
   const named = [shortenAddress(subject), value].filter((part) => part !== undefined).join(" ");
   const title = [named, threshold, before].filter((part) => part !== undefined).join(", ");
@@ -216,9 +214,7 @@ function titleOfLeaves(leaves: Leaf[]): string | undefined {
   const parts = (showable.length > 3 && strings.length > 0 ? strings : showable)
     .slice(0, 3)
     .map((leaf) =>
-      [withoutWrappers(leaf.path).join("."), cut(toPlainLine(leaf.text), 80)]
-        .filter((part) => part !== "")
-        .join(" "),
+      [withoutWrappers(leaf.path).join("."), cut(toPlainLine(leaf.text), 80)].filter((part) => part !== "").join(" "),
     );
   return parts.length === 0 ? undefined : parts.join(", ");
 }

@@ -8,9 +8,7 @@ export const below = words("below < ≤");
 export const wideAbove = words("over");
 export const wideBelow = words("under");
 export const crossing = words("crossing crossed crosses cross");
-export const motion = words(
-  "is are was now went rose climbed jumped fell dropped back crossed crosses crossing",
-);
+export const motion = words("is are was now went rose climbed jumped fell dropped back crossed crosses crossing");
 export const limitNouns = words("threshold limit target trigger");
 export const fillers = words("the a an its your our of level value = :");
 export const isNow = words("is are now currently current at stands reads = :");

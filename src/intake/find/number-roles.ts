@@ -47,8 +47,7 @@ export function assignRoles(pieces: Piece[]): Roles {
   const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };
   const limits: Limit[] = [];
   for (const [at, { number }] of pieces.entries()) {
-    const role =
-      number === undefined ? undefined : roleOf(pieces, at, number, { changes: roles.changes, found });
+    const role = number === undefined ? undefined : roleOf(pieces, at, number, { changes: roles.changes, found });
     if (role === undefined) continue;
     if (role === "change") roles.changes.add(at);
     else if (role === "moveLimit") roles.otherLimits.add(at);
@@ -77,23 +76,18 @@ function roleOf(pieces: Piece[], at: number, number: NumberPiece, before: Before
   if (!isPlain || pieces[at + 1]?.lower === "of") return undefined;
   const limit = limitAt(pieces, at);
   if (limit !== undefined) {
-    const isMove =
-      moves.has(pieces[limit.from - 1]?.lower ?? "") && limit.side !== "crossing" && isThan(pieces, limit);
+    const isMove = moves.has(pieces[limit.from - 1]?.lower ?? "") && limit.side !== "crossing" && isThan(pieces, limit);
     if (isMove) return "moveLimit";
     return number.timeUnit === undefined || measuresTime(pieces, at) ? limit : undefined;
   }
   const word = skip(pieces, at - 1, fillers);
   const lead = pieces[word]?.lower ?? "";
-  if (moves.has(lead) && pieces[at + 1]?.lower === "or" && pieces[at + 2]?.lower === "more")
-    return "moveLimit";
+  if (moves.has(lead) && pieces[at + 1]?.lower === "or" && pieces[at + 2]?.lower === "more") return "moveLimit";
   if (moves.has(back(1)?.lower ?? "") || (number.isPercent && moves.has(lead))) return "change";
   if (number.timeUnit !== undefined && !measuresTime(pieces, at)) return undefined;
-  if (wasBefore.has(lead) || (lead === "at" && wasBefore.has(pieces[word - 1]?.lower ?? "")))
-    return "previous";
+  if (wasBefore.has(lead) || (lead === "at" && wasBefore.has(pieces[word - 1]?.lower ?? ""))) return "previous";
   if (lead === "from")
-    return pieces[at + 1]?.lower === "to" || moves.has(pieces[word - 1]?.lower ?? "")
-      ? "previous"
-      : undefined;
+    return pieces[at + 1]?.lower === "to" || moves.has(pieces[word - 1]?.lower ?? "") ? "previous" : undefined;
   if (lead === "to") return hasMoved(pieces, word, before) ? "value" : undefined;
   return valueRole(pieces, at, number, back(1)?.lower ?? "", lead);
 }
@@ -106,8 +100,7 @@ function valueRole(
   lead: string,
 ): "value" | "change" | undefined {
   const isMeasured = relative.has(lead) || amounts.has(lead) || times.has(lead);
-  if (number.isPercent && (amounts.has(lead) || (number.isSigned && isMeasured && last === lead)))
-    return "change";
+  if (number.isPercent && (amounts.has(lead) || (number.isSigned && isMeasured && last === lead))) return "change";
   if (isMeasured) return "value";
   if (last === ":" && !isMeasured) return isValueOf(pieces, at, number) ? "value" : undefined;
   if (isNow.has(last) || isNow.has(lead))
@@ -138,9 +131,7 @@ function isCounted(next: Piece | undefined): boolean {
     below.has(word) ||
     wideAbove.has(word) ||
     wideBelow.has(word) ||
-    /^(?:and|but|from|on|in|vs|was|before|against|for|after|at|up|down|threshold|limit|which|now|again)$/.test(
-      word,
-    )
+    /^(?:and|but|from|on|in|vs|was|before|against|for|after|at|up|down|threshold|limit|which|now|again)$/.test(word)
   );
 }
 
@@ -175,10 +166,7 @@ function limitAt(pieces: Piece[], at: number): Limit | undefined {
   const isNamed = [...between, pieces[position]].some((piece) => limitNouns.has(piece?.lower ?? ""));
   const side = sideAt(pieces, position);
   // "above: is 5" and "below, the value of 5" are two clauses.
-  if (
-    side !== undefined &&
-    (isNamed || between.every(({ lower }) => /^(?:the|a|an|its|your|our|=)$/.test(lower)))
-  ) {
+  if (side !== undefined && (isNamed || between.every(({ lower }) => /^(?:the|a|an|its|your|our|=)$/.test(lower)))) {
     const isBack = /^(?:back|again|returned)$/.test(pieces[side.from - 1]?.lower ?? "");
     return { at, ...side, isBack };
   }
@@ -194,10 +182,8 @@ function sideAt(pieces: Piece[], at: number): { from: number; side: Side } | und
   if (word === "up" && crossing.has(before)) return { from: at - 1, side: "above" };
   if (word === "down" && crossing.has(before)) return { from: at - 1, side: "below" };
   if (crossing.has(word)) return { from: at, side: "crossing" };
-  if (word === "than" && /^(?:more|greater|higher|larger)$/.test(before))
-    return { from: at - 1, side: "above" };
-  if (word === "than" && /^(?:less|lower|smaller|fewer)$/.test(before))
-    return { from: at - 1, side: "below" };
+  if (word === "than" && /^(?:more|greater|higher|larger)$/.test(before)) return { from: at - 1, side: "above" };
+  if (word === "than" && /^(?:less|lower|smaller|fewer)$/.test(before)) return { from: at - 1, side: "below" };
   const isWide = motion.has(before) || pieces[at - 1]?.number !== undefined;
   if (above.has(word) || (wideAbove.has(word) && isWide)) return { from: at, side: "above" };
   if (below.has(word) || (wideBelow.has(word) && isWide)) return { from: at, side: "below" };

@@ -26,9 +26,7 @@ export function readMeasurement(title: string): Measurement | undefined {
   const pieces = splitSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));
   const roles = assignRoles(pieces);
   if (!roles.isSure || isDistance(pieces, roles)) return undefined;
-  const first = Math.min(
-    ...[roles.value, roles.limit?.from, roles.previous].filter((at) => at !== undefined),
-  );
+  const first = Math.min(...[roles.value, roles.limit?.from, roles.previous].filter((at) => at !== undefined));
   const subject = readSubject(pieces, first);
   const { measure, token, chain } = subject;
   const hasCompany = roles.limit !== undefined || roles.previous !== undefined || measure !== undefined;
@@ -45,9 +43,7 @@ export function readMeasurement(title: string): Measurement | undefined {
     value: value?.text,
     previousValue: agree(previous, value) ? previous?.text : undefined,
     threshold: agree(limit, value) ? limit?.text : undefined,
-    unit:
-      unitOf(value) ??
-      (agree(limit, value) && !/[$€£¥₿]/.test(value?.text ?? "") ? unitOf(limit) : undefined),
+    unit: unitOf(value) ?? (agree(limit, value) && !/[$€£¥₿]/.test(value?.text ?? "") ? unitOf(limit) : undefined),
   };
 }
 
@@ -65,17 +61,14 @@ function unitOf(piece: Piece | undefined): string | undefined {
 function agree(one: Piece | undefined, other: Piece | undefined): boolean {
   if (one?.number === undefined || other?.number === undefined) return true;
   if (one.number.isPercent !== other.number.isPercent) return false;
-  return (
-    one.number.unit === undefined || other.number.unit === undefined || one.number.unit === other.number.unit
-  );
+  return one.number.unit === undefined || other.number.unit === undefined || one.number.unit === other.number.unit;
 }
 
 /** Token, chain and measure, from the pieces before the first number that says something, or from around it. */
 function readSubject(pieces: Piece[], first: number): Pick<Measurement, "token" | "chain" | "measure"> {
   const measured = findMeasure(pieces, first);
   const on = pieces.findIndex(
-    (piece, at) =>
-      piece.lower === "on" && (isChainSlot(pieces, at) || chains.has(pieces[at + 1]?.lower ?? "")),
+    (piece, at) => piece.lower === "on" && (isChainSlot(pieces, at) || chains.has(pieces[at + 1]?.lower ?? "")),
   );
   return {
     token: findToken(pieces, on, measured),
@@ -124,8 +117,7 @@ function findToken(
   if (measured !== undefined) return measured.from > 0 ? symbolAt(pieces, measured.from - 1) : undefined;
   // TradingView writes "BTCUSDT, 15 Crossing Down 90000" with the chart's interval.
   const verb = pieces[pieces[1]?.text === "," ? 3 : 1]?.lower ?? "";
-  const isVerb =
-    motion.has(verb) || above.has(verb) || below.has(verb) || verb === "greater" || verb === "less";
+  const isVerb = motion.has(verb) || above.has(verb) || below.has(verb) || verb === "greater" || verb === "less";
   return isVerb ? symbolAt(pieces, 0) : undefined;
 }
 
@@ -140,10 +132,7 @@ function symbolAt(
   return piece.text;
 }
 
-type Measured = Pick<
-  AlertFacts,
-  "token" | "chain" | "metric" | "value" | "previousValue" | "threshold" | "unit"
->;
+type Measured = Pick<AlertFacts, "token" | "chain" | "metric" | "value" | "previousValue" | "threshold" | "unit">;
 
 /**
  * Facts with what the title adds to them. What the payload says itself counts; where it says of value or threshold

@@ -64,9 +64,7 @@ interface Scale {
 
 function scaleOf(number: number, name: string): Scale | undefined {
   if (ofPriority.test(name)) {
-    return number > 5
-      ? undefined
-      : { words: "1 and 2 critical, 3 warning, 4 and 5 info", criticalTo: 2, warningTo: 3 };
+    return number > 5 ? undefined : { words: "1 and 2 critical, 3 warning, 4 and 5 info", criticalTo: 2, warningTo: 3 };
   }
   if (number >= 10) {
     if (!/level/.test(name) || number > 60) return undefined;
@@ -77,9 +75,7 @@ function scaleOf(number: number, name: string): Scale | undefined {
       rising: true,
     };
   }
-  return number > 7
-    ? undefined
-    : { words: "0 to 3 critical, 4 warning, 5 to 7 info", criticalTo: 3, warningTo: 4 };
+  return number > 7 ? undefined : { words: "0 to 3 critical, 4 warning, 5 to 7 info", criticalTo: 3, warningTo: 4 };
 }
 
 function risingSeverity(number: number): Severity {

@@ -33,8 +33,7 @@ export function readStatus(text: string, names: string[]): AlertStatus | undefin
   if (names.at(-2) === "heartbeat" && /^[01]$/.test(word)) return word === "0" ? "firing" : "resolved";
   if (eventNames.has(name)) return readEventKind(word);
   return (
-    statusOfWord.get(word.replace(/[^a-z]+/g, "")) ??
-    statusOfWord.get(/^[a-z]+(?=\s*[:([-])/.exec(word)?.[0] ?? "")
+    statusOfWord.get(word.replace(/[^a-z]+/g, "")) ?? statusOfWord.get(/^[a-z]+(?=\s*[:([-])/.exec(word)?.[0] ?? "")
   );
 }
 

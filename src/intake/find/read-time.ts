@@ -56,9 +56,7 @@ function readIso(text: string): ReadTime | undefined {
 }
 
 function readMailDate(text: string): ReadTime | undefined {
-  if (
-    !/^(?:[A-Z][a-z]{2}, ?)?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:GMT|UTC|[+-]\d{4})$/.test(text)
-  )
+  if (!/^(?:[A-Z][a-z]{2}, ?)?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:GMT|UTC|[+-]\d{4})$/.test(text))
     return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : { at, assumedUtc: false };

@@ -116,19 +116,14 @@ function joinNumber(pieces: Piece[], at: number, own: NumberPiece): { piece: Pie
   };
   const multiplier = next();
   const isLetter = multiplier?.lower.length === 1;
-  if (
-    multiplier !== undefined &&
-    magnitudes.has(multiplier.lower) &&
-    !(isLetter && multiplier.text === "m")
-  ) {
+  if (multiplier !== undefined && magnitudes.has(multiplier.lower) && !(isLetter && multiplier.text === "m")) {
     text += ` ${multiplier.text}`;
     taken += 1;
     number.isBare = false;
   }
   const unit = next();
   if (unit !== undefined && !number.isPercent) {
-    if (percents.has(unit.lower))
-      Object.assign(number, { isPercent: true, unit: unit.lower === "bps" ? "bps" : "%" });
+    if (percents.has(unit.lower)) Object.assign(number, { isPercent: true, unit: unit.lower === "bps" ? "bps" : "%" });
     else if (timeUnits.has(unit.lower) && unit.text === unit.lower) number.timeUnit = unit.text;
     else if (namesUnit(unit)) number.unit = unit.text;
     if (number.unit !== undefined || number.timeUnit !== undefined) {

@@ -74,10 +74,9 @@ function firstLineLength(text: string): number {
 export function readLines(text: string): JsonObject {
   const pairs = Object.create(null) as JsonObject;
   for (const line of text.split("\n", maxLines)) {
-    const match =
-      /^[^\p{L}\n]{0,8}(\p{L}[\w-]{0,30}(?: [\w-]{1,20}){0,3})\s{0,10}[:=]\s{0,10}(\S.{0,500})$/u.exec(
-        line.slice(0, 600),
-      );
+    const match = /^[^\p{L}\n]{0,8}(\p{L}[\w-]{0,30}(?: [\w-]{1,20}){0,3})\s{0,10}[:=]\s{0,10}(\S.{0,500})$/u.exec(
+      line.slice(0, 600),
+    );
     if (match === null) continue;
     const [, name = "", value = ""] = match;
     // "https://…" is no pair, and the first mention is the one that counts.

@@ -19,18 +19,14 @@ const lifeNames =
   incidentid groupid`);
 
 /** Names of the rule that fired, which may watch many things. */
-const ruleNames =
-  words(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
+const ruleNames = words(`ruleid ruleuid alertruleid alertruleuid alertid monitorid subscriptionid alarmarn alarmname
   alertdefinitionid policyid conditionid alertname rulename checkid`);
 const ruleContainers = words("rule alertrule alert monitor subscription check policy strategy");
 
-const conditionNames = words(
-  "condition operator direction comparator comparison comparisonoperator threshold",
-);
+const conditionNames = words("condition operator direction comparator comparison comparisonoperator threshold");
 
 /** Names that distinguish one watched thing from another. */
-const subjectNames =
-  words(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
+const subjectNames = words(`metric metrickey metricname token tokenaddress tokensymbol symbol ticker asset coin pair
   pool pooladdress market exchange protocol chain chainid network address contract wallet walletaddress account
   accountid user userid host hostname instance device service job namespace cluster region environment env monitorid`);
 
@@ -124,9 +120,7 @@ function namesRule(leaf: Leaf): boolean {
 function namesSubject(leaf: Leaf): boolean {
   const name = leaf.names.at(-1) ?? "";
   if (leaf.names.at(-2) === "labels") return name !== "severity" && name !== "alertname";
-  return (
-    subjectNames.has(name) || (/^(id|key|name)$/.test(name) && subjectNames.has(leaf.names.at(-2) ?? ""))
-  );
+  return subjectNames.has(name) || (/^(id|key|name)$/.test(name) && subjectNames.has(leaf.names.at(-2) ?? ""));
 }
 
 function showPair(leaf: Leaf): string {

@@ -48,8 +48,7 @@ export function steadyWords(line: string, status: AlertStatus): SteadyWords | un
   let isChanged = false;
   for (const [at, piece] of pieces.entries()) {
     if (isWithinLimit(roles.limit, at) || (!isRange && differs(pieces, at, roles))) isChanged = true;
-    else if (piece.kind !== "mark")
-      kept.push(piece.number?.isPercent === true ? `${piece.lower}%` : piece.lower);
+    else if (piece.kind !== "mark") kept.push(piece.number?.isPercent === true ? `${piece.lower}%` : piece.lower);
   }
   if (!isChanged) return undefined;
   const steady = kept.filter((word) => !linking.has(word)).join(" ");
@@ -73,8 +72,7 @@ function differs(pieces: Piece[], at: number, roles: Roles): boolean {
   if (number?.timeUnit !== undefined) return durationLeads.has(before) || durationEnds.has(after);
   if (numbered.has(before) && number?.isPercent !== true && number?.unit === undefined) return false;
   if (number?.isBare === true) return counterLeads.has(before) || counted.has(after);
-  const isTier =
-    feeWords.has(before) || feeWords.has(after) || (before.includes("/") && feeTiers.has(piece.lower));
+  const isTier = feeWords.has(before) || feeWords.has(after) || (before.includes("/") && feeTiers.has(piece.lower));
   return number?.isPercent !== true || !isTier;
 }
 
@@ -90,10 +88,7 @@ function wordDiffers(word: string, before: string, after: string): boolean {
     return true;
   if (/^[×x]\d{1,6}$/.test(word)) return true;
   if (/^\d{1,6}(?:st|nd|rd|th)$/.test(word)) return after === "time";
-  return (
-    /^\d{1,6}(?:\.\d{1,3})?(?:ms|s|m|h|d|w)$/.test(word) &&
-    (durationLeads.has(before) || durationEnds.has(after))
-  );
+  return /^\d{1,6}(?:\.\d{1,3})?(?:ms|s|m|h|d|w)$/.test(word) && (durationLeads.has(before) || durationEnds.has(after));
 }
 
 /** "above 4000", whichever way it was spelt, and the same when it resolves. */
@@ -108,12 +103,7 @@ function describeLimit(limit: Limit, pieces: Piece[], roles: Roles, status: Aler
  * On which side it fires. A resolution may repeat the condition ("above 5") or say where the value is now ("back below
  * 5"); its value, which is on the other side, says which.
  */
-function sideOf(
-  { side, isBack }: Limit,
-  limit: Piece,
-  value: Piece | undefined,
-  status: AlertStatus,
-): string {
+function sideOf({ side, isBack }: Limit, limit: Piece, value: Piece | undefined, status: AlertStatus): string {
   if (status !== "resolved" || (side !== "above" && side !== "below")) return side;
   const order = value === undefined ? undefined : compareAmounts(value.text, limit.text);
   if (order !== undefined && order !== 0) return order < 0 ? "above" : "below";

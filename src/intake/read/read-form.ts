@@ -63,9 +63,7 @@ export function readMultipart(bytes: Uint8Array): ReadForm | undefined {
   if (Object.keys(fields).length === 0) return undefined;
   // Behind the last boundary stand two dashes.
   const hasMore = parts[maxParts]?.startsWith("--") === false;
-  return hasMore
-    ? { fields, note: `the form has more than ${maxParts} parts, and only these are read` }
-    : { fields };
+  return hasMore ? { fields, note: `the form has more than ${maxParts} parts, and only these are read` } : { fields };
 }
 
 function readPart(part: string, fields: JsonObject): void {
@@ -78,8 +76,7 @@ function readPart(part: string, fields: JsonObject): void {
   const type = /^content-type:\s*([^\r\n]+)/im.exec(head)?.[1];
   const decoded = decodeText(content, type);
   const size = countBytes(content.length);
-  if (decoded.kind === "binary")
-    addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
+  if (decoded.kind === "binary") addField(fields, name, `file ${file ?? "without a name"} (${decoded.what}, ${size})`);
   else if (file === undefined) addField(fields, name, decoded.text);
   else addField(fields, name, `file ${file} (${size}):\n${decoded.text}`);
 }

@@ -104,8 +104,7 @@ function splitBatch(body: BodyContent): RequestContent {
   const list = envelope === undefined ? body.value : envelope.alerts;
   if (!Array.isArray(list)) return { kind: "single", body };
   const problem = whyNotSplit(list);
-  if (problem === undefined)
-    return { kind: "batch", items: list as JsonObject[], envelope, notes: body.notes };
+  if (problem === undefined) return { kind: "batch", items: list as JsonObject[], envelope, notes: body.notes };
   const unsplit = list.length > maxAlertsOfBatch ? list.length : undefined;
   return { kind: "single", body: { ...body, notes: [...body.notes, problem] }, unsplit };
 }
@@ -131,12 +130,7 @@ function readBody(body: Uint8Array, contentType: string | undefined, limits: Jso
   return readText(decoded.text, contentType, notes, limits);
 }
 
-function readText(
-  text: string,
-  contentType: string | undefined,
-  notes: string[],
-  limits: JsonLimits,
-): BodyContent {
+function readText(text: string, contentType: string | undefined, notes: string[], limits: JsonLimits): BodyContent {
   if (text.trim() === "") return { format: "empty", notes };
   const saysJson = /^\s*[\w.-]+\/(?:[\w.-]+\+)?json\b/i.test(contentType ?? "");
   if (saysJson || /^\s*[{["]/.test(text)) {

@@ -21,8 +21,7 @@ const maxShownLength = 3_000;
  * alert's message. Linear, and bounded whatever the body holds.
  */
 export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableAlert): AlertFacts {
-  const what =
-    alerts === 1 ? "Unreadable alert" : `Unreadable request of ${alerts.toLocaleString("en")} alerts`;
+  const what = alerts === 1 ? "Unreadable alert" : `Unreadable request of ${alerts.toLocaleString("en")} alerts`;
   const { text, isCut } = readBeginning(body);
   return {
     ...bareFacts(id),
@@ -40,9 +39,7 @@ export function describeContained(id: string, reason: string, shownBy: string): 
   return {
     ...bareFacts(id),
     title: "Unreadable alert in a request of several",
-    notes: [
-      `Tocsin could not read the request (${reason}); the message of alert ${shownBy} shows it as it came`,
-    ],
+    notes: [`Tocsin could not read the request (${reason}); the message of alert ${shownBy} shows it as it came`],
   };
 }
 

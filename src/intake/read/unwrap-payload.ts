@@ -61,8 +61,7 @@ const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layou
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
   const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];
   const blocks = [...objectsOf(payload.blocks), ...cards.flatMap((card) => objectsOf(card.blocks))];
-  const onlyText =
-    typeof payload.text === "string" && Object.keys(payload).every((key) => slackOnly.has(key));
+  const onlyText = typeof payload.text === "string" && Object.keys(payload).every((key) => slackOnly.has(key));
   if (cards.length === 0 && blocks.length === 0 && !onlyText) return undefined;
 
   const message = Object.create(null) as JsonObject;
@@ -117,10 +116,7 @@ function textsOfCard(card: JsonObject, titled: JsonObject | undefined): (string 
   const title = card === titled ? undefined : textOf(card.title);
   const own = [title, textOf(card.pretext), textOf(card.text), textOf(card.description)];
   const said =
-    own.some((line) => line !== undefined) ||
-    card === titled ||
-    card.fields !== undefined ||
-    card.blocks !== undefined;
+    own.some((line) => line !== undefined) || card === titled || card.fields !== undefined || card.blocks !== undefined;
   return said ? own : [textOf(card.fallback)];
 }
 

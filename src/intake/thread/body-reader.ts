@@ -227,8 +227,7 @@ function orNotRead(
   count: number,
   signal: AbortSignal | undefined,
 ): Promise<BodyReading[]> {
-  const complete = (readings: BodyReading[]) =>
-    Array.from({ length: count }, (_, index) => readings[index] ?? stopped);
+  const complete = (readings: BodyReading[]) => Array.from({ length: count }, (_, index) => readings[index] ?? stopped);
   if (signal === undefined) return reading;
   return new Promise((resolve) => {
     const stop = () => resolve(complete([]));

@@ -41,10 +41,7 @@ export function openReadingJournal(path: string, onFault: (error: Error) => void
 }
 
 /** Undefined when something else stands there, or it may not be opened: no reason not to start. */
-function openFile(
-  path: string,
-  onFault: (error: Error) => void,
-): { descriptor: number; text: string } | undefined {
+function openFile(path: string, onFault: (error: Error) => void): { descriptor: number; text: string } | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK, 0o600);

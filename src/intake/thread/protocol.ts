@@ -89,9 +89,7 @@ function withPayload(facts: AlertFacts, namesItself: boolean, text: string): Tra
 /**
  * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
  */
-export function serveReading(
-  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
-): void {
+export function serveReading(translate: (body: Uint8Array, contentType: string | undefined) => Translation[]): void {
   const port = parentPort;
   if (port === null) throw new Error("this file is the entry of a thread");
   const progress = new Int32Array((workerData as ReadingThreadData).progress);

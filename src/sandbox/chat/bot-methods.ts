@@ -161,8 +161,7 @@ function readReply(chat: StandInChat, parameters: Parameters): number | undefine
   const id = Number(reply.message_id ?? parameters.integer("reply_to_message_id") ?? 0);
   if (id === 0) return undefined;
   if (findMessage(chat, id) !== undefined) return id;
-  const optional =
-    reply.allow_sending_without_reply === true || parameters.flag("allow_sending_without_reply");
+  const optional = reply.allow_sending_without_reply === true || parameters.flag("allow_sending_without_reply");
   if (!optional) throw badRequest("message to be replied not found");
   return undefined;
 }

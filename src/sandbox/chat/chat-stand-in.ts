@@ -8,13 +8,7 @@ import { type Bot, chatOf, describeMembership, userOf } from "./bot-methods.ts";
 import { createFaultQueue, type Faults } from "./faults.ts";
 import { createFloodControl, type FloodLimits, vendorLimits } from "./flood.ts";
 import { createChatPage } from "./page.tsx";
-import {
-  type ChatOptions,
-  createWorld,
-  type Membership,
-  type StandInChat,
-  type StandInMessage,
-} from "./world.ts";
+import { type ChatOptions, createWorld, type Membership, type StandInChat, type StandInMessage } from "./world.ts";
 
 export interface ChatStandInOptions {
   now: Now;

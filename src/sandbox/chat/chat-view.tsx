@@ -15,22 +15,17 @@ export const ChatView: FC<{ chat: StandInChat }> = ({ chat }) => {
       <header class="chat-head">
         <h1>{chat.title}</h1>
         <p>
-          {chat.kind} · <code>{chat.id}</code> · {present.length}{" "}
-          {present.length === 1 ? "message" : "messages"}
+          {chat.kind} · <code>{chat.id}</code> · {present.length} {present.length === 1 ? "message" : "messages"}
           {chat.membership === "kicked" || chat.membership === "left" ? " · the bot is not a member" : ""}
           {chat.membership === "muted" ? " · the bot may not write" : ""}
         </p>
       </header>
       <ol class="messages" id="messages" tabindex={0} aria-label="Messages, oldest first">
-        {present.length > shown.length && (
-          <li class="mark">{present.length - shown.length} older messages</li>
-        )}
+        {present.length > shown.length && <li class="mark">{present.length - shown.length} older messages</li>}
         {shown.flatMap((message, index) => {
           const day = dayOf(message.sentAt);
           const isNewDay = index === 0 || dayOf(shown[index - 1]?.sentAt ?? 0) !== day;
-          const view = (
-            <MessageView chat={chat} message={message} answered={byId.get(message.replyTo ?? -1)} />
-          );
+          const view = <MessageView chat={chat} message={message} answered={byId.get(message.replyTo ?? -1)} />;
           return isNewDay ? [<li class="mark">{day}</li>, view] : [view];
         })}
         {present.length === 0 && chat.migratedTo === undefined && (
@@ -148,9 +143,7 @@ const entitiesShown = 100;
 
 /** Text with its entities, as a reader sees it. All text is escaped by hono; links open only for web addresses. */
 const FormattedView: FC<{ text: string; entities: readonly Entity[] }> = ({ text, entities }) => {
-  const sorted = [...entities]
-    .sort((a, b) => a.offset - b.offset || b.length - a.length)
-    .slice(0, entitiesShown);
+  const sorted = [...entities].sort((a, b) => a.offset - b.offset || b.length - a.length).slice(0, entitiesShown);
   return <>{viewRange(text, 0, text.length, sorted)}</>;
 };
 

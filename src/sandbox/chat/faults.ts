@@ -89,10 +89,7 @@ export function createFaultQueue(): FaultQueue {
 /** A fault from a form or from JSON, or what is wrong with it. */
 export function readFault(given: unknown): (Fault & { times?: number }) | string {
   if (typeof given !== "object" || given === null) return "a fault is an object with a kind";
-  const { kind, chat, method, delivered, delayMs, retryAfterSeconds, times } = given as Record<
-    string,
-    unknown
-  >;
+  const { kind, chat, method, delivered, delayMs, retryAfterSeconds, times } = given as Record<string, unknown>;
   const known = faultKinds.find((candidate) => candidate === kind);
   if (known === undefined) return `kind must be one of ${faultKinds.join(", ")}`;
   return {

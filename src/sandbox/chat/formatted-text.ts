@@ -83,9 +83,7 @@ function checkEntities({ text, entities }: FormattedText): void {
       throw badRequest(`entity begins after the end of the text at UTF-16 offset ${entity.offset}`);
     }
     if (splitsPair(text, entity.offset)) {
-      throw badRequest(
-        `entity begins in a middle of a UTF-16 symbol at byte offset ${byteAfter(text, entity.offset)}`,
-      );
+      throw badRequest(`entity begins in a middle of a UTF-16 symbol at byte offset ${byteAfter(text, entity.offset)}`);
     }
     if (end > text.length) {
       throw badRequest(
@@ -118,9 +116,7 @@ function isLink(url: string): boolean {
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return (
-    (protocol === "http:" || protocol === "https:") && (hostname.includes(".") || hostname.startsWith("["))
-  );
+  return (protocol === "http:" || protocol === "https:") && (hostname.includes(".") || hostname.startsWith("["));
 }
 
 function splitsPair(text: string, offset: number): boolean {

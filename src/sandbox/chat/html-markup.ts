@@ -66,8 +66,7 @@ function readReference(input: string, at: number): { text: string; next: number 
   const match = /^&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(lt|gt|amp|quot));/i.exec(input.slice(at, at + 12));
   if (match === null) return { text: "&", next: at + 1 };
   const [whole, decimal, hexadecimal, name] = match;
-  if (name !== undefined)
-    return { text: characterOfName[name.toLowerCase()] ?? "&", next: at + whole.length };
+  if (name !== undefined) return { text: characterOfName[name.toLowerCase()] ?? "&", next: at + whole.length };
   const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "0", 16) : Number(decimal);
   const valid = code > 0 && code <= 0x10ffff;
   return valid ? { text: String.fromCodePoint(code), next: at + whole.length } : { text: "&", next: at + 1 };
@@ -80,9 +79,7 @@ function readEndTag(input: string, at: number, expected: OpenTag | undefined): n
   const name = (match?.[1] ?? "").toLowerCase();
   if (match === null || match[2] !== ">") throw unparsable(`Unclosed end tag at byte offset ${offset}`);
   if (name !== "" && name !== expected.name) {
-    throw unparsable(
-      `Unmatched end tag at byte offset ${offset}, expected "</${expected.name}>", found "</${name}>"`,
-    );
+    throw unparsable(`Unmatched end tag at byte offset ${offset}, expected "</${expected.name}>", found "</${name}>"`);
   }
   return at + match[0].length;
 }

@@ -128,8 +128,7 @@ function readLinkEnd(reading: Reading): boolean {
     throw unparsable(`Can't find end of a URL at byte offset ${byteOffset(input, reading.at + 1)}`);
   }
   const length = reading.text.length - entity.offset;
-  if (url.text !== "")
-    addEntity(reading, { type: "text_link", offset: entity.offset, length, url: url.text });
+  if (url.text !== "") addEntity(reading, { type: "text_link", offset: entity.offset, length, url: url.text });
   reading.at = url.next;
   return true;
 }

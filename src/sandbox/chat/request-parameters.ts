@@ -12,11 +12,7 @@ export interface Parameters {
 }
 
 /** Throws a refusal for a body that is not what its content type says. */
-export async function readParameters(
-  query: URLSearchParams,
-  contentType: string,
-  body: Buffer,
-): Promise<Parameters> {
+export async function readParameters(query: URLSearchParams, contentType: string, body: Buffer): Promise<Parameters> {
   return createParameters({ ...Object.fromEntries(query), ...(await readBody(contentType, body)) });
 }
 

@@ -62,17 +62,14 @@ export function readMailFault(given: unknown): (MailFault & { times?: number }) 
   if (knownStage === undefined) return `stage must be one of ${mailStages.join(", ")}`;
   const code = Number(kind);
   const isCode = Number.isInteger(code) && code >= 400 && code <= 599;
-  if (kind !== "drop" && kind !== "hang" && !isCode)
-    return "kind must be drop, hang, or a code from 400 to 599";
+  if (kind !== "drop" && kind !== "hang" && !isCode) return "kind must be drop, hang, or a code from 400 to 599";
   const count = Number(times ?? 1);
   if (!Number.isInteger(count) || count < 1 || count > 1_000) return "times must be a number from 1 to 1000";
   return {
     stage: knownStage,
     kind: kind === "drop" || kind === "hang" ? kind : code,
     times: count,
-    ...(typeof text === "string" && text !== ""
-      ? { text: text.replaceAll(/\p{Cc}+/gu, " ").slice(0, 200) }
-      : {}),
+    ...(typeof text === "string" && text !== "" ? { text: text.replaceAll(/\p{Cc}+/gu, " ").slice(0, 200) } : {}),
     ...(typeof mailbox === "string" && mailbox !== "" ? { mailbox: mailbox.toLowerCase() } : {}),
     ...(delivered === true || delivered === "true" || delivered === "on" ? { delivered: true } : {}),
   };

@@ -40,8 +40,7 @@ export function createInbox(mailboxes: readonly string[]): Inbox {
       }
       changed();
     },
-    mails: (mailbox) =>
-      kept.filter((mail) => mailbox === undefined || mail.mailbox === mailbox.toLowerCase()),
+    mails: (mailbox) => kept.filter((mail) => mailbox === undefined || mail.mailbox === mailbox.toLowerCase()),
     find: (mailbox, id) => kept.find((mail) => mail.id === id && mail.mailbox === mailbox.toLowerCase()),
     mailboxes: () => [...names].toSorted(),
     onChange(listener) {
@@ -144,9 +143,7 @@ export function groupThreads(mails: readonly ReceivedMail[]): Thread[] {
     const root = rootOf(mail.messageId);
     groups.set(root, [...(groups.get(root) ?? []), mail]);
   }
-  return [...groups.values()]
-    .map(toThread)
-    .toSorted((a, b) => b.latestAt - a.latestAt || newestId(b) - newestId(a));
+  return [...groups.values()].map(toThread).toSorted((a, b) => b.latestAt - a.latestAt || newestId(b) - newestId(a));
 }
 
 function toThread(mails: ReceivedMail[]): Thread {

@@ -5,11 +5,7 @@ import type { ReceivedMail, Thread } from "./inbox.ts";
 
 /** Addresses of the page, made in one place. */
 export function pathOf(mailbox: string, mail?: ReceivedMail, part?: "html" | "source"): string {
-  const parts = [
-    mailbox,
-    ...(mail === undefined ? [] : [String(mail.id)]),
-    ...(part === undefined ? [] : [part]),
-  ];
+  const parts = [mailbox, ...(mail === undefined ? [] : [String(mail.id)]), ...(part === undefined ? [] : [part])];
   return `/mailboxes/${parts.map(encodeURIComponent).join("/")}`;
 }
 
@@ -25,9 +21,7 @@ export const MailboxList: FC<{ mailboxes: string[]; current?: string; count(mail
         <span class="count">{count(mailbox)}</span>
       </a>
     ))}
-    {mailboxes.length === 0 && (
-      <p class="quiet empty">No mail has come yet. A mailbox appears with its first mail.</p>
-    )}
+    {mailboxes.length === 0 && <p class="quiet empty">No mail has come yet. A mailbox appears with its first mail.</p>}
   </nav>
 );
 
@@ -188,8 +182,7 @@ export const FaultForm: FC<{ mailbox: string; pending: readonly MailFault[] }> =
 /** The choice's words, or the fault itself when a script queued it. */
 function nameFault({ stage, kind, text, delivered }: MailFault): string {
   const chosen = choices.find(
-    ({ fault }) =>
-      fault.stage === stage && fault.kind === kind && fault.text === text && fault.delivered === delivered,
+    ({ fault }) => fault.stage === stage && fault.kind === kind && fault.text === text && fault.delivered === delivered,
   );
   return chosen?.words ?? `${kind} at stage ${stage}`;
 }

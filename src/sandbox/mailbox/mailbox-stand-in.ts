@@ -63,9 +63,7 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
   const inbox = createInbox(options.mailboxes ?? []);
   const faults = createMailFaultQueue(inbox.changed);
   const known =
-    options.mailboxes === undefined
-      ? undefined
-      : new Set(options.mailboxes.map((name) => name.toLowerCase()));
+    options.mailboxes === undefined ? undefined : new Set(options.mailboxes.map((name) => name.toLowerCase()));
   const gone = new Set<string>();
 
   const smtp = await createSmtpEndpoint({

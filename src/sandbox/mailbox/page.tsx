@@ -39,35 +39,24 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>
-          {mailbox === undefined ? "Stand-in mailbox" : `${mail?.subject ?? mailbox} · stand-in mailbox`}
-        </title>
+        <title>{mailbox === undefined ? "Stand-in mailbox" : `${mail?.subject ?? mailbox} · stand-in mailbox`}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/page.css" />
         <script src="/page.js" defer />
       </head>
       <body class={mail === undefined ? "listing" : "reading"}>
         <p class="banner">
-          <b>Stand-in for a mail provider.</b> Nothing here leaves this machine.{" "}
-          <span id="live-state">Live</span>
+          <b>Stand-in for a mail provider.</b> Nothing here leaves this machine. <span id="live-state">Live</span>
         </p>
         <main>
           <div class="side">
-            <MailboxList
-              mailboxes={inbox.mailboxes()}
-              current={mailbox}
-              count={(name) => inbox.mails(name).length}
-            />
+            <MailboxList mailboxes={inbox.mailboxes()} current={mailbox} count={(name) => inbox.mails(name).length} />
             <FaultForm mailbox={mailbox ?? ""} pending={faults.pending()} />
           </div>
           {mailbox !== undefined && (
             <ThreadList mailbox={mailbox} threads={groupThreads(inbox.mails(mailbox))} current={mail} />
           )}
-          {mail === undefined ? (
-            <p class="mail quiet none">Choose a mail to read it.</p>
-          ) : (
-            <MailView mail={mail} />
-          )}
+          {mail === undefined ? <p class="mail quiet none">Choose a mail to read it.</p> : <MailView mail={mail} />}
         </main>
       </body>
     </html>

@@ -54,14 +54,12 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
     onAuth(login, session, done) {
       const fault = faults.take("login");
       if (fault !== undefined) return strike(fault, session, (error) => done(error));
-      if (login.username === options.user && login.password === options.password)
-        done(null, { user: login.username });
+      if (login.username === options.user && login.password === options.password) done(null, { user: login.username });
       else done(refusal(535, "5.7.8 Username and password not accepted"));
     },
     onMailFrom(_address, session, reply) {
       const helo = session.hostNameAppearsAs;
-      if (!isGoodHelo(helo))
-        reply(refusal(504, "5.5.2 Helo command rejected: need a fully-qualified hostname"));
+      if (!isGoodHelo(helo)) reply(refusal(504, "5.5.2 Helo command rejected: need a fully-qualified hostname"));
       else meet("sender", session, reply);
     },
     onRcptTo({ address }, session, reply) {
@@ -89,15 +87,10 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
   }
 
   function cut(session: SMTPServerSession): void {
-    for (const connection of server.connections)
-      if (connection.id === session.id) connection._socket.destroy();
+    for (const connection of server.connections) if (connection.id === session.id) connection._socket.destroy();
   }
 
-  async function receive(
-    stream: SMTPServerDataStream,
-    session: SMTPServerSession,
-    reply: Reply,
-  ): Promise<void> {
+  async function receive(stream: SMTPServerDataStream, session: SMTPServerSession, reply: Reply): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
     if (stream.sizeExceeded) return reply(refusal(552, "5.3.4 Message size exceeds fixed limit"));
@@ -150,31 +143,18 @@ function findRefusal(mail: ParsedMail): Refusal | undefined {
   if (/[^\r\n]{999}/.test(mail.source))
     return { code: 550, text: "5.6.0 A line of the message is longer than 998 characters" };
   if (mail.source.includes("\0")) return { code: 550, text: "5.6.0 The message contains NUL" };
-  for (const name of [
-    "From",
-    "To",
-    "Subject",
-    "Date",
-    "Message-ID",
-    "In-Reply-To",
-    "References",
-    "MIME-Version",
-  ]) {
+  for (const name of ["From", "To", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "MIME-Version"]) {
     const count = mail.headers.filter((header) => header.name.toLowerCase() === name.toLowerCase()).length;
     if (count > 1) return { code: 550, text: `5.7.1 The message has more than one ${name} header` };
     if (count === 0 && (name === "From" || name === "Message-ID" || name === "Date")) {
       return { code: 550, text: `5.7.1 The message has no valid ${name} header` };
     }
   }
-  if (!/[^\s<>@]@[^\s<>@]/.test(mail.from))
-    return { code: 550, text: "5.7.1 The message has no valid From header" };
+  if (!/[^\s<>@]@[^\s<>@]/.test(mail.from)) return { code: 550, text: "5.7.1 The message has no valid From header" };
   return undefined;
 }
 
 /** Postfix's `reject_non_fqdn_helo_hostname`: a full name, or an address in brackets. */
 function isGoodHelo(name: string): boolean {
-  return (
-    /^\[[0-9A-Fa-f:.]+\]$|^\[IPv6:[0-9A-Fa-f:.]+\]$/.test(name) ||
-    /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name)
-  );
+  return /^\[[0-9A-Fa-f:.]+\]$|^\[IPv6:[0-9A-Fa-f:.]+\]$/.test(name) || /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name);
 }

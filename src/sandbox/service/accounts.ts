@@ -36,12 +36,7 @@ export interface Accounts {
   findByKey(key: string): Caller | undefined;
   /** The first one without an id. Throws `AppError` "not_found". */
   getAccount(id?: string): SandboxAccount;
-  createAccount(input: {
-    accountName: string;
-    key: string;
-    expiresAt?: number;
-    userNames?: string[];
-  }): SandboxAccount;
+  createAccount(input: { accountName: string; key: string; expiresAt?: number; userNames?: string[] }): SandboxAccount;
   /** Gives the account one more key, or a known key another expiry. */
   setKey(accountId: string, key: string, expiresAt: number): void;
   updateOutputs(account: SandboxAccount, change: OutputChange): void;

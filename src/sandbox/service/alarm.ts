@@ -75,9 +75,7 @@ export function createAlarm(
         subscription.isFiring = sight.holds;
         subscription.changedAt = times.at;
         const id = accounts.newId("evt");
-        events.push(
-          describeTurn(subscription, metric, sight, { id, account, at: times.at, link: deps.linkOf(id) }),
-        );
+        events.push(describeTurn(subscription, metric, sight, { id, account, at: times.at, link: deps.linkOf(id) }));
       }
       if (events.length > 0) {
         deps.changed();
@@ -115,8 +113,7 @@ export function createAlarm(
       condition,
       value,
       // On the other side of the threshold, since this is a turn.
-      previousValue:
-        input.previousValue ?? roundTo(threshold * (1 + (isOver ? -1 : 1) * (0.01 + 0.08 * draw)), 8),
+      previousValue: input.previousValue ?? roundTo(threshold * (1 + (isOver ? -1 : 1) * (0.01 + 0.08 * draw)), 8),
       threshold,
       link: deps.linkOf(id),
     };
@@ -133,8 +130,7 @@ export function createAlarm(
     if (known !== undefined && isFree) {
       const isOver = (known.condition === "above") === isFiring;
       // Across the threshold, wherever the market is.
-      const value =
-        input.value ?? roundTo(known.threshold * (1 + (isOver ? 1 : -1) * (0.005 + 0.02 * draw)), 8);
+      const value = input.value ?? roundTo(known.threshold * (1 + (isOver ? 1 : -1) * (0.005 + 0.02 * draw)), 8);
       if (value > known.threshold === isOver) return { value, ...known };
     }
     const value = input.value ?? market.metricValue(metric, now());

@@ -107,12 +107,7 @@ function listMetrics(deps: AlertingDeps, options: AlertingOptions, context: Sand
   );
   if (query instanceof Response) return query;
   const { chainId, page, ...filter } = query;
-  const metrics = deps.catalogue.listMetrics(
-    chainId,
-    filter,
-    (page - options.firstPage) * pageSize,
-    pageSize,
-  );
+  const metrics = deps.catalogue.listMetrics(chainId, filter, (page - options.firstPage) * pageSize, pageSize);
   if (metrics === undefined) return refuseChain(deps, chainId);
   const at = deps.now();
   return context.json({ data: metrics.map((metric) => describeMetric(deps, metric, at)) });
@@ -184,10 +179,7 @@ function toTimestamp(at: number, options: AlertingOptions): number {
 }
 
 function listTokens(deps: AlertingDeps, context: SandboxContext): Response {
-  const query = readQuery(
-    context,
-    z.object({ chainId: requiredParameter("chainId"), addresses: listParameter }),
-  );
+  const query = readQuery(context, z.object({ chainId: requiredParameter("chainId"), addresses: listParameter }));
   if (query instanceof Response) return query;
   const tokens = deps.catalogue.listTokens(query.chainId, query.addresses);
   if (tokens === undefined) return refuseChain(deps, query.chainId);

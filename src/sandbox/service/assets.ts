@@ -143,9 +143,7 @@ function planAsset(
     return { ...asset, ...times, symbol, name: symbol, tokenMapping };
   }
   const chains = chainPlans.slice(0, 1 + (plan.hash % 3));
-  const tokenMapping = Object.fromEntries(
-    chains.map(({ chainId }, index) => [chainId, addressOf(plan.hash + index)]),
-  );
+  const tokenMapping = Object.fromEntries(chains.map(({ chainId }, index) => [chainId, addressOf(plan.hash + index)]));
   const symbol = input.catalogId
     .replaceAll(/[^a-z0-9]/g, "")
     .slice(0, 10)

@@ -27,13 +27,7 @@ export interface Pool {
 }
 
 /** Only `token_total_tvl` is a form that the interface shows; the other key forms are this sandbox's. */
-const metricKinds = [
-  "token_total_tvl",
-  "token_price",
-  "pool_h24_volume",
-  "pool_price",
-  "pool_total_tvl",
-] as const;
+const metricKinds = ["token_total_tvl", "token_price", "pool_h24_volume", "pool_price", "pool_total_tvl"] as const;
 export type MetricKind = (typeof metricKinds)[number];
 
 export interface Metric {
@@ -208,10 +202,7 @@ function metricOf(chain: Chain, ordinal: number): Metric | undefined {
   return { key: `${chain.chainId}_${kind}_${pool.address}`, kind, chainId: chain.chainId, token, pool };
 }
 
-function ordinalOfKey(
-  chains: Map<string, Chain>,
-  key: string,
-): { chain: Chain; ordinal: number } | undefined {
+function ordinalOfKey(chains: Map<string, Chain>, key: string): { chain: Chain; ordinal: number } | undefined {
   const first = key.indexOf("_");
   const last = key.lastIndexOf("_");
   const chain = chains.get(key.slice(0, first));
@@ -223,11 +214,7 @@ function ordinalOfKey(
 }
 
 /** Undefined without any filter: the chain's metrics in their own order. The filters combine with OR (section 4.8). */
-function selectOrdinals(
-  chain: Chain,
-  chains: Map<string, Chain>,
-  filter: MetricFilter,
-): number[] | undefined {
+function selectOrdinals(chain: Chain, chains: Map<string, Chain>, filter: MetricFilter): number[] | undefined {
   if (!filter.tokenAddresses && !filter.poolAddresses && !filter.keys) return undefined;
   const ordinals = new Set<number>();
   const addPool = (group: number) => {

@@ -52,15 +52,11 @@ export function createControlApi(controls: () => Controls, options: { needsKey: 
   post("/faults", faultSchema, (fault) => controls().addFault(fault));
   post("/fire", fireBody, (input) => controls().fire(input));
   post("/storm", stormBody, ({ count, accountId }) => ({ fired: controls().storm(count, accountId).length }));
-  post("/shape", z.strictObject({ shape: z.enum(notificationShapes) }), ({ shape }) =>
-    controls().setShape(shape),
-  );
+  post("/shape", z.strictObject({ shape: z.enum(notificationShapes) }), ({ shape }) => controls().setShape(shape));
   post("/accounts", accountBody, (input) => controls().createAccount(input));
   post("/keys", keyBody, ({ accountId, key, expiresAt }) => controls().setKey(key, expiresAt, accountId));
   post("/subscriptions", subscriptionBody, (input) => controls().subscribe(input));
-  post("/move", moveBody, ({ metricKey, percent, forMs }) =>
-    controls().moveMetric(metricKey, percent, forMs),
-  );
+  post("/move", moveBody, ({ metricKey, percent, forMs }) => controls().moveMetric(metricKey, percent, forMs));
   return app;
 }
 

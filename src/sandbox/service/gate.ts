@@ -29,11 +29,7 @@ export function createGate(deps: GateDeps, which: Interface): Gate {
   };
 }
 
-async function applyFaults(
-  deps: GateDeps,
-  context: SandboxContext,
-  route: string,
-): Promise<Response | undefined> {
+async function applyFaults(deps: GateDeps, context: SandboxContext, route: string): Promise<Response | undefined> {
   const { faults, timeline, now } = deps;
   const delay = faults.take(route, "delay");
   if (delay !== undefined && !(await timeline.waitUntil(now() + delay.delayMs))) return cutOff(context);
@@ -59,12 +55,7 @@ export function cutOff(context: SandboxContext): Response {
   return RESPONSE_ALREADY_SENT;
 }
 
-function admit(
-  deps: GateDeps,
-  context: SandboxContext,
-  which: Interface,
-  route: string,
-): Response | undefined {
+function admit(deps: GateDeps, context: SandboxContext, which: Interface, route: string): Response | undefined {
   const header = which === "alerting" ? "authorization" : "x-api-key";
   const key = context.req.header(header);
   // Section 7 gives pricing 401 and 403; alerting's statuses are not shown, and the sandbox says 401 to both.

@@ -51,8 +51,7 @@ export function createMarket(options: { speed: number; nudges: () => readonly Nu
   const poolPrice = (pool: Pool, at: number) =>
     (tokenPriceUsd(pool.base, at) / tokenPriceUsd(pool.quote, at)) *
     (1 + 0.002 * noiseAt(mixNumbers(pool.hash, 5), (at * options.speed) / minuteMs));
-  const tokenTvlUsd = (token: Token, at: number) =>
-    token.baseTvlUsd * Math.exp(walk(mixNumbers(token.hash, 7), at));
+  const tokenTvlUsd = (token: Token, at: number) => token.baseTvlUsd * Math.exp(walk(mixNumbers(token.hash, 7), at));
 
   function metricValue(metric: Metric, at: number): number {
     const { pool, token } = metric;

@@ -33,10 +33,7 @@ export interface NotificationBody {
 const batchSize = 50;
 
 /** The bodies for these events in the shape; only `batch` puts several in one. */
-export function composeNotifications(
-  shape: NotificationShape,
-  events: readonly AlertEvent[],
-): NotificationBody[] {
+export function composeNotifications(shape: NotificationShape, events: readonly AlertEvent[]): NotificationBody[] {
   if (shape !== "batch") return events.map((event) => composeOne(shape, event));
   const bodies: NotificationBody[] = [];
   for (let index = 0; index < events.length; index += batchSize) {
@@ -61,10 +58,7 @@ function composeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEven
     case "text":
       return { contentType: "text/plain; charset=utf-8", body: describeEvent(event), ...facts };
     case "form": {
-      const pairs = Object.entries(asFlat(event)).map(([name, value]): [string, string] => [
-        name,
-        String(value),
-      ]);
+      const pairs = Object.entries(asFlat(event)).map(([name, value]): [string, string] => [name, String(value)]);
       const body = new URLSearchParams(pairs).toString();
       return { contentType: "application/x-www-form-urlencoded", body, ...facts };
     }

@@ -183,11 +183,7 @@ export interface PostAnswer {
 }
 
 /** One attempt at one output; never throws. `target` is the webhook's URL or the channel's id. */
-export type Post = (
-  notification: SandboxNotification,
-  target: string,
-  signal: AbortSignal,
-) => Promise<PostAnswer>;
+export type Post = (notification: SandboxNotification, target: string, signal: AbortSignal) => Promise<PostAnswer>;
 
 const botAnswerSchema = z.object({
   description: z.string().optional(),

@@ -1,14 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Now } from "../../core/clock.ts";
-import {
-  readBody,
-  readQuery,
-  refuse,
-  requiredParameter,
-  type SandboxContext,
-  type SandboxEnv,
-} from "./answers.ts";
+import { readBody, readQuery, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import type { Assets, NewAsset, Registration } from "./assets.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
@@ -82,10 +75,7 @@ function isOnSupportedChain({ catalogue }: PricingDeps, input: NewAsset): boolea
 function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {
   if (body.catalogId !== undefined) return { catalogId: body.catalogId };
   if (body.asset === undefined) return undefined;
-  const mapping = Object.entries(body.asset.tokenMapping).map(([chain, address]) => [
-    chain,
-    address.toLowerCase(),
-  ]);
+  const mapping = Object.entries(body.asset.tokenMapping).map(([chain, address]) => [chain, address.toLowerCase()]);
   return { symbol: body.asset.symbol.toUpperCase(), tokenMapping: Object.fromEntries(mapping) };
 }
 
@@ -148,8 +138,7 @@ function readPool(deps: PricingDeps, context: SandboxContext): Response {
   );
   if (query instanceof Response) return query;
   const address = query.address.toLowerCase();
-  const pool =
-    deps.catalogue.findPool(query.chainId, address) ?? deps.assets.findPool(query.chainId, address);
+  const pool = deps.catalogue.findPool(query.chainId, address) ?? deps.assets.findPool(query.chainId, address);
   if (pool === undefined) return refuse(404, `No pool ${address} on ${query.chainId}`);
   return context.json({ data: describePool(deps.market, pool, deps.now()) });
 }

@@ -16,8 +16,7 @@ import type { World } from "./world.ts";
  */
 const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) => {
   const { hostname } = new URL(context.req.url);
-  if (!isLoopback(hostname))
-    return refuse(403, `This sandbox answers on this machine only, not as ${hostname}`);
+  if (!isLoopback(hostname)) return refuse(403, `This sandbox answers on this machine only, not as ${hostname}`);
   return await next();
 };
 
@@ -100,15 +99,14 @@ function IndexPage({ facts }: { facts: IndexFacts }) {
       <body>
         <h1>Alerting service sandbox</h1>
         <p>
-          A stand-in for the market pricing and alerting service, on this machine. Its market is invented:
-          nothing here is a price. It has {facts.metricCount.toLocaleString("en")} metrics on{" "}
-          {facts.chainIds.join(", ")}.
+          A stand-in for the market pricing and alerting service, on this machine. Its market is invented: nothing here
+          is a price. It has {facts.metricCount.toLocaleString("en")} metrics on {facts.chainIds.join(", ")}.
         </p>
         {facts.trouble !== undefined && <p role="alert">Trouble: {facts.trouble}</p>}
         <p>
           API key: <code>{facts.apiKey ?? "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
-          {facts.isWebhookSet ? "set" : "not set"}. Messenger channel:{" "}
-          {facts.isChannelSet ? "set" : "not set"}. Shape of notifications: {facts.shape}.
+          {facts.isWebhookSet ? "set" : "not set"}. Messenger channel: {facts.isChannelSet ? "set" : "not set"}. Shape
+          of notifications: {facts.shape}.
         </p>
         {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
         <h2>Try it</h2>

@@ -110,14 +110,10 @@ function listen(server: ReturnType<typeof createAdaptorServer>, port: number, ho
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) =>
       reject(
-        new AppError(
-          "usage",
-          `The sandbox cannot listen on ${host}:${port} (${error.code ?? error.message})`,
-          {
-            hint: "Name another port with --port, or 0 for any",
-            cause: error,
-          },
-        ),
+        new AppError("usage", `The sandbox cannot listen on ${host}:${port} (${error.code ?? error.message})`, {
+          hint: "Name another port with --port, or 0 for any",
+          cause: error,
+        }),
       ),
     );
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));

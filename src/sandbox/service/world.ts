@@ -66,10 +66,7 @@ export async function openWorld(settings: Settings, linkOf: (eventId: string) =>
       hasBot: settings.botToken !== undefined,
     },
   );
-  const alarm = createAlarm(
-    { state, accounts, catalogue, market, notifier, now, random, linkOf, changed },
-    { speed },
-  );
+  const alarm = createAlarm({ state, accounts, catalogue, market, notifier, now, random, linkOf, changed }, { speed });
   settleFirstAccount({ state, accounts, catalogue, market, now }, settings);
   await save();
 

@@ -10,11 +10,7 @@ interface Said {
 }
 
 type Table = {
-  [N in TransactionName]?: (
-    said: Said,
-    args: Parameters<Transactions[N]>,
-    value: ReturnType<Transactions[N]>,
-  ) => void;
+  [N in TransactionName]?: (said: Said, args: Parameters<Transactions[N]>, value: ReturnType<Transactions[N]>) => void;
 };
 
 /**

@@ -36,10 +36,7 @@ interface Waiting {
  *
  * @throws what opening the database throws.
  */
-export async function startDatabaseThread(
-  data: ThreadData,
-  options: DatabaseThreadOptions,
-): Promise<DatabaseThread> {
+export async function startDatabaseThread(data: ThreadData, options: DatabaseThreadOptions): Promise<DatabaseThread> {
   const line = await openLine(data, options);
   const batching = createBatching<Waiting>({ sizeOf: batchSizeOf, send, cores: availableParallelism() });
 

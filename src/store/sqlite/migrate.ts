@@ -22,8 +22,7 @@ export function readMigrations(from: URL = folder): Migration[] {
       sql: readFileSync(new URL(file, from), "utf8"),
     }));
   migrations.forEach((migration, index) => {
-    if (migration.number !== index + 1)
-      throw new Error(`migration ${index + 1} is missing before ${migration.name}`);
+    if (migration.number !== index + 1) throw new Error(`migration ${index + 1} is missing before ${migration.name}`);
   });
   return migrations;
 }

@@ -21,9 +21,7 @@ export const libraryRepair = isNodeApi
  *
  * Importing this throws AppError `failed` where the release is not installed.
  */
-export const Sqlite: typeof BetterSqlite = loadRelease(
-  isNodeApi ? "better-sqlite3-node-api" : "better-sqlite3",
-);
+export const Sqlite: typeof BetterSqlite = loadRelease(isNodeApi ? "better-sqlite3-node-api" : "better-sqlite3");
 
 function loadRelease(name: string): typeof BetterSqlite {
   try {
@@ -31,8 +29,7 @@ function loadRelease(name: string): typeof BetterSqlite {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw cause;
     const message = `The database library ${name} is not installed, and this Node ${process.versions.node} needs it.`;
-    const hint =
-      "Run npm ci with the Node that runs Tocsin: an older Node leaves out what Node 24 and newer need.";
+    const hint = "Run npm ci with the Node that runs Tocsin: an older Node leaves out what Node 24 and newer need.";
     throw new AppError("failed", message, { hint, cause });
   }
 }

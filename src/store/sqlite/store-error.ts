@@ -5,12 +5,7 @@ import { libraryRepair } from "./sqlite-library.ts";
  * Codes by which a disk without room shows itself in WAL mode; a quota's EDQUOT comes as a failed write, and where room
  * is only given out at a sync as a failed sync.
  */
-const codesOfFullDisk = new Set([
-  "SQLITE_FULL",
-  "SQLITE_IOERR_WRITE",
-  "SQLITE_IOERR_FSYNC",
-  "SQLITE_IOERR_SHMSIZE",
-]);
+const codesOfFullDisk = new Set(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHMSIZE"]);
 
 /** Codes of a statement that this program should not have made: no state of a disk explains them. */
 const codesOfBugs = /^SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG)/;
@@ -63,8 +58,7 @@ function describeUnusableLibrary(error: unknown): AppError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   const isForeign = code === "ERR_DLOPEN_FAILED";
-  const isMissing =
-    code === "MODULE_NOT_FOUND" || error.message.startsWith("Could not locate the bindings file");
+  const isMissing = code === "MODULE_NOT_FOUND" || error.message.startsWith("Could not locate the bindings file");
   if (!isForeign && !isMissing) return undefined;
   const node = `Node ${process.versions.node}`;
   const what = /NODE_MODULE_VERSION/.test(error.message)

@@ -1,13 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../../core/errors.ts";
-import {
-  type Answers,
-  type FromThread,
-  fromWireError,
-  type ThreadData,
-  type ToThread,
-} from "./thread-protocol.ts";
+import { type Answers, type FromThread, fromWireError, type ThreadData, type ToThread } from "./thread-protocol.ts";
 
 type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
 

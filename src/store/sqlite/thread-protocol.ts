@@ -45,10 +45,7 @@ export interface WireError {
 /** What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. */
 const plainlyAccepted = 1;
 
-export type WireResult =
-  | typeof plainlyAccepted
-  | { ok: true; value: unknown }
-  | { ok: false; error: WireError };
+export type WireResult = typeof plainlyAccepted | { ok: true; value: unknown } | { ok: false; error: WireError };
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {

@@ -46,8 +46,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   const path = join(dataDir, databaseFileName);
   const hub = createSignalHub(options.onListenerFailed);
   const lock = lockDataFolder(dataDir);
-  const stopWatching =
-    options.secretFolder === undefined ? () => {} : watchSecrets(options.secretFolder, hub);
+  const stopWatching = options.secretFolder === undefined ? () => {} : watchSecrets(options.secretFolder, hub);
   const threads: DatabaseThread[] = [];
   const start = async (...[data, more]: Parameters<typeof startDatabaseThread>) => {
     const thread = await startDatabaseThread(data, more);
@@ -128,8 +127,7 @@ function lockDataFolder(dataDir: string): { release(): void } {
     return { release: () => held.close() };
   } catch (error) {
     db?.close();
-    if ((error as { code?: string }).code !== "SQLITE_BUSY")
-      throw toOpenError(error, `The data folder ${dataDir}`);
+    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw toOpenError(error, `The data folder ${dataDir}`);
     throw new AppError("store_locked", `Another Tocsin already uses the data folder ${dataDir}.`, {
       hint: "Stop it first, or give this one a folder of its own with DATA_DIR.",
     });

@@ -51,9 +51,7 @@ export const apprise = {
   },
   recipients: ({ name }) => [name],
   addresses: ({ server, key, tag, urls }: AppriseDestination) =>
-    key === undefined
-      ? urls.map((url) => `apprise ${url.reveal()}`)
-      : [`apprise ${server} ${key} ${tag ?? ""}`],
+    key === undefined ? urls.map((url) => `apprise ${url.reveal()}`) : [`apprise ${server} ${key} ${tag ?? ""}`],
   shownRecipients: ({ server }: AppriseDestination) => [hostOf(server)],
   describe: ({ server }: AppriseDestination) => `Apprise at ${hostOf(server)}`,
   secrets: ({ urls }: AppriseDestination) => urls,

@@ -38,9 +38,7 @@ export function renderDiscord(document: Document, times: TimeFormat, form: Messa
       ? heading
       : clip(escapeMarkdown(document.subject), maxContentUnits);
   const embeds =
-    description === ""
-      ? []
-      : [{ description, color: Number.parseInt(accents[toneOf(document)].slice(1), 16) }];
+    description === "" ? [] : [{ description, color: Number.parseInt(accents[toneOf(document)].slice(1), 16) }];
   return { kind: "discord", text: writePlainText(blocks), body: toBody({ content, embeds }) };
 }
 

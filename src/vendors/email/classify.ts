@@ -141,15 +141,9 @@ function classifyUnsent(stage: Stage, cause: Silence): Outcome {
         `The call was ended ${waits[stage]}. Nothing was sent.`,
       );
     case "bad_reply":
-      return retry(
-        "bad_answer",
-        `The mail server answered “${cause.text}” (${waits[stage]}). Nothing was sent.`,
-      );
+      return retry("bad_answer", `The mail server answered “${cause.text}” (${waits[stage]}). Nothing was sent.`);
     case "lost":
-      return retry(
-        "connection_lost",
-        `The mail server closed the connection ${waits[stage]}. Nothing was sent.`,
-      );
+      return retry("connection_lost", `The mail server closed the connection ${waits[stage]}. Nothing was sent.`);
     case "dns":
       return retry("dns_failed", "The mail server's name cannot be resolved.");
     case "unreachable":

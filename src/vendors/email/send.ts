@@ -5,12 +5,7 @@ import { encodeWord } from "nodemailer/lib/mime-funcs";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
-import {
-  isMailAddress,
-  type MailAddress,
-  mailDomainOf,
-  parseMailAddress,
-} from "../../ground/text/mail-address.ts";
+import { isMailAddress, type MailAddress, mailDomainOf, parseMailAddress } from "../../ground/text/mail-address.ts";
 import { createRedactor, type Redact } from "../../ground/text/redact.ts";
 import { classify } from "./classify.ts";
 import type { EmailMessage } from "./render.tsx";
@@ -137,8 +132,7 @@ export async function composeMail(
   const domain = mailDomainOf(from.address);
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
   const root = `<thread-${hashOf(context.threadKey)}@${domain}>`;
-  const answered =
-    isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;
+  const answered = isMessageId(context.replyTo) && context.replyTo !== messageId ? context.replyTo : undefined;
   const composer = new MailComposer({
     from: { name: from.name ?? "", address: from.address },
     to: { name: "", address: to },

@@ -128,9 +128,7 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
 
 /** A server may drop a kept connection at any time; before the mail has left that is no attempt, only a stale line. */
 function wasStale({ stage, cause }: Breakdown): boolean {
-  return (
-    stage !== "content" && (cause.kind === "lost" || (cause.kind === "reply" && cause.reply.code === 421))
-  );
+  return stage !== "content" && (cause.kind === "lost" || (cause.kind === "reply" && cause.reply.code === 421));
 }
 
 function notStarted(signal: AbortSignal): Step {

@@ -117,10 +117,7 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
   }
 
   /** Runs one call to its callback, the connection's end, its time limit or the caller's signal, whichever is first. */
-  function run(
-    signal: AbortSignal,
-    begin: (settle: (problem?: Cause | Error | null) => void) => void,
-  ): Promise<Step> {
+  function run(signal: AbortSignal, begin: (settle: (problem?: Cause | Error | null) => void) => void): Promise<Step> {
     return new Promise((resolve) => {
       const settle = (problem?: Cause | Error | null): void => {
         if (interrupt !== settle) return;

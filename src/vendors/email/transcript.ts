@@ -176,8 +176,7 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
   if (code === "ETLS" || (originalCode !== undefined && isTlsCode(originalCode))) {
     return { stage, cause: { kind: "tls", text: oneLine(redact(error.message), maxReplyUnits) } };
   }
-  if (stage === "connect")
-    return { stage, cause: { kind: "unreachable", text: originalCode ?? "connection closed" } };
+  if (stage === "connect") return { stage, cause: { kind: "unreachable", text: originalCode ?? "connection closed" } };
   return { stage, cause: { kind: "lost" } };
 }
 

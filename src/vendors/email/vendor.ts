@@ -58,8 +58,7 @@ export const email = {
   addresses: ({ to }: EmailDestination) => to.map((address) => `email ${address.toLowerCase()}`),
   shownRecipients: ({ to }: EmailDestination) => [...new Set(to)],
   describe: ({ to, account }: EmailDestination) => `${to.join(", ")}, by ${account.id}`,
-  describeProbe: ({ account }: EmailDestination) =>
-    `${account.host}:${account.port}: the mail server takes the login`,
+  describeProbe: ({ account }: EmailDestination) => `${account.host}:${account.port}: the mail server takes the login`,
   secrets: ({ account }: EmailDestination) => [account.password],
   account: ({ account }: EmailDestination) => `email:${account.id}`,
   pace: {},
@@ -138,8 +137,7 @@ const urlOptions = ["allowInsecureAuth", "rejectUnauthorized"];
  * A refusal never repeats any part of the address, since the password can be anywhere in one that cannot be read.
  */
 function readSmtpUrl(text: string): EmailAccount | Refusal {
-  if (!/^smtps?:\/\//i.test(text))
-    return new Refusal("does not begin with smtp:// or smtps://", `write ${example}`);
+  if (!/^smtps?:\/\//i.test(text)) return new Refusal("does not begin with smtp:// or smtps://", `write ${example}`);
   if (!URL.canParse(text)) return unreadable();
   const url = new URL(text);
   if (url.hostname === "") return new Refusal("names no mail server", `write ${example}`);

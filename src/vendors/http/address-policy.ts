@@ -46,10 +46,7 @@ export function createAddressPolicy(allowInternal: readonly string[]): AddressPo
 export function readInternalHost(value: unknown): string | Refusal {
   const bare = typeof value === "string" && value.length <= 253 ? bareHost(value) : "";
   if (isIpRange(bare) || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(bare)) return bare;
-  return new Refusal(
-    `${showValue(value)} is neither a host name nor a range`,
-    "write e.g. hooks.lan or 10.0.0.0/8",
-  );
+  return new Refusal(`${showValue(value)} is neither a host name nor a range`, "write e.g. hooks.lan or 10.0.0.0/8");
 }
 
 /** A host as it is compared: lower case, without the brackets of IPv6 and without the root's dot. */
@@ -76,9 +73,7 @@ function allForms(range: string): string[] {
   const address = readIpAddress(written) ?? "";
   const bits = isIpv6 ? Number(length ?? 128) - 96 : Number(length ?? 32);
   if (isIP(address) !== 4 || bits < 0) return [range];
-  const [first, second, third, fourth] = address
-    .split(".")
-    .map((byte) => Number(byte).toString(16).padStart(2, "0"));
+  const [first, second, third, fourth] = address.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
   return [
     `${address}/${bits}`,
     ...translations.map((prefix) => `${prefix}${address}/${96 + bits}`),

@@ -34,11 +34,7 @@ const neverReached = new Set([521, 522, 523, 525, 526]);
 /**
  * @param repeatable whether the other side recognises a repeat by its id, so that repeating after a 5xx is safe.
  */
-export function classifyRefusal(
-  answer: Answer,
-  context: AnswerContext,
-  options: { repeatable: boolean },
-): Outcome {
+export function classifyRefusal(answer: Answer, context: AnswerContext, options: { repeatable: boolean }): Outcome {
   const { status } = answer;
   const detail = describeAnswer(answer, context);
   const waitMs = parseRetryAfter(answer.headers["retry-after"], context.nowMs);

@@ -6,9 +6,7 @@ const minSecretLength = 4;
  * long and no plain word (`services`).
  */
 export function secretsOfUrl(url: URL): string[] {
-  const segments = url.pathname
-    .split("/")
-    .filter((segment) => segment.length >= 8 && !/^[a-z]{8,12}$/.test(segment));
+  const segments = url.pathname.split("/").filter((segment) => segment.length >= 8 && !/^[a-z]{8,12}$/.test(segment));
   const path = url.pathname + url.search;
   return [
     url.href,

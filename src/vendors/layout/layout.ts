@@ -99,9 +99,7 @@ function mergeRuns(runs: Run[]): Run[] {
 }
 
 function joinLines(lines: Run[][]): Run[] {
-  return lines.flatMap((line, index) =>
-    index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line],
-  );
+  return lines.flatMap((line, index) => (index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line]));
 }
 
 /** The rows of a block that `layOut` joined with line breaks, for vendors that write each by itself. */

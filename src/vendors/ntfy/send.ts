@@ -35,9 +35,7 @@ export function createNtfyChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<NtfyMessage> {
   const server = parseDestinationUrl(destination.server, destination);
-  const auth = destination.token
-    ? { authorization: `Bearer ${destination.token.reveal()}` }
-    : basicAuthOf(server);
+  const auth = destination.token ? { authorization: `Bearer ${destination.token.reveal()}` } : basicAuthOf(server);
   const http = createHttpClient({
     ...options,
     allowInternal: destination.allowInternal,

@@ -86,8 +86,7 @@ export function renderPagerduty(
         component: word("token"),
         group: word("chain"),
         class: word("metric"),
-        custom_details:
-          form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts, fields) },
+        custom_details: form === "plain" ? { text } : { text, alert: alert.id, ...detailsOf(alert.facts, fields) },
       },
     },
   };

@@ -8,12 +8,7 @@ import {
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
-import {
-  createPostChannel,
-  type HttpChannelOptions,
-  parseDestinationUrl,
-  urlBelow,
-} from "../http/http-client.ts";
+import { createPostChannel, type HttpChannelOptions, parseDestinationUrl, urlBelow } from "../http/http-client.ts";
 import { secretsOfUrl } from "../http/redact.ts";
 import type { PagerdutyMessage } from "./render.ts";
 import type { PagerdutyDestination } from "./vendor.ts";
@@ -47,17 +42,14 @@ export function classifyPagerduty(answer: Answer, context: AnswerContext): Outco
   const { status } = answer;
   const body = jsonObjectOf(answer);
   if (status >= 200 && status < 300) {
-    return body?.status === "success"
-      ? { kind: "sent" }
-      : unexpectedSuccess(answer, context, 'status "success"');
+    return body?.status === "success" ? { kind: "sent" } : unexpectedSuccess(answer, context, 'status "success"');
   }
   const errors = Array.isArray(body?.errors) ? body.errors.filter((error) => typeof error === "string") : [];
   const detail = [describeAnswer(answer, context), ...errors].join(". ");
   const isWrongKey = [body?.message, ...errors].some((words) =>
     /'routing_key'|invalid (?:routing|integration) key/i.test(String(words)),
   );
-  if (status === 400 && isWrongKey)
-    return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
+  if (status === 400 && isWrongKey) return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
   if (status === 400) return { kind: "rejected", scope: "message", reason: "message_refused", detail };
   if (status === 404) {
     const hint = `${detail}. Is this the address of the Events API?`;

@@ -52,9 +52,7 @@ function fits(blocks: LaidBlock[]): boolean {
   const runs = blocks.flatMap((block) => block.runs);
   const units = runs.reduce((sum, run) => sum + run.text.length, 0);
   return (
-    units <= maxTextUnits &&
-    runs.length <= maxRuns &&
-    packIntoBlocks(blocks.flatMap(sectionsOf)).length <= maxBlocks
+    units <= maxTextUnits && runs.length <= maxRuns && packIntoBlocks(blocks.flatMap(sectionsOf)).length <= maxBlocks
   );
 }
 

@@ -99,10 +99,7 @@ export function createBotApi(bot: TelegramBot): BotApi {
 /** One shape for all methods; what goes into a payload is built and tested where it is used. */
 function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>): Promise<unknown> {
   if (method === "getMe") return api.raw.getMe();
-  const raw = api.raw as unknown as Record<
-    typeof method,
-    (payload: Record<string, unknown>) => Promise<unknown>
-  >;
+  const raw = api.raw as unknown as Record<typeof method, (payload: Record<string, unknown>) => Promise<unknown>>;
   return raw[method](payload);
 }
 

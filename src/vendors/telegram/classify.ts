@@ -3,10 +3,7 @@ import { isDnsCode, isTlsCode } from "../../ground/net/network-code.ts";
 import type { Answer, Refusal } from "./bot-api.ts";
 
 /** What an answer means: an outcome to report, or a request to try once more without an optional part. */
-export type Verdict =
-  | Exclude<Outcome, { kind: "sent" }>
-  | { kind: "done" }
-  | { kind: "without"; part: Optional };
+export type Verdict = Exclude<Outcome, { kind: "sent" }> | { kind: "done" } | { kind: "without"; part: Optional };
 
 const floodMarginMs = 500;
 const oddFloodWaitMs = 5_000;
@@ -17,8 +14,7 @@ export function classify(answer: Exclude<Answer, { kind: "ok" }>): Verdict {
     case "refused":
       return classifyRefusal(answer);
     case "unreadable":
-      if (answer.httpStatus === 429)
-        return floodVerdict("HTTP 429 from something in between", oddFloodWaitMs);
+      if (answer.httpStatus === 429) return floodVerdict("HTTP 429 from something in between", oddFloodWaitMs);
       return {
         kind: "ambiguous",
         reason: answer.httpStatus >= 500 ? "server_error" : "bad_answer",
@@ -97,8 +93,7 @@ function floodVerdict(detail: string, waitMs: number): Verdict {
 
 /** The wait that Telegram asks for and half a second more; without the parameter the description may hold it. */
 function floodWaitMs(refusal: Refusal): number {
-  const said =
-    secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);
+  const said = secondsOf(refusal.retryAfter) ?? secondsOf(/retry after (\d+)/i.exec(refusal.description)?.[1]);
   return said === undefined ? oddFloodWaitMs : Math.ceil(said * 1000) + floodMarginMs;
 }
 
@@ -234,13 +229,7 @@ const badRequestRows: readonly Row[] = [
     verdict: { kind: "rejected", scope: "message", reason: "edit_target_gone" },
   },
   {
-    says: [
-      "message thread not found",
-      "topic_closed",
-      "topic_deleted",
-      "topic_id_invalid",
-      "topic not found",
-    ],
+    says: ["message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "topic not found"],
     verdict: { kind: "without", part: "topic" },
   },
   {

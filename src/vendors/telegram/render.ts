@@ -107,15 +107,7 @@ const lineEndWithin = 1 / 3;
 const spaceWithin = 1 / 8;
 
 /** What is dropped last stands first: a lost link costs more than a lost slant. */
-const importance: TelegramEntity["type"][] = [
-  "text_link",
-  "bold",
-  "blockquote",
-  "pre",
-  "code",
-  "date_time",
-  "italic",
-];
+const importance: TelegramEntity["type"][] = ["text_link", "bold", "blockquote", "pre", "code", "date_time", "italic"];
 
 /** Half-open, in UTF-16 units. */
 interface Range {
@@ -130,9 +122,7 @@ interface Range {
  */
 export function cutText(formatted: FormattedText, maxUnits: number): Range[] {
   const { text } = formatted;
-  const whole = formatted.entities.filter(
-    (entity) => keepsTogether(entity.type) && entity.length <= maxUnits / 4,
-  );
+  const whole = formatted.entities.filter((entity) => keepsTogether(entity.type) && entity.length <= maxUnits / 4);
   const ranges: Range[] = [];
   let start = 0;
   while (text.length - start > maxUnits) {

@@ -41,10 +41,8 @@ export function createTelegramChannel(
   }
 
   return {
-    send: (message, context) =>
-      within(context.signal, (call) => sendMessage(call, destination, message, context)),
-    edit: (ref, message, context) =>
-      within(context.signal, (call) => editMessage(call, ref, message, context)),
+    send: (message, context) => within(context.signal, (call) => sendMessage(call, destination, message, context)),
+    edit: (ref, message, context) => within(context.signal, (call) => editMessage(call, ref, message, context)),
     probe: (recipient, signal) => within(signal, (call) => probeChat(call, destination, recipient)),
     async close() {
       closed = true;
@@ -67,8 +65,7 @@ async function sendMessage(
   let degraded: string | undefined;
   let topicId = destination.topicId;
   let replyTo = context.replyTo === undefined ? undefined : messageIdIn(chatId, context.replyTo);
-  if (context.replyTo !== undefined && replyTo === undefined)
-    notes.push("the answered message is in another chat");
+  if (context.replyTo !== undefined && replyTo === undefined) notes.push("the answered message is in another chat");
 
   // Ends: every round but the last leaves out a part that is then never named again.
   for (;;) {
@@ -98,12 +95,7 @@ async function sendMessage(
   }
 }
 
-async function editMessage(
-  call: Call,
-  ref: string,
-  message: TelegramMessage,
-  context: SendContext,
-): Promise<Outcome> {
+async function editMessage(call: Call, ref: string, message: TelegramMessage, context: SendContext): Promise<Outcome> {
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
   if (messageId === undefined) {
@@ -184,12 +176,7 @@ function textOf(message: TelegramMessage): Record<string, unknown> {
   };
 }
 
-function sentOutcome(
-  chatId: string,
-  result: unknown,
-  notes: readonly string[],
-  degraded: string | undefined,
-): Outcome {
+function sentOutcome(chatId: string, result: unknown, notes: readonly string[], degraded: string | undefined): Outcome {
   const messageId = asRecord(result).message_id;
   return {
     kind: "sent",
@@ -242,10 +229,7 @@ function judgeMembership(chat: ChatFacts, member: MemberFacts, topicId: number |
     return refuse("kicked", `the bot is not a member of ${name}; add it`);
   }
   if (chat.type === "channel" && member.can_post_messages !== true && member.status !== "creator") {
-    return refuse(
-      "no_rights",
-      `the bot may not post in the channel ${name}; make it an administrator who may post`,
-    );
+    return refuse("no_rights", `the bot may not post in the channel ${name}; make it an administrator who may post`);
   }
   const muted = member.status === "restricted" && member.can_send_messages === false;
   const groupMuted = member.status === "member" && chat.permissions?.can_send_messages === false;

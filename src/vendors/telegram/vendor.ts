@@ -79,8 +79,7 @@ export const telegram = {
   probeProves: "delivery",
   render: (document, times, { form }) => renderTelegram(document, times, form),
   readableText: ({ text }: TelegramMessage) => text,
-  open: async (destination: TelegramDestination) =>
-    (await import("./send.ts")).createTelegramChannel(destination),
+  open: async (destination: TelegramDestination) => (await import("./send.ts")).createTelegramChannel(destination),
 } satisfies Vendor;
 
 function readTelegramEnv(env: EnvReader) {
@@ -132,10 +131,7 @@ const howToFind =
 /** A Telegram group, supergroup or channel: `-` and digits, as text or number. */
 export function readChatId(value: unknown): string | Refusal {
   if (value === undefined || value === null || value === "") {
-    return new Refusal(
-      "is missing",
-      `write the id of the group or channel, e.g. -1001234567890; ${howToFind}`,
-    );
+    return new Refusal("is missing", `write the id of the group or channel, e.g. -1001234567890; ${howToFind}`);
   }
   const text = String(value).trim();
   if (/^-[1-9]\d{0,18}$/.test(text)) return text;
@@ -145,9 +141,7 @@ export function readChatId(value: unknown): string | Refusal {
   }
   if (/^[1-9]\d*$/.test(text)) {
     const isWhole = text.startsWith("100") && text.length >= 12;
-    const candidates = isWhole
-      ? `-${text}`
-      : `-100${text} for a supergroup or channel, or -${text} for a small group`;
+    const candidates = isWhole ? `-${text}` : `-100${text} for a supergroup or channel, or -${text} for a small group`;
     return new Refusal(
       `${shown}: a group or channel id starts with '-'`,
       `write ${candidates}; an id without '-' is a person's`,

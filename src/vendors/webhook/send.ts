@@ -4,12 +4,7 @@ import type { ChannelCalls } from "../../core/ports/channel.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AnswerContext, classifyRefusal, describeAnswer } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
-import {
-  basicAuthOf,
-  createPostChannel,
-  type HttpChannelOptions,
-  parseDestinationUrl,
-} from "../http/http-client.ts";
+import { basicAuthOf, createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
 import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
 import type { WebhookMessage } from "./render.ts";
 import type { WebhookDestination } from "./vendor.ts";
@@ -26,10 +21,7 @@ export function createWebhookChannel(
 ): ChannelCalls<WebhookMessage> {
   const url = parseDestinationUrl(destination.url, destination);
   const sign = destination.secret && createSigner(destination.secret);
-  const headers = Object.entries(destination.headers).map(([name, value]) => [
-    name.toLowerCase(),
-    value.reveal(),
-  ]);
+  const headers = Object.entries(destination.headers).map(([name, value]) => [name.toLowerCase(), value.reveal()]);
   const credentials: Record<string, string> = { ...basicAuthOf(url), ...Object.fromEntries(headers) };
   return createPostChannel(url, {
     ...options,
@@ -37,9 +29,7 @@ export function createWebhookChannel(
     secrets: [
       ...secretsOfUrl(url),
       ...Object.values(credentials).flatMap(secretsOfHeader),
-      ...(destination.secret
-        ? [destination.secret.reveal(), destination.secret.reveal().replace(/^whsec_/, "")]
-        : []),
+      ...(destination.secret ? [destination.secret.reveal(), destination.secret.reveal().replace(/^whsec_/, "")] : []),
     ],
     classify: classifyWebhook,
     write: ({ body }, { deliveryId: id }) => {

@@ -42,8 +42,7 @@ export const webhook = {
   recipients: ({ name }) => [name],
   addresses: ({ url }: WebhookDestination) => [`webhook ${url}`],
   shownRecipients: ({ url }: WebhookDestination) => [hostOf(url)],
-  describe: ({ url, secret }: WebhookDestination) =>
-    `${hostOf(url)}, ${secret === undefined ? "unsigned" : "signed"}`,
+  describe: ({ url, secret }: WebhookDestination) => `${hostOf(url)}, ${secret === undefined ? "unsigned" : "signed"}`,
   secrets: ({ secret, headers }: WebhookDestination) => [secret, ...Object.values(headers)],
   pace: {},
   concurrency: 4,

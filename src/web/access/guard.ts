@@ -84,8 +84,7 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
     const route = matchedRoutes(c).find(({ method }) => method !== "ALL");
     if (route === undefined) throw new AppError("not_found", "There is no such page.");
     const access = routeTable[`${route.method} ${route.path}`];
-    if (access === undefined)
-      throw new Error(`${route.method} ${route.path} is missing from the route table`);
+    if (access === undefined) throw new Error(`${route.method} ${route.path} is missing from the route table`);
     const changesState = c.req.method !== "GET" && c.req.method !== "HEAD";
     const origin = changesState ? judgeOriginOf(c, deps.publicUrl) : "same";
 
@@ -174,14 +173,10 @@ function foreignForm(): AppError {
 }
 
 export function tooManyTries(waitMs: number): AppError {
-  return new AppError(
-    "rate_limited",
-    "This is not the admin token, and too many wrong ones came before it.",
-    {
-      hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
-      retryAfterMs: waitMs,
-    },
-  );
+  return new AppError("rate_limited", "This is not the admin token, and too many wrong ones came before it.", {
+    hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
+    retryAfterMs: waitMs,
+  });
 }
 
 /** Where the browser wanted to go, as far as it may be repeated; after a form, the page that the form was on. */

@@ -79,8 +79,7 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
     read(cookie) {
       const [id, startedAt, seenAt, signature, ...rest] = (cookie ?? "").split(".");
       if (!id || !startedAt || !seenAt || !signature || rest.length > 0) return undefined;
-      if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`)))
-        return undefined;
+      if (!isSameText(signature, signText(adminToken, "session", `${id}.${startedAt}.${seenAt}`))) return undefined;
       const session = {
         id,
         startedAt: Number.parseInt(startedAt, 36),

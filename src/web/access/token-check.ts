@@ -35,10 +35,7 @@ export interface TokenCheck {
  * since a token that others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing,
  * limited or not. What the limit holds down is the noise of wrong ones: answers, and lines in the log.
  */
-export function createTokenCheck(
-  { adminToken, now }: TokenCheckDeps,
-  options: TokenCheckOptions = {},
-): TokenCheck {
+export function createTokenCheck({ adminToken, now }: TokenCheckDeps, options: TokenCheckOptions = {}): TokenCheck {
   const {
     perNetwork = { burst: 10, intervalMs: 6_000 },
     together = { burst: 100, intervalMs: 600 },

@@ -33,8 +33,7 @@ const idParameter = z.object({ id: z.string().openapi({ description: "An id of t
 /** The filters are read by `alertFilters`; this says what they mean. */
 const filterQuery = {
   q: alertFilters.shape.q.openapi({
-    description:
-      "Words that all must occur in title, text, facts or fields; each may be the start of a word.",
+    description: "Words that all must occur in title, text, facts or fields; each may be the start of a word.",
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
@@ -58,10 +57,7 @@ const listQuery = z.strictObject({
       "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
-  cursor: z
-    .string()
-    .optional()
-    .openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),
+  cursor: z.string().optional().openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),
 });
 
 export const listAlertsRoute = createRoute({
@@ -72,9 +68,7 @@ export const listAlertsRoute = createRoute({
   responses: {
     200: {
       description: "One page. `nextCursor` is null at the end of the log.",
-      content: json(
-        z.object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string().nullable() }) }),
-      ),
+      content: json(z.object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string().nullable() }) })),
     },
     400: failure("A parameter cannot be read."),
     ...refused,
@@ -103,10 +97,7 @@ export const resendRoute = createRoute({
       required: false,
       content: json(
         z.strictObject({
-          destination: z
-            .string()
-            .optional()
-            .openapi({ description: "Default: every destination that it had." }),
+          destination: z.string().optional().openapi({ description: "Default: every destination that it had." }),
         }),
       ),
     },
@@ -246,14 +237,9 @@ export const listMutesRoute = createRoute({
 
 const matchSchema = z
   .union(
-    [
-      z.string(),
-      z.array(z.string()).min(1, "must name at least one condition"),
-      z.record(z.string(), z.unknown()),
-    ],
+    [z.string(), z.array(z.string()).min(1, "must name at least one condition"), z.record(z.string(), z.unknown())],
     {
-      error:
-        'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
+      error: 'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
     },
   )
   .openapi({
@@ -287,10 +273,7 @@ export const addMuteRoute = createRoute({
         z
           .strictObject({
             match: matchSchema,
-            for: z
-              .string()
-              .optional()
-              .openapi({ description: "A duration. Either this or `until`.", example: "2h" }),
+            for: z.string().optional().openapi({ description: "A duration. Either this or `until`.", example: "2h" }),
             until: z.string().optional().openapi({ format: "date-time" }),
             from: z.string().optional().openapi({ format: "date-time", description: "Default: now." }),
             reason: z
@@ -331,10 +314,7 @@ export const streamRoute = createRoute({
     "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row only the last is sent. Resumes by Last-Event-ID; the log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew. `event: stopping` is the last before the relay is stopped: open the stream again after `retry` milliseconds.",
   request: {
     query: z.strictObject({
-      after: z
-        .string()
-        .optional()
-        .openapi({ description: "Like Last-Event-ID, for clients that cannot set headers." }),
+      after: z.string().optional().openapi({ description: "Like Last-Event-ID, for clients that cannot set headers." }),
     }),
   },
   responses: {

@@ -30,9 +30,7 @@ export const deliverySchema = z
     id,
     destination: z.string(),
     channel: channelType,
-    recipient: z
-      .string()
-      .openapi({ description: "Chat id or mailbox; for webhooks the destination's name." }),
+    recipient: z.string().openapi({ description: "Chat id or mailbox; for webhooks the destination's name." }),
     route: z.string(),
     purpose: z.enum(deliveryPurposes),
     state: z.enum(deliveryStates),
@@ -72,9 +70,7 @@ export const factsSchema = z
     source: z.string().optional(),
     alertKey: z.string().openapi({ description: "Names the thing that fires and resolves." }),
     fields: z.array(z.object({ name: z.string(), value: z.string() })),
-    notes: z
-      .array(z.string())
-      .openapi({ description: "What had to be guessed or left out while it was read." }),
+    notes: z.array(z.string()).openapi({ description: "What had to be guessed or left out while it was read." }),
   })
   .openapi("Facts");
 
@@ -91,9 +87,7 @@ export const alertSchema = z
     routedAt: instant.nullable().openapi({ description: "null until it has been read and routed." }),
     routingError: z.string().optional(),
     unmatched: z.boolean().openapi({ description: "No route wanted it." }),
-    dropped: z
-      .boolean()
-      .openapi({ description: "A route dropped it on purpose, and no other sent it anywhere." }),
+    dropped: z.boolean().openapi({ description: "A route dropped it on purpose, and no other sent it anywhere." }),
     repeatOf: id.optional().openapi({
       description:
         "Id of the first alert: this one has the very same body, which names its own event by an id or a time, and was not sent.",
@@ -126,20 +120,14 @@ export const requestSchema = z
       .array(z.tuple([z.string(), z.string()]))
       .openapi({ description: "In their order; credentials are `***`." }),
     body: z.string(),
-    bodyEncoding: z
-      .enum(["utf8", "base64"])
-      .openapi({ description: "`base64` when the bytes are not valid UTF-8." }),
+    bodyEncoding: z.enum(["utf8", "base64"]).openapi({ description: "`base64` when the bytes are not valid UTF-8." }),
     bodyBytes: z.number().int(),
-    item: z
-      .number()
-      .int()
-      .openapi({ description: "From 1: which alert of the request's batch this one is." }),
+    item: z.number().int().openapi({ description: "From 1: which alert of the request's batch this one is." }),
     items: z.number().int(),
     dedupeKey: z.string().optional(),
     conflict: z.boolean().openapi({ description: "An earlier request had the same key and another body." }),
     duplicates: z.number().int().openapi({
-      description:
-        "Later requests that were the same: answered as duplicates by their key, or stored with `repeatOf`.",
+      description: "Later requests that were the same: answered as duplicates by their key, or stored with `repeatOf`.",
     }),
   })
   .openapi("RawRequest");
@@ -181,13 +169,10 @@ export const relaySchema = z
     startedAt: instant,
     uptimeMs: z.number().int(),
     stopping: z.boolean().openapi({ description: "It is being stopped." }),
-    ready: z
-      .boolean()
-      .openapi({ description: "Alerts can be stored and deliveries go on, as `/readyz` says it." }),
+    ready: z.boolean().openapi({ description: "Alerts can be stored and deliveries go on, as `/readyz` says it." }),
     reasons: z.array(z.string()).openapi({ description: "Why it is not ready; empty when it is." }),
     unreadableAlerts: z.number().int().openapi({
-      description:
-        "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
+      description: "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
     }),
   })
   .openapi("Relay");
@@ -218,11 +203,7 @@ export const alertCountsSchema = z
 export const diskSchema = z
   .object({
     databaseBytes: z.number().int(),
-    freeBytes: z
-      .number()
-      .int()
-      .optional()
-      .openapi({ description: "Absent where the database is another machine's." }),
+    freeBytes: z.number().int().optional().openapi({ description: "Absent where the database is another machine's." }),
     full: z.boolean().openapi({ description: "New alerts are answered 503 until there is room." }),
     damage: z.string().optional().openapi({
       description:
@@ -341,8 +322,7 @@ export const mutePreviewSchema = z
       .int()
       .openapi({ description: "Alerts of senders that were looked at, the newest of the last 24 hours." }),
     complete: z.boolean().openapi({
-      description:
-        "false when there were more: 10,000 are looked at, 1,000 where a matcher looks into bodies.",
+      description: "false when there were more: 10,000 are looked at, 1,000 where a matcher looks into bodies.",
     }),
     since: instant,
   })

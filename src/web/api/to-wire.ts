@@ -64,8 +64,7 @@ export function alertDetailToWire(alert: AlertDetail, publicUrl: string): z.infe
 }
 
 export function deliveryToWire(delivery: DeliverySummary): z.infer<typeof deliverySchema> {
-  const { id, destination, channel, recipient, route, purpose, state, reason, digestId, insteadOf } =
-    delivery;
+  const { id, destination, channel, recipient, route, purpose, state, reason, digestId, insteadOf } = delivery;
   return {
     id,
     destination,

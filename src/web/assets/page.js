@@ -177,8 +177,7 @@ function apply(fresh) {
   const rows = document.getElementById("rows");
   const freshRows = [...fresh.querySelectorAll("#rows > tr")];
   if (rows) applyRows(rows, freshRows);
-  else if (freshRows.length > 0)
-    document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
+  else if (freshRows.length > 0) document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
   showTimes();
 }
 
@@ -193,8 +192,7 @@ function applyRows(rows, freshRows) {
   const known = new Map([...rows.children].map((row) => [row.id, row]));
   for (const next of freshRows) {
     const row = known.get(next.id);
-    if (row && row.dataset.version !== next.dataset.version)
-      keepingFocus(row, () => row.replaceWith(next), next);
+    if (row && row.dataset.version !== next.dataset.version) keepingFocus(row, () => row.replaceWith(next), next);
   }
   markGone(rows, freshRows);
   if (!rows.parentElement.hasAttribute("data-newest")) return;

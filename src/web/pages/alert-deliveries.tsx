@@ -12,8 +12,8 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
   if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
     return (
       <p class="soft">
-        A repeat of <a href={`/alerts/${alert.repeatOf}`}>an earlier alert</a>, not sent: it has the very same
-        body, which names its own event by an id or a time, so the sender sent it again.
+        A repeat of <a href={`/alerts/${alert.repeatOf}`}>an earlier alert</a>, not sent: it has the very same body,
+        which names its own event by an id or a time, so the sender sent it again.
       </p>
     );
   }
@@ -152,12 +152,7 @@ function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delive
     const from = isResend ? "after it was asked for" : "after it was received";
     return <span class="soft">{`${separator}${lengthOf(Math.max(0, finishedAt - since))} ${from}`}</span>;
   }
-  if (
-    (state === "waiting" || state === "held") &&
-    dueAt !== undefined &&
-    dueAt > 0 &&
-    finishedAt === undefined
-  ) {
+  if ((state === "waiting" || state === "held") && dueAt !== undefined && dueAt > 0 && finishedAt === undefined) {
     return (
       <span class="soft">
         {`${separator}next `}

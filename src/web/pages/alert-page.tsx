@@ -71,12 +71,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const alert = await findAlert(id);
     const destinations = await operations.destinations();
     return c.html(
-      <AlertResendPage
-        frame={frameOf(c, deps)}
-        alert={alert}
-        destinations={destinations}
-        problem={problem}
-      />,
+      <AlertResendPage frame={frameOf(c, deps)} alert={alert} destinations={destinations} problem={problem} />,
       statusOf(problem),
     );
   }
@@ -86,8 +81,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.post("/alerts/:id/resend", async (c) => {
     const id = c.req.param("id");
     const chosen = readFields(await readForm(c), "destination").filter((name) => name !== "");
-    if (chosen.length === 0)
-      return askWhere(c, id, new AppError("invalid_request", "Tick at least one destination."));
+    if (chosen.length === 0) return askWhere(c, id, new AppError("invalid_request", "Tick at least one destination."));
     try {
       const made = await operations.resend(id, chosen);
       return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
@@ -138,9 +132,7 @@ function describeDone(done: string | undefined, count: string | undefined): stri
   if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
   const deliveries = /^\d{1,4}$/.test(count ?? "") ? Number(count) : 0;
   if (done === "released")
-    return deliveries === 0
-      ? "It was not held any more."
-      : "Released: it is sent now, before the quiet hours end.";
+    return deliveries === 0 ? "It was not held any more." : "Released: it is sent now, before the quiet hours end.";
   if (done !== "resent") return undefined;
   return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
 }
@@ -232,8 +224,7 @@ const resultWords: Record<Decision["result"], string> = {
 };
 
 function DecisionTable({ alert: { decisions, repeatOf } }: { alert: AlertDetail }) {
-  if (repeatOf !== undefined)
-    return <p class="soft">A repeat is not asked about: the first decides for both.</p>;
+  if (repeatOf !== undefined) return <p class="soft">A repeat is not asked about: the first decides for both.</p>;
   if (decisions.length === 0) return <p class="soft">Nothing was decided by routes.</p>;
   return (
     <div class="wide">

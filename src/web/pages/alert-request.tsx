@@ -13,16 +13,15 @@ const formWords: Record<ShownBody["form"], string> = {
 /** The request as it came in. */
 export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) {
   const { request } = alert;
-  if (request === undefined)
-    return <p class="soft">Tocsin wrote this notice itself; no request brought it.</p>;
+  if (request === undefined) return <p class="soft">Tocsin wrote this notice itself; no request brought it.</p>;
   const body = showBody(request.body);
   return (
     <>
       <ul class="notes">
         {request.items > 1 && (
           <li>
-            One request brought {request.items} alerts; this is number {request.item + 1}. Headers and body
-            are those of all of them.
+            One request brought {request.items} alerts; this is number {request.item + 1}. Headers and body are those of
+            all of them.
           </li>
         )}
         {alert.repeatOf !== undefined && (
@@ -40,8 +39,7 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
         )}
         {request.conflict && (
           <li class="bad">
-            The sender had used the same key <code>{request.dedupeKey}</code> for another body before. Both
-            are kept.
+            The sender had used the same key <code>{request.dedupeKey}</code> for another body before. Both are kept.
           </li>
         )}
       </ul>

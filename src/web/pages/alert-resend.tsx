@@ -54,8 +54,8 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
               </label>
             ))}
             <p class="soft">
-              Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its
-              way still arrives besides.
+              Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its way still
+              arrives besides.
             </p>
             <span class="answers-row">
               <button type="submit" class="primary">
@@ -76,8 +76,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
  */
 function proposeDestinations(standing: DeliverySummary[]): Set<string> {
   const missing = standing.filter(
-    ({ state, dueAt }) =>
-      state === "failed" || state === "expired" || (state === "held" && dueAt === undefined),
+    ({ state, dueAt }) => state === "failed" || state === "expired" || (state === "held" && dueAt === undefined),
   );
   const arrived = standing.filter(({ state }) => state === "sent" || state === "digested");
   return new Set((missing.length > 0 ? missing : arrived).map(({ destination }) => destination));

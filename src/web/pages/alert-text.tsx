@@ -51,9 +51,7 @@ export function ValueText({ alert }: { alert: AlertSummary }) {
           {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
         </bdi>
       )}
-      {value !== undefined && approximate(value) !== undefined && (
-        <span class="threshold">{approximate(value)}</span>
-      )}
+      {value !== undefined && approximate(value) !== undefined && <span class="threshold">{approximate(value)}</span>}
       {threshold !== undefined && (
         <span class="threshold">
           threshold <bdi>{threshold}</bdi>

@@ -10,14 +10,7 @@ export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocum
   const operations = listApiOperations(document);
   const schemas = listApiSchemas(document);
   app.get("/api", (c) =>
-    c.html(
-      <ApiPage
-        frame={frameOf(c, deps)}
-        publicUrl={deps.publicUrl}
-        operations={operations}
-        schemas={schemas}
-      />,
-    ),
+    c.html(<ApiPage frame={frameOf(c, deps)} publicUrl={deps.publicUrl} operations={operations} schemas={schemas} />),
   );
 }
 
@@ -33,9 +26,9 @@ function ApiPage({ frame, publicUrl, operations, schemas }: ApiPageProps) {
     <Layout frame={frame} title="API" section="/api">
       <h1>API</h1>
       <p>
-        Answers hold their content in <code>data</code>, failures in <code>error</code> with <code>code</code>
-        , <code>message</code> and often a <code>hint</code>. Times are ISO 8601 in UTC. Scripts send the
-        admin token. The same as a document for tools: <a href="/api/openapi.json">openapi.json</a>.
+        Answers hold their content in <code>data</code>, failures in <code>error</code> with <code>code</code>,{" "}
+        <code>message</code> and often a <code>hint</code>. Times are ISO 8601 in UTC. Scripts send the admin token. The
+        same as a document for tools: <a href="/api/openapi.json">openapi.json</a>.
       </p>
       <CodeBlock
         text={`curl -sS '${publicUrl}/api/alerts?severity=critical&limit=10' \\\n  -H "Authorization: Bearer $ADMIN_TOKEN"`}

@@ -68,9 +68,7 @@ function summariseDestination(destination: string, current: DeliverySummary[]): 
   const worst = present[0] ?? "queued";
   const count = (state: DeliveryState) => current.filter((delivery) => delivery.state === state).length;
   const words =
-    current.length === 1
-      ? wordOf(worst)
-      : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
+    current.length === 1 ? wordOf(worst) : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
   const reasons = current.filter(({ state }) => state !== "sent").map(({ reason }) => reason);
   return { destination, state: worst, words, reasons };
 }

@@ -75,8 +75,8 @@ function DestinationsPage({ frame, version, destinations, released, tried }: Des
           <h2>No destination is configured</h2>
           <p>
             Alerts are stored and shown, and go nowhere. Set <code>TELEGRAM_BOT_TOKEN</code> and{" "}
-            <code>TELEGRAM_CHAT_IDS</code>, or <code>SMTP_URL</code>, <code>EMAIL_FROM</code> and{" "}
-            <code>EMAIL_TO</code>, or name destinations in <code>tocsin.yaml</code>; then restart Tocsin.
+            <code>TELEGRAM_CHAT_IDS</code>, or <code>SMTP_URL</code>, <code>EMAIL_FROM</code> and <code>EMAIL_TO</code>,
+            or name destinations in <code>tocsin.yaml</code>; then restart Tocsin.
           </p>
         </div>
       )}
@@ -116,8 +116,7 @@ function TriedNotice({ destination, result, now }: Tried & { now: number }) {
     const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
     return (
       <Notice kind="done">
-        <bdi>{name}</bdi>{" "}
-        {health === "ok" ? "works." : "answers. Whether it takes messages, the next one will show."}
+        <bdi>{name}</bdi> {health === "ok" ? "works." : "answers. Whether it takes messages, the next one will show."}
         {waiting > 0 && ` ${waiting} that waited go out now.`}
       </Notice>
     );
@@ -199,8 +198,8 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
       )}
       {movedTo !== undefined && (
         <p class="moved">
-          The group was upgraded and has the new id <code>{movedTo}</code>. Messages go there already; write
-          it into <code>{destination.definedAt}</code> when you can.
+          The group was upgraded and has the new id <code>{movedTo}</code>. Messages go there already; write it into{" "}
+          <code>{destination.definedAt}</code> when you can.
         </p>
       )}
       <ul class="counts">
@@ -259,8 +258,8 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
         Release {count} held now… <span class="hidden">for {name}</span>
       </summary>
       <p>
-        The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold goes out
-        at once as one summary, with sound unless all of it is resolved.
+        The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold goes out at once
+        as one summary, with sound unless all of it is resolved.
       </p>
       <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
         <button type="submit" class="primary" aria-label={`Release now: ${count} held for ${name}`}>

@@ -27,13 +27,7 @@ interface DocumentProps {
 }
 
 /** The bare document: head, style, script. */
-export function HtmlDocument({
-  assets,
-  title,
-  version,
-  alertId,
-  children,
-}: PropsWithChildren<DocumentProps>) {
+export function HtmlDocument({ assets, title, version, alertId, children }: PropsWithChildren<DocumentProps>) {
   return (
     <>
       {raw("<!doctype html>")}

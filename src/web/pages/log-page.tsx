@@ -114,16 +114,12 @@ function resendWords({ read }: LogFilters, destinations: DestinationView[]): str
   const counted = destinations.filter(({ name }) => destination === undefined || name === destination);
   const number = counted.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
   if (number === 0) return "Resend these …";
-  return destination === undefined
-    ? `Resend ${number} ${state}`
-    : `Resend ${number} ${state} to ${destination}`;
+  return destination === undefined ? `Resend ${number} ${state}` : `Resend ${number} ${state} to ${destination}`;
 }
 
 /** Whoever looks at the log is to see at once that some of it reaches nobody. */
 function Troubles({ destinations, now }: { destinations: DestinationView[]; now: number }) {
-  const unwell = destinations.filter(
-    ({ health }) => health === "dead" || health === "down" || health === "paused",
-  );
+  const unwell = destinations.filter(({ health }) => health === "dead" || health === "down" || health === "paused");
   return (
     <>
       {unwell.map(({ name, health, since, counts }) => {
@@ -209,8 +205,8 @@ function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
       <div class="empty">
         <h2>{isNewest ? "No alert matches" : "No older alert matches"}</h2>
         <p>
-          Take a filter away, or <a href="/">show all {total}</a>. Words are searched in titles, texts and
-          fields, from the start of each word.
+          Take a filter away, or <a href="/">show all {total}</a>. Words are searched in titles, texts and fields, from
+          the start of each word.
         </p>
       </div>
     );
@@ -220,8 +216,8 @@ function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
       <h2>No alert has come yet</h2>
       <ol>
         <li>
-          Have the alerting service call this Tocsin: <code>tocsin setup</code> registers its address. To
-          register it by hand, copy the address from <a href="/setup">Setup</a>.
+          Have the alerting service call this Tocsin: <code>tocsin setup</code> registers its address. To register it by
+          hand, copy the address from <a href="/setup">Setup</a>.
         </li>
         <li>
           Send one the whole real way: <code>tocsin test</code>, or the <code>curl</code> line on{" "}

@@ -109,22 +109,15 @@ function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError })
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <label>
           Admin token
-          <input
-            type="password"
-            name="token"
-            autocomplete="current-password"
-            required
-            autofocus
-            spellcheck={false}
-          />
+          <input type="password" name="token" autocomplete="current-password" required autofocus spellcheck={false} />
         </label>
         <button type="submit" class="primary">
           Log in
         </button>
       </form>
       <p class="soft">
-        The token is the value of <code>ADMIN_TOKEN</code>, or in the file <code>secrets/admin-token</code> of
-        the data folder. <code>tocsin serve</code> prints a login link when it starts.
+        The token is the value of <code>ADMIN_TOKEN</code>, or in the file <code>secrets/admin-token</code> of the data
+        folder. <code>tocsin serve</code> prints a login link when it starts.
       </p>
     </LoginFrame>
   );

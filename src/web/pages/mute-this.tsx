@@ -133,14 +133,7 @@ export function ReasonField({ value }: { value?: string }) {
   return (
     <label>
       <span>Reason</span>
-      <input
-        type="text"
-        name="reason"
-        value={value}
-        required
-        maxlength={500}
-        placeholder="what others should know"
-      />
+      <input type="text" name="reason" value={value} required maxlength={500} placeholder="what others should know" />
     </label>
   );
 }

@@ -129,21 +129,14 @@ function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageP
           <Form frame={frame} action="/mutes" class="stack">
             <label>
               <span>That match all of these lines</span>
-              <textarea
-                name="match"
-                rows={3}
-                required
-                spellcheck={false}
-                placeholder={"severity=info\ntoken=USDC,DAI"}
-              >
+              <textarea name="match" rows={3} required spellcheck={false} placeholder={"severity=info\ntoken=USDC,DAI"}>
                 {written?.match}
               </textarea>
             </label>
             <p class="soft">
-              As in <code>match</code> of a route: <code>token=USDC,DAI</code> (any of them),{" "}
-              <code>chain!=eth</code>, <code>value&gt;=5</code>, <code>title=~^TVL</code>,{" "}
-              <code>title="TVL, daily"</code>, <code>payload.pool.address=0x…</code>,{" "}
-              <code>unit is missing</code>
+              As in <code>match</code> of a route: <code>token=USDC,DAI</code> (any of them), <code>chain!=eth</code>,{" "}
+              <code>value&gt;=5</code>, <code>title=~^TVL</code>, <code>title="TVL, daily"</code>,{" "}
+              <code>payload.pool.address=0x…</code>, <code>unit is missing</code>
             </p>
             <PreviewText preview={written?.preview} />
             <DurationChoice chosen={written?.for} />
@@ -175,8 +168,7 @@ function MuteCard({ mute, frame }: { mute: Mute; frame: Frame }) {
             starts <Instant at={mute.startsAt} now={frame.now} />,{" "}
           </>
         )}
-        {state === "ended" ? "ended" : "ends"} <Instant at={mute.endsAt} now={frame.now} /> · made by{" "}
-        {mute.createdBy}
+        {state === "ended" ? "ended" : "ends"} <Instant at={mute.endsAt} now={frame.now} /> · made by {mute.createdBy}
       </p>
       {state !== "ended" &&
         (mute.createdBy === "configuration" ? (

@@ -52,15 +52,7 @@ function readFilters(parameter: (name: string) => string | undefined): ResendFil
   return { log, failed: { ...log.read, state: state.data } };
 }
 
-function AskPage({
-  frame,
-  filters,
-  preview,
-}: {
-  frame: Frame;
-  filters: ResendFilters;
-  preview: ResendPreview;
-}) {
+function AskPage({ frame, filters, preview }: { frame: Frame; filters: ResendFilters; preview: ResendPreview }) {
   const ready = preview.destinations.filter(({ health }) => health !== undefined);
   const gone = preview.destinations.filter(({ health }) => health === undefined);
   return (
@@ -82,8 +74,7 @@ function AskPage({
             ))}
           </ul>
           <p class="soft">
-            They go out after whatever else is due, marked as resent. What fails from now on is not among
-            them.
+            They go out after whatever else is due, marked as resent. What fails from now on is not among them.
           </p>
           <Form frame={frame} action="/resend" class="answers-row">
             {Object.entries(filters.log.written).map(([name, value]) => (
@@ -135,33 +126,22 @@ function FailedLine({ count, now }: { count: FailedAtDestination; now: number })
         </span>
       )}
       {(health === "dead" || health === "paused") && (
-        <span class="soft">
-          {" "}
-          It is {health}: it is tried first, and if it still refuses, nothing is resent to it.
-        </span>
+        <span class="soft"> It is {health}: it is tried first, and if it still refuses, nothing is resent to it.</span>
       )}
       {health === "down" && <span class="soft"> It is down: they wait until it answers.</span>}
     </li>
   );
 }
 
-function DonePage({
-  frame,
-  filters,
-  result,
-}: {
-  frame: Frame;
-  filters: ResendFilters;
-  result: ResendResult;
-}) {
+function DonePage({ frame, filters, result }: { frame: Frame; filters: ResendFilters; result: ResendResult }) {
   const { resent, left } = result;
   return (
     <Layout frame={frame} title="Resent">
       <h1>{resent > 0 ? "Resent" : "Nothing was resent"}</h1>
       {resent > 0 && (
         <Notice kind="done">
-          {resent} {resent === 1 ? "is" : "are"} on the way again, marked as resent. They count as queued now,
-          and as sent when they have arrived.
+          {resent} {resent === 1 ? "is" : "are"} on the way again, marked as resent. They count as queued now, and as
+          sent when they have arrived.
         </Notice>
       )}
       {left.map(({ destination, deliveries, why }) => (
@@ -172,9 +152,7 @@ function DonePage({
           <span dir="auto">{why}.</span>
         </Notice>
       ))}
-      {resent === 0 && left.length === 0 && (
-        <p>Nothing is left that failed: perhaps somebody else has resent it.</p>
-      )}
+      {resent === 0 && left.length === 0 && <p>Nothing is left that failed: perhaps somebody else has resent it.</p>}
       <p class="answers-row">
         <a href="/destinations">Destinations</a>
         <a href={backOf(filters)}>Back to the log</a>

@@ -47,8 +47,8 @@ function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
       <section aria-labelledby="hook-title">
         <h2 id="hook-title">Where alerts are sent to</h2>
         <p>
-          <code>tocsin setup</code> registers this address with the alerting service and can undo it. For
-          other senders, enter it as their webhook address.
+          <code>tocsin setup</code> registers this address with the alerting service and can undo it. For other senders,
+          enter it as their webhook address.
         </p>
         <div class="tools">
           <code id="hook" class="secret">
@@ -72,8 +72,8 @@ function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
       <section aria-labelledby="try-title">
         <h2 id="try-title">Try it</h2>
         <p>
-          <code>tocsin test</code> sends one marked alert the whole real way and waits for each destination.
-          From any machine:
+          <code>tocsin test</code> sends one marked alert the whole real way and waits for each destination. From any
+          machine:
         </p>
         {isRevealed && (
           <div class="tools">
@@ -87,8 +87,8 @@ function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
           text={`curl -sS '${hookUrl}' \\\n  -H 'content-type: application/json' \\\n  -d '{"title":"Test from curl","severity":"info"}'`}
         />
         <p>
-          The answer is <code>202</code> with the alert's id once it is on disk. Any JSON, form or text is
-          taken; what can be read from it is shown on the alert's page beside the body as it came.
+          The answer is <code>202</code> with the alert's id once it is on disk. Any JSON, form or text is taken; what
+          can be read from it is shown on the alert's page beside the body as it came.
         </p>
       </section>
       <section aria-labelledby="relay-title">
@@ -115,9 +115,7 @@ function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: 
           <Instant at={relay.startedAt} now={now} />
         </dd>
         <dt>Public address</dt>
-        <dd>
-          {account.publicUrl ?? "not set (PUBLIC_URL): nobody outside can be given an address to send to"}
-        </dd>
+        <dd>{account.publicUrl ?? "not set (PUBLIC_URL): nobody outside can be given an address to send to"}</dd>
         <dt>Not routed yet</dt>
         <dd>
           {queue.unrouted}
@@ -143,8 +141,8 @@ function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: 
         )}
       </dl>
       <p class="soft">
-        <code>tocsin status</code> and <code>GET /api/status</code> say the same; <code>tocsin doctor</code>{" "}
-        also asks the alerting service and each destination.
+        <code>tocsin status</code> and <code>GET /api/status</code> say the same; <code>tocsin doctor</code> also asks
+        the alerting service and each destination.
       </p>
     </>
   );

@@ -86,11 +86,7 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
     async claim(destination, token, { now = noon, leaseMs = 60_000, digestId } = {}) {
       const due = await scene.due(destination, now);
       const deliverySeqs = due.map(({ seq }) => seq);
-      const claimed = await scene.store.claimDeliveries(
-        scene.lane,
-        { token, deliverySeqs, leaseMs, digestId },
-        [],
-      );
+      const claimed = await scene.store.claimDeliveries(scene.lane, { token, deliverySeqs, leaseMs, digestId }, []);
       if (claimed === "lost") throw new Error("the lane is lost");
       claimedBy.set(
         token,

@@ -2,12 +2,7 @@ import { chownSync, readdirSync, readFileSync, readlinkSync, statSync, writeFile
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import {
-  createFile,
-  openReplacement,
-  renameFile,
-  replaceFile,
-} from "../../../src/ground/files/replace-file.ts";
+import { createFile, openReplacement, renameFile, replaceFile } from "../../../src/ground/files/replace-file.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 /** What is fsynced while `act` runs: which path, and whether the file at `watched` holds the new text by then. */

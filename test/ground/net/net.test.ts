@@ -4,12 +4,9 @@ import { isDnsCode, isTlsCode, networkCodeOf } from "../../../src/ground/net/net
 import { parseRetryAfter } from "../../../src/ground/net/retry-after.ts";
 import { isTimeout, startTimeLimit, withTimeLimit } from "../../../src/ground/net/time-limit.ts";
 
-test.each(["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "[::1]"])(
-  "%s is this machine",
-  (host) => {
-    expect(isLoopback(host)).toBe(true);
-  },
-);
+test.each(["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "[::1]"])("%s is this machine", (host) => {
+  expect(isLoopback(host)).toBe(true);
+});
 
 test.each(["0.0.0.0", "::", "localhost.example", "127.0.0.1.example", "10.0.0.1", "[::2]", ""])(
   "%j may be another machine",

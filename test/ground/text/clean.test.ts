@@ -56,15 +56,11 @@ describe("a sender's text", () => {
 describe("another side's answer on one line", () => {
   it("holds nothing that acts or hides, no half character and no more than it may", () => {
     fc.assert(
-      fc.property(
-        fc.string({ unit: "binary", maxLength: 400 }),
-        fc.integer({ min: 1, max: 60 }),
-        (text, max) => {
-          const line = oneLine(text, max);
-          expect(line.length).toBeLessThanOrEqual(max);
-          expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u);
-        },
-      ),
+      fc.property(fc.string({ unit: "binary", maxLength: 400 }), fc.integer({ min: 1, max: 60 }), (text, max) => {
+        const line = oneLine(text, max);
+        expect(line.length).toBeLessThanOrEqual(max);
+        expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u);
+      }),
     );
   });
 

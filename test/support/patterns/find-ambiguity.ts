@@ -146,8 +146,7 @@ function findLoops(states: State[]): string | undefined {
   const reach = states.map((_, from) => reachable(states, from));
   const looped = states.flatMap((state, at) => (reach[at]?.has(at) === true && !state.isFinal ? [at] : []));
   for (const p of looped) {
-    if (meets(states, [p, p], [p, p], ([a, b]) => a !== b))
-      return `a loop reads ${show(states, p)} in two ways`;
+    if (meets(states, [p, p], [p, p], ([a, b]) => a !== b)) return `a loop reads ${show(states, p)} in two ways`;
     for (const q of looped) {
       if (p === q || reach[p]?.has(q) !== true) continue;
       if (meets(states, [p, p, q], [p, q, q], () => true)) {

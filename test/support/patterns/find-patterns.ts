@@ -58,8 +58,7 @@ function tokenAt(source: string, at: number, before: string, inTemplate: boolean
   const mayBePattern = !endsValue.test(trimmed) || keywords.test(trimmed);
   const pattern = /^\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/.exec(rest)?.[0];
   // `</p>` and `<br />` of JSX.
-  if (pattern !== undefined && mayBePattern && !trimmed.endsWith("<"))
-    return { text: pattern, kind: "pattern" };
+  if (pattern !== undefined && mayBePattern && !trimmed.endsWith("<")) return { text: pattern, kind: "pattern" };
   return { text: rest.slice(0, 1), kind: "code" };
 }
 

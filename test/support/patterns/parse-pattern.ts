@@ -66,9 +66,7 @@ export function parsePattern(source: string, flags: string): PatternNode {
     if (take("$") || take("\\b") || take("\\B")) return { kind: "assertion" };
     if (/^\\[1-9k]/.test(rest)) throw new Error(`a back-reference: /${source}/`);
     const atom =
-      /^(?:\[(?:[^\]\\]|\\.)*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\.|[\s\S])/u.exec(
-        rest,
-      );
+      /^(?:\[(?:[^\]\\]|\\.)*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\.|[\s\S])/u.exec(rest);
     const text = atom?.[0] ?? "";
     at += text.length;
     return { kind: "set", bits: setOf(text, flags) };

@@ -36,12 +36,10 @@ function handle(request: VendorRequest, path: string, messages: DiscordMessage[]
   if ((edited?.[1] ?? url.pathname) !== path) return json(404, { message: "Unknown Webhook", code: 10015 });
   if (request.method === "GET") return json(200, { id: "9007199254740993", type: 1, name: "alerts" });
   const payload = parseObject(request.body);
-  if (payload === undefined)
-    return json(400, { message: "The request body contains invalid JSON.", code: 50109 });
+  if (payload === undefined) return json(400, { message: "The request body contains invalid JSON.", code: 50109 });
   const content = String(payload.content ?? "");
   const embeds = Array.isArray(payload.embeds) ? payload.embeds : [];
-  if (content === "" && embeds.length === 0)
-    return json(400, { message: "Cannot send an empty message", code: 50006 });
+  if (content === "" && embeds.length === 0) return json(400, { message: "Cannot send an empty message", code: 50006 });
   if (content.length > 2_000 || embeds.length > 10 || JSON.stringify(embeds).length > 6_500) {
     return json(400, { message: "Invalid Form Body", code: 50035, errors: {} });
   }

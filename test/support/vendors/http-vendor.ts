@@ -43,9 +43,7 @@ export interface HttpVendor {
 }
 
 /** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
-export async function createHttpVendor(
-  handle: (request: VendorRequest) => VendorAnswer,
-): Promise<HttpVendor> {
+export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer): Promise<HttpVendor> {
   const requests: VendorRequest[] = [];
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
@@ -124,11 +122,7 @@ export function text(status: number, body: string, headers: Record<string, strin
 /** What a careless vendor says: everything that it was sent. */
 export function echo(status: number): (request: VendorRequest) => VendorAnswer {
   return (request) => {
-    const lines = [
-      request.path,
-      ...Object.entries(request.headers).map((pair) => pair.join(": ")),
-      request.body,
-    ];
+    const lines = [request.path, ...Object.entries(request.headers).map((pair) => pair.join(": ")), request.body];
     return json(status, { message: lines.join(" ") });
   };
 }

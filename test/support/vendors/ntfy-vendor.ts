@@ -24,9 +24,7 @@ export interface NtfyVendor extends HttpVendor {
 }
 
 /** Refuses as an ntfy server with access control does; `sequences: false` plays one older than 2.16. */
-export async function createNtfyVendor(
-  options: { sequences: boolean } = { sequences: true },
-): Promise<NtfyVendor> {
+export async function createNtfyVendor(options: { sequences: boolean } = { sequences: true }): Promise<NtfyVendor> {
   const topic = "canary-topic-XXXXXXXX";
   const token = "tk_canaryNtfyTokenXXXXXXXX";
   const shown: NtfyMessage[] = [];
@@ -51,8 +49,7 @@ function handle(
   if (!(priority >= 1 && priority <= 5)) return error(400, 40007, "invalid priority parameter");
   const words = String(body.message ?? "");
   // A longer one becomes an attached file that nobody reads on a lock screen.
-  if (Buffer.byteLength(words) > 4_096)
-    return error(413, 41301, "attachment too large, or bandwidth limit reached");
+  if (Buffer.byteLength(words) > 4_096) return error(413, 41301, "attachment too large, or bandwidth limit reached");
   const id = `m${state.shown.length}XXXXXXXX`;
   const sequenceId = state.sequences && typeof body.sequence_id === "string" ? body.sequence_id : id;
   const message = {

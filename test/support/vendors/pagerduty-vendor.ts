@@ -48,8 +48,7 @@ function handle(
 
 function errorsOf(event: Record<string, unknown>, routingKey: string): string[] {
   const { summary, source, severity, timestamp } = (event.payload ?? {}) as Record<string, unknown>;
-  const isText = (value: unknown, most: number) =>
-    typeof value === "string" && value !== "" && value.length <= most;
+  const isText = (value: unknown, most: number) => typeof value === "string" && value !== "" && value.length <= most;
   const links = (event.links ?? []) as { href?: unknown }[];
   return [
     ...(event.routing_key === routingKey ? [] : ["Invalid routing key"]),
@@ -59,14 +58,10 @@ function errorsOf(event: Record<string, unknown>, routingKey: string): string[] 
     ...(event.dedup_key === undefined || isText(event.dedup_key, 255) ? [] : ["'dedup_key' is too long"]),
     ...(isText(summary, 1024) ? [] : ["'payload.summary' is missing, blank or too long"]),
     ...(isText(source, 1024) ? [] : ["'payload.source' is missing or blank"]),
-    ...(["critical", "error", "warning", "info"].includes(String(severity))
-      ? []
-      : ["'payload.severity' is invalid"]),
+    ...(["critical", "error", "warning", "info"].includes(String(severity)) ? [] : ["'payload.severity' is invalid"]),
     ...(timestamp === undefined || !Number.isNaN(Date.parse(String(timestamp)))
       ? []
       : ["'payload.timestamp' is invalid"]),
-    ...(links.every(({ href }) => typeof href === "string" && URL.canParse(href))
-      ? []
-      : ["'links' is invalid"]),
+    ...(links.every(({ href }) => typeof href === "string" && URL.canParse(href)) ? [] : ["'links' is invalid"]),
   ];
 }

@@ -30,8 +30,7 @@ function handle(request: VendorRequest, path: string, seen: string[]): VendorAns
   const { text: words, blocks } = payload;
   if (typeof words !== "string" || words === "") return text(400, "no_text");
   if (words.length > 40_000) return text(400, "msg_too_long");
-  if (Array.isArray(blocks) && (blocks.length > 50 || blocks.some(isTooLong)))
-    return text(400, "invalid_blocks");
+  if (Array.isArray(blocks) && (blocks.length > 50 || blocks.some(isTooLong))) return text(400, "invalid_blocks");
   seen.push(words);
   return text(200, "ok");
 }

@@ -26,20 +26,16 @@ export async function createTeamsVendor(): Promise<TeamsVendor> {
 }
 
 function handle(request: VendorRequest, path: string, seen: string[]): VendorAnswer {
-  const refuse = (status: number, code: string, message: string) =>
-    json(status, { error: { code, message } });
+  const refuse = (status: number, code: string, message: string) => json(status, { error: { code, message } });
   const [given] = request.path.split("?");
-  if (!path.startsWith(`${given}?`))
-    return refuse(404, "WorkflowNotFound", "The workflow could not be found.");
-  if (request.path !== path)
-    return refuse(401, "DirectApiAuthorizationRequired", "Shared Access scheme only.");
+  if (!path.startsWith(`${given}?`)) return refuse(404, "WorkflowNotFound", "The workflow could not be found.");
+  if (request.path !== path) return refuse(401, "DirectApiAuthorizationRequired", "Shared Access scheme only.");
   if (request.method !== "POST" || !request.headers["content-type"]?.startsWith("application/json"))
     return refuse(400, "TriggerRequestMethodNotValid", "POST it as JSON.");
   const body = parseObject(request.body);
   const faults = body === undefined ? ["no JSON"] : faultsOf(body);
   const bytes = Buffer.byteLength(JSON.stringify(request.body));
-  if (bytes > 28_672)
-    faults.push(`MessageSizeExceeded: ${bytes} bytes, whereas max allowed size is 28672 bytes`);
+  if (bytes > 28_672) faults.push(`MessageSizeExceeded: ${bytes} bytes, whereas max allowed size is 28672 bytes`);
   if (faults.length > 0) return refuse(400, "TriggerInputSchemaMismatch", faults.join("; "));
   seen.push(textsIn(body).join(""));
   return { status: 202 };
@@ -50,8 +46,7 @@ function faultsOf(body: Record<string, unknown>): string[] {
   const faults = Object.keys(others).map((name) => `unknown ${name}`);
   if (type !== "message") faults.push("type must be message");
   if (typeof summary !== "string" || summary === "") faults.push("no summary");
-  if (!Array.isArray(attachments) || attachments.length !== 1)
-    return [...faults, "attachments must be one card"];
+  if (!Array.isArray(attachments) || attachments.length !== 1) return [...faults, "attachments must be one card"];
   const [attachment] = attachments as Record<string, unknown>[];
   if (attachment?.contentType !== "application/vnd.microsoft.card.adaptive") faults.push("not a card");
   if (attachment?.contentUrl !== null) faults.push("contentUrl must be null");

@@ -1,11 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import {
-  createHttpVendor,
-  type HttpVendor,
-  text,
-  type VendorAnswer,
-  type VendorRequest,
-} from "./http-vendor.ts";
+import { createHttpVendor, type HttpVendor, text, type VendorAnswer, type VendorRequest } from "./http-vendor.ts";
 
 export interface WebhookVendor extends HttpVendor {
   secret: string;

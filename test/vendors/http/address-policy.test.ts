@@ -112,16 +112,10 @@ describe("the allow-list", () => {
     expect(createAddressPolicy(["::/0"]).refuse("anything.example", address)).toBe("private");
   });
 
-  it.each([
-    "10.0.0.0/33",
-    "10.0.0/8",
-    "::/129",
-    "http://hooks.internal",
-    "*.internal",
-    "",
-    "10.0.0.0/8/8",
-    "a b",
-  ])("refuses the entry %j", (entry) => {
-    expect(() => createAddressPolicy([entry])).toThrow(/neither a host name nor a range/);
-  });
+  it.each(["10.0.0.0/33", "10.0.0/8", "::/129", "http://hooks.internal", "*.internal", "", "10.0.0.0/8/8", "a b"])(
+    "refuses the entry %j",
+    (entry) => {
+      expect(() => createAddressPolicy([entry])).toThrow(/neither a host name nor a range/);
+    },
+  );
 });

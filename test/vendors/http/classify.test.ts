@@ -192,15 +192,11 @@ describe("the words for a person", () => {
     expect(detailOf({ body: "bad\r\n\u001b[31m\u202eshape\u2028!" })).toBe(
       "vendor.example answered 400: bad [31m shape !",
     );
-    expect(detailOf({ body: JSON.stringify({ error: "bad shape" }) })).toBe(
-      "vendor.example answered 400: bad shape",
-    );
+    expect(detailOf({ body: JSON.stringify({ error: "bad shape" }) })).toBe("vendor.example answered 400: bad shape");
   });
 
   it("do not quote pages of HTML", () => {
-    expect(detailOf({ body: "\n<!doctype html><title>502</title>" })).toBe(
-      "vendor.example answered 400: an HTML page",
-    );
+    expect(detailOf({ body: "\n<!doctype html><title>502</title>" })).toBe("vendor.example answered 400: an HTML page");
   });
 
   it("do not quote secrets, nor the half of one at the cut", () => {

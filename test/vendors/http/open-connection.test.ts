@@ -2,11 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressPolicy } from "../../../src/vendors/http/address-policy.ts";
-import {
-  type Connection,
-  openConnection,
-  type ResolveHost,
-} from "../../../src/vendors/http/open-connection.ts";
+import { type Connection, openConnection, type ResolveHost } from "../../../src/vendors/http/open-connection.ts";
 
 let server: Server;
 let port: number;
@@ -32,9 +28,7 @@ afterEach(async () => {
 
 function resolvesTo(...addresses: string[]): ResolveHost {
   return (_host, _options, callback) => {
-    const found = addresses.map(
-      (address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }),
-    );
+    const found = addresses.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 }));
     callback(null, found);
   };
 }

@@ -3,9 +3,7 @@ import { createRedactor } from "../../../src/ground/text/redact.ts";
 import { secretsOfUrl } from "../../../src/vendors/http/redact.ts";
 
 describe("redaction", () => {
-  const url = new URL(
-    "https://user:pass-word@hooks.example.com/services/T000/tok%20en-canary?key=query-canary",
-  );
+  const url = new URL("https://user:pass-word@hooks.example.com/services/T000/tok%20en-canary?key=query-canary");
   const redact = createRedactor(secretsOfUrl(url));
 
   it.each([

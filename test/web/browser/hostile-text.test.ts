@@ -111,13 +111,7 @@ async function skeletons(text: string): Promise<{ skeletons: string[][]; titles:
   await page.fill("input[name=token]", adminToken);
   await page.click("button.primary");
   const filter = encodeURIComponent(text);
-  const paths = [
-    "/",
-    `/?q=zzzz&severity=${filter}&destination=${filter}`,
-    `/alerts/${id}`,
-    "/destinations",
-    "/mutes",
-  ];
+  const paths = ["/", `/?q=zzzz&severity=${filter}&destination=${filter}`, `/alerts/${id}`, "/destinations", "/mutes"];
   const found: string[][] = [];
   const titles: string[] = [];
   for (const path of paths) {

@@ -21,20 +21,14 @@ import type { StateKeeping } from "./state-keeping.ts";
 export function createDelivering(
   { db, changed, now }: TransactionContext,
   insertDelivery: InsertDelivery,
-  {
-    savePace,
-    saveThread,
-    isHeld,
-  }: Pick<StateKeeping, "savePace" | "saveThread"> & Pick<LaneKeeping, "isHeld">,
+  { savePace, saveThread, isHeld }: Pick<StateKeeping, "savePace" | "saveThread"> & Pick<LaneKeeping, "isHeld">,
 ) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const dueWhere = (kind: string) =>
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND ${kind} AND d.due_at <= ?
        ORDER BY d.due_at, d.seq ${boundLimit}`;
   const due = db.prepare<[string, number, number], DeliveryRow>(dueWhere("(d.purpose = 'bulk_resend') = 0"));
-  const bulkDue = db.prepare<[string, number, number], DeliveryRow>(
-    dueWhere("(d.purpose = 'bulk_resend') = 1"),
-  );
+  const bulkDue = db.prepare<[string, number, number], DeliveryRow>(dueWhere("(d.purpose = 'bulk_resend') = 1"));
   const urgentlyDue = db.prepare<[string, number, number], DeliveryRow>(
     `SELECT ${deliveryColumns} ${join} WHERE d.destination = ? AND d.due_at <= ?
        AND d.due_at IS NOT NULL AND d.purpose IN ('resend', 'test', 'notice') ORDER BY d.due_at, d.seq ${boundLimit}`,

@@ -21,8 +21,7 @@ export function toFailedStatement(
   { limit, after }: { limit: number; after?: Position },
 ): Statement {
   const conditions = failedConditions(query, match);
-  if (after !== undefined)
-    conditions.push({ sql: "(d.alert_seq, d.seq) < (?, ?)", values: fromPosition(after) });
+  if (after !== undefined) conditions.push({ sql: "(d.alert_seq, d.seq) < (?, ?)", values: fromPosition(after) });
   return {
     sql: `SELECT d.seq, d.alert_seq AS alertSeq, d.destination, d.recipient FROM ${sourceOf(query)}
        WHERE ${conditions.map(({ sql }) => sql).join(" AND ")} ORDER BY d.alert_seq DESC, d.seq DESC LIMIT ?`,

@@ -21,19 +21,14 @@ export function createHolding({ db, changed }: TransactionContext) {
      WHERE d.destination = ? AND d.state = 'held' AND d.due_at IS NOT NULL AND (d.due_at, d.seq) > (?, ?)
      ORDER BY d.due_at, d.seq ${boundLimit}`,
   );
-  const reschedule = db.prepare<
-    [number, number, string, string, string, number, number],
-    { alert_seq: number }
-  >(
+  const reschedule = db.prepare<[number, number, string, string, string, number, number], { alert_seq: number }>(
     `UPDATE deliveries SET fallback_at = iif(due_at IS NULL, fallback_at, fallback_at + ? - due_at), due_at = ?,
        reason = reason || '; ' || ?
      WHERE id = ? AND destination = ? AND state = 'held' AND resent_by IS NULL
        AND (due_at > ? OR (due_at IS NULL AND ?))
      RETURNING alert_seq`,
   );
-  const decisionsOf = db
-    .prepare<[number], string | null>("SELECT decisions FROM alerts WHERE seq = ?")
-    .pluck();
+  const decisionsOf = db.prepare<[number], string | null>("SELECT decisions FROM alerts WHERE seq = ?").pluck();
   const saveDecisions = db.prepare("UPDATE alerts SET decisions = ? WHERE seq = ?");
 
   /** The reason of a delivery goes with its next state; that of the decision stays. */
@@ -50,9 +45,7 @@ export function createHolding({ db, changed }: TransactionContext) {
 
   return {
     listHeld: (destination: string, after: { dueAt: number; seq: number }, limit: number): HeldDelivery[] =>
-      held
-        .all(destination, after.dueAt, after.seq, limit)
-        .map(({ due_at, ...row }) => ({ ...row, dueAt: due_at })),
+      held.all(destination, after.dueAt, after.seq, limit).map(({ due_at, ...row }) => ({ ...row, dueAt: due_at })),
 
     rescheduleHeld({ destination, deliveryIds, now, dueAt, why, includesAmbiguous }: HeldChange): number {
       let count = 0;

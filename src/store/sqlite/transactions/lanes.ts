@@ -65,8 +65,7 @@ export function createLanes({ db }: TransactionContext) {
       }),
 
     // Nothing is written: an idle relay leaves the disk alone.
-    renewLanes: (lanes: LaneFence[], _leaseMs: number): string[] =>
-      lanes.filter(isHeld).map(({ group }) => group),
+    renewLanes: (lanes: LaneFence[], _leaseMs: number): string[] => lanes.filter(isHeld).map(({ group }) => group),
 
     releaseLanes(lanes: LaneFence[]): void {
       for (const { group, fence } of lanes) release.run(group, fence);

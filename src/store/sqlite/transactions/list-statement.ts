@@ -147,5 +147,4 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
 const mostAheadMs = mostBehindMs + 1_000;
 export const firstSince =
   "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
-const lastUntil =
-  "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";
+const lastUntil = "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

@@ -86,37 +86,26 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
   const newer = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq > ? ORDER BY seq LIMIT 1");
-  const older = db.prepare<[number], AlertRow>(
-    "SELECT * FROM alerts WHERE seq < ? ORDER BY seq DESC LIMIT 1",
-  );
+  const older = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq < ? ORDER BY seq DESC LIMIT 1");
   // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
-  const version = db
-    .prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL")
-    .pluck();
+  const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL").pluck();
   const latestVersion = (): number => version.get() ?? 0;
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
-  const last = db
-    .prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1")
-    .pluck();
+  const last = db.prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
   const duplicates = db
     .prepare<[], number>("SELECT coalesce(sum(duplicates), 0) FROM requests WHERE duplicates > 0")
     .pluck();
   const repeats = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL").pluck();
   const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
 
-  const facts = db.prepare<
-    [number, string, number, number],
-    { seq: number; origin: AlertOrigin; facts: string }
-  >(
+  const facts = db.prepare<[number, string, number, number], { seq: number; origin: AlertOrigin; facts: string }>(
     `SELECT seq, origin, facts FROM alerts
      WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ?
        AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
      ORDER BY seq DESC ${boundLimit}`,
   );
 
-  const hasWord = db
-    .prepare<[string], number>("SELECT 1 FROM alerts_search WHERE words MATCH ? LIMIT 1")
-    .pluck();
+  const hasWord = db.prepare<[string], number>("SELECT 1 FROM alerts_search WHERE words MATCH ? LIMIT 1").pluck();
 
   /** A word that no alert has is taken for the beginning of one: reading every word that begins so takes far longer. */
   function toMatch(q: string | undefined): string | undefined {

@@ -74,9 +74,7 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
     ): DeliverySummary[] {
       const alertSeq = alertSeqOf.get(alertId);
       if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
-      const rows = deliveries.flatMap(
-        (planned) => made.get(insertDelivery(alertSeq, planned, purpose, at)) ?? [],
-      );
+      const rows = deliveries.flatMap((planned) => made.get(insertDelivery(alertSeq, planned, purpose, at)) ?? []);
       if (purpose === "resend") standFor(alertSeq, rows);
       return rows.map(toDeliverySummary);
     },

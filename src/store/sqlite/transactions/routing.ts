@@ -1,11 +1,6 @@
 import type { AlertOrigin } from "../../../core/alert.ts";
 import type { DeliveryPurpose } from "../../../core/delivery.ts";
-import type {
-  NoticeRecord,
-  Repeat,
-  RoutingRecord,
-  UnroutedRequest,
-} from "../../../core/ports/routing-desk.ts";
+import type { NoticeRecord, Repeat, RoutingRecord, UnroutedRequest } from "../../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { underFence } from "./lanes.ts";
@@ -130,10 +125,7 @@ export function createRouting(
     for (const row of rows) {
       const failures = row.route_failures;
       let request = requests.at(-1);
-      if (
-        request?.requestSeq !== row.request_seq ||
-        (request.alerts[0]?.failures === 0) !== (failures === 0)
-      ) {
+      if (request?.requestSeq !== row.request_seq || (request.alerts[0]?.failures === 0) !== (failures === 0)) {
         if (bytes >= maxBodyBytes) break;
         request = openRequest(row.request_seq);
         bytes += request.body.length;
@@ -163,8 +155,7 @@ export function createRouting(
       if (rows.length === limit && last !== undefined)
         rows.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
       const failed = rows.length < limit ? findFailed.get(now) : undefined;
-      if (failed !== undefined)
-        rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
+      if (failed !== undefined) rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
       return openRequests(rows);
     },
 
@@ -172,8 +163,7 @@ export function createRouting(
       const repeats: Repeat[] = [];
       for (const record of records) {
         const { alertSeq, repeatWindowMs } = record;
-        const { fingerprint, repeatOf } =
-          repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs);
+        const { fingerprint, repeatOf } = repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs);
         const { decisions, deliveries } = repeatOf === undefined ? record : nothingToSend;
         const isNowhere = deliveries.length === 0 && repeatOf === undefined;
         const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");

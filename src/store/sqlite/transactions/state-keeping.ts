@@ -30,10 +30,7 @@ const noRef = "";
 export type StateKeeping = ReturnType<typeof createStateKeeping>;
 
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
-export function createStateKeeping(
-  { db, changed }: TransactionContext,
-  { isHeld }: Pick<LaneKeeping, "isHeld">,
-) {
+export function createStateKeeping({ db, changed }: TransactionContext, { isHeld }: Pick<LaneKeeping, "isHeld">) {
   const upsertPace = db.prepare(
     `INSERT OR REPLACE INTO paces (key, sent_at, parked_until, parked_why) SELECT ?, ?, ?, ? WHERE ${underFence}`,
   );
@@ -145,8 +142,7 @@ export function createStateKeeping(
       };
     },
 
-    loadStatuses: (): DestinationStatus[] =>
-      statuses.all().map((text) => JSON.parse(text) as DestinationStatus),
+    loadStatuses: (): DestinationStatus[] => statuses.all().map((text) => JSON.parse(text) as DestinationStatus),
 
     saveStatus({ group, fence }: LaneFence, status: DestinationStatus): "done" | "lost" {
       const { kind, name } = status;

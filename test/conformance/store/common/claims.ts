@@ -30,8 +30,7 @@ export function describeClaims(open: OpenStore): void {
       await route({ facts: { alertKey: "a" } });
       await claim("chat", "taken");
       const times = [noon + 50, noon, noon + 9];
-      for (const dueAt of times)
-        await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
+      for (const dueAt of times) await route({ to: [planned("chat", { dueAt }), "mail"], facts: { alertKey: "a" } });
       await route({ facts: { alertKey: "b" } });
       await route({ facts: { alertKey: "c" } });
       const dueOf = async (keys: string[], limit = 9) =>
@@ -99,9 +98,7 @@ export function describeClaims(open: OpenStore): void {
       for (let count = 0; count < 5; count += 1) await route();
       const deliverySeqs = (await due("chat")).map(({ seq }) => seq);
       const claims = await Promise.all(
-        ["t1", "t2", "t3"].map((token) =>
-          store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, []),
-        ),
+        ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, [])),
       );
       expect(claims.map((taken) => taken.length)).toEqual([5, 0, 0]);
       expect(await due("chat")).toEqual([]);

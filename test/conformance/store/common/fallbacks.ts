@@ -7,8 +7,7 @@ export function describeFallbacks(open: OpenStore): void {
   describe("fallbacks", () => {
     it("lists what has not succeeded by its time, held or being sent alike", async () => {
       const { store, route, claim, attempt } = await openScene(open);
-      for (const destination of ["one", "two", "three"])
-        await route({ to: [planned(destination, { fallback })] });
+      for (const destination of ["one", "two", "three"]) await route({ to: [planned(destination, { fallback })] });
       await route({ to: ["no-fallback"] });
       await claim("two", "t2");
       await attempt({
@@ -72,8 +71,7 @@ export function describeFallbacks(open: OpenStore): void {
 
     it("makes them once for all mailboxes of one destination", async () => {
       const { store, route, due } = await openScene(open);
-      const mailbox = (recipient: string) =>
-        planned("mail", { recipient, fallback: { ...fallback, to: "chat" } });
+      const mailbox = (recipient: string) => planned("mail", { recipient, fallback: { ...fallback, to: "chat" } });
       const { id } = await route({ to: [mailbox("a@example.com"), mailbox("b@example.com")] });
       const calls = (await due("mail")).map(({ seq }) => ({ deliverySeq: seq, planned: [planned("chat")] }));
       await store.callFallbacks(calls, noon);

@@ -36,8 +36,7 @@ export function describeKeys(open: OpenStore): void {
       for (const [index, key] of ["k1", "k2", "k3"].entries()) {
         await store.putKeyIfAbsent("ended-session", { key, expiresAt: noon + index }, noon - 1);
       }
-      const keys = async (now: number) =>
-        (await store.listKeys("ended-session", now)).map(({ key }) => key).sort();
+      const keys = async (now: number) => (await store.listKeys("ended-session", now)).map(({ key }) => key).sort();
       expect(await keys(noon)).toEqual(["k2", "k3"]);
       expect(await keys(noon + 2)).toEqual([]);
     });

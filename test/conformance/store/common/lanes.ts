@@ -37,11 +37,7 @@ async function openLost(open: OpenStore) {
   const { id } = await scene.route({ to: [planned("chat", { fallback }), planned("chat", { fallback })] });
   const [sending, queued] = await scene.due("chat");
   if (!sending || !queued) throw new Error("nothing is due");
-  await scene.store.claimDeliveries(
-    scene.lane,
-    { token: "t1", deliverySeqs: [sending.seq], leaseMs: 60_000 },
-    [],
-  );
+  await scene.store.claimDeliveries(scene.lane, { token: "t1", deliverySeqs: [sending.seq], leaseMs: 60_000 }, []);
   const next = await takeLane(scene.store);
   const call = (deliverySeq: number) => ({ deliverySeq, planned: [planned("mail")] });
   return { ...scene, id, sending, queued, next, call };
@@ -80,8 +76,7 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   ],
   [
     "an end without an attempt",
-    ({ store, lane, queued, call }) =>
-      store.finishDeliveries(lane, [queued.seq], failed, noon, [call(queued.seq)]),
+    ({ store, lane, queued, call }) => store.finishDeliveries(lane, [queued.seq], failed, noon, [call(queued.seq)]),
   ],
   ["a claim given back", ({ store, lane }) => store.releaseClaim(lane, "t1", noon)],
   ["the end of all that waits for no destination", ({ store, lane }) => store.failOrphans(lane, [], noon)],
@@ -114,9 +109,7 @@ export function describeLanes(open: OpenStore): void {
       const scene = await openScene(open);
       const lane = await takeLane(scene.store, "bot");
       expect(await scene.store.savePaces(lane, paces)).toBe("done");
-      expect(
-        await scene.store.savePaces(lane, [{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }]),
-      ).toBe("done");
+      expect(await scene.store.savePaces(lane, [{ key: "chat:-1", sentAt: [noon + 9], parkedUntil: 0 }])).toBe("done");
       const moved = statusOf({ health: "degraded", moved: { from: "-1", to: "-1001" } });
       const account = statusOf({ kind: "account", health: "paused" });
       for (const status of [statusOf(), moved, account])

@@ -122,8 +122,7 @@ export function describeLog(open: OpenStore): void {
     it("knows the alerts beside one, whatever the distance in time", async () => {
       const scene = await openScene(open);
       const ids: string[] = [];
-      for (const day of [0, 1, 9])
-        ids.push((await scene.route({ receivedAt: noon + day * 24 * 3_600_000 })).id);
+      for (const day of [0, 1, 9]) ids.push((await scene.route({ receivedAt: noon + day * 24 * 3_600_000 })).id);
       const beside = async (id = "") => {
         const { newer, older } = await scene.store.neighbours(id);
         return [newer?.id, older?.id];
@@ -159,8 +158,7 @@ export function describeLog(open: OpenStore): void {
       const first = await scene.route({ facts: { title: "first" } });
       const second = await scene.route({ facts: { title: "second" } });
       const seen = await scene.store.latestChange();
-      const ids = async (after?: ChangeCursor) =>
-        (await scene.store.listChanges(after, 10)).map(({ id }) => id);
+      const ids = async (after?: ChangeCursor) => (await scene.store.listChanges(after, 10)).map(({ id }) => id);
       expect(await ids()).toEqual([first.id, second.id]);
       expect(await ids(seen)).toEqual([]);
 

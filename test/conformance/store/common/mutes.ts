@@ -29,8 +29,7 @@ export function describeMutes(open: OpenStore): void {
       await store.addMute(mute("past", { endsAt: noon + 1 }));
       await store.addMute(mute("active", { createdAt: noon + 1 }));
       await store.addMute(mute("coming", { createdAt: noon + 2, startsAt: noon + 3_600_000 }));
-      const ids = async (now: number, ended: boolean) =>
-        (await store.listMutes(now, ended)).map(({ id }) => id);
+      const ids = async (now: number, ended: boolean) => (await store.listMutes(now, ended)).map(({ id }) => id);
       expect(await ids(noon, false)).toEqual(["coming", "active", "past"]);
       expect(await ids(noon + 1, false)).toEqual(["coming", "active"]);
       expect(await ids(noon + 1, true)).toEqual(["coming", "active", "past"]);

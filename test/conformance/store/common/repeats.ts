@@ -25,9 +25,7 @@ const sending: Decision = {
 async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs">) {
   const unrouted = (await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER)).flatMap(({ alerts }) => alerts);
   return store.recordRouting(
-    unrouted.map(({ seq }) =>
-      routed(seq, { decisions: [sending], deliveries: [planned("chat")], ...judged }),
-    ),
+    unrouted.map(({ seq }) => routed(seq, { decisions: [sending], deliveries: [planned("chat")], ...judged })),
   );
 }
 

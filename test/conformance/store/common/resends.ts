@@ -76,12 +76,7 @@ export function describeResends(open: OpenStore): void {
         noon,
         [],
       );
-      const made = await store.addDeliveries(
-        id,
-        [toMail("b@x.example"), toMail("a@x.example")],
-        "resend",
-        noon + 9,
-      );
+      const made = await store.addDeliveries(id, [toMail("b@x.example"), toMail("a@x.example")], "resend", noon + 9);
       expect(made).toMatchObject([{ recipient: "b@x.example" }, { recipient: "a@x.example" }]);
       expect((await store.getAlert(id))?.deliveries).toMatchObject([
         { recipient: "a@x.example", resentBy: made[1]?.id },

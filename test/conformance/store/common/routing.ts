@@ -27,9 +27,7 @@ export function describeRouting(open: OpenStore): void {
       await store.acceptRequest(request({ body: Buffer.from("first") }));
       await store.acceptRequest(request({ body: Buffer.from("second") }));
       const bodies = (await store.listUnrouted(10, noon)).map(({ body }) => body);
-      await Promise.all(
-        Array.from({ length: 50 }, () => store.acceptRequest(request({ body: Buffer.alloc(5) }))),
-      );
+      await Promise.all(Array.from({ length: 50 }, () => store.acceptRequest(request({ body: Buffer.alloc(5) }))));
       await store.listUnrouted(60, noon);
       expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(["first", "second"]);
       expect(bodies.map((body) => body.buffer.byteLength)).toEqual([5, 6]);
@@ -136,15 +134,12 @@ export function describeRouting(open: OpenStore): void {
       await store.acceptRequest(request());
       const listed = await store.listUnrouted(3, noon);
       expect(listed.map(({ alerts }) => alerts.length)).toEqual([1, 5]);
-      expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(
-        batch.ids.map((id, item) => [id, item]),
-      );
+      expect(listed[1]?.alerts.map(({ id, item }) => [id, item])).toEqual(batch.ids.map((id, item) => [id, item]));
     });
 
     it("hands out what has failed behind all others, one request at a time, with why it failed", async () => {
       const { store, newId } = await openScene(open);
-      for (const ids of [[newId(), newId()], [newId()], [newId()]])
-        await store.acceptRequest(request({ ids }));
+      for (const ids of [[newId(), newId()], [newId()], [newId()]]) await store.acceptRequest(request({ ids }));
       const [batch, second, third] = await store.listUnrouted(10, noon);
       const seqsOf = (listed: typeof batch) => listed?.alerts.map(({ seq }) => seq) ?? [];
       await store.recordRoutingFailure(seqsOf(batch), "it took too long", noon);
@@ -158,10 +153,7 @@ export function describeRouting(open: OpenStore): void {
       expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third)]);
       const [only] = seqsOf(batch);
       await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
-      expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([
-        seqsOf(third),
-        seqsOf(batch).slice(1),
-      ]);
+      expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch).slice(1)]);
     });
 
     it("counts no failure of an alert that is routed", async () => {

@@ -4,17 +4,7 @@ import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { mute } from "../common/mutes.ts";
-import {
-  factsOf,
-  newId,
-  noon,
-  type OpenStore,
-  openScene,
-  planned,
-  request,
-  routed,
-  type Scene,
-} from "../scene.ts";
+import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
 import { findUnrouted } from "../scene-samples.ts";
 
 interface Pair extends Scene {
