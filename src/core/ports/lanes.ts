@@ -9,7 +9,9 @@ import type { DestinationStatus, PaceRecord, StatusKey } from "../destination-st
  *                        │──the lease ends and another relay acquires it──▶ lost
  *
  * The fence says which acquisition a write belongs to. It grows at each, over all groups, and every statement that
- * writes for a lane is guarded by it: whoever has lost a group writes nothing more, however late it learns of it.
+ * writes for a lane is guarded by it: whoever has lost a group changes nothing more, however late it learns of it. Not
+ * guarded are attempts, which are facts, and fallbacks whose time has come, which a flag of the delivery makes once. A
+ * call that is under way is not stopped by a fence: the next holder finds its claim and takes it for ambiguous.
  */
 export interface Lanes {
   /**

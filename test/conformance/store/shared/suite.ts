@@ -21,11 +21,10 @@ async function openPair(open: OpenStore): Promise<Pair> {
 
 /**
  * What two stores on one database have to do, each a relay's. Some of it every driver owes, since a command may open
- * the database beside the relay; `sharing` is for drivers with `sharedByRelays` alone.
+ * the database beside the relay; the rest is for drivers with
+ * `sharedByRelays` alone, and is no test of others.
  */
 export function describeShared(name: string, open: OpenStore, capabilities: StoreCapabilities): void {
-  const sharing = it.skipIf(!capabilities.sharedByRelays);
-
   describe(`two stores on one database: ${name}`, () => {
     it("report the same capabilities", async () => {
       const { store, other } = await openPair(open);
@@ -82,16 +81,6 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect(await other.claimDeliveries(next, claim, [])).toHaveLength(1);
     });
 
-    sharing("grant a lane group to one of them, until its lease ends or it is freed", async () => {
-      const { store, other } = await openPair(open);
-      const group = { group: "bot", statuses: [], paces: [] };
-      const [mine] = await store.acquireLanes("one", [group], 60_000);
-      expect(await other.acquireLanes("other", [group], 60_000)).toEqual([]);
-      await store.releaseLanes(mine ? [mine] : []);
-      expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
-      expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
-    });
-
     it("call a fallback once, and resend what failed once", async () => {
       const { store, other, lane, route, due, states } = await openPair(open);
       const { id } = await route({ to: [planned("chat", { fallback: { to: "mail", at: noon } })] });
@@ -123,8 +112,21 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect(await other.endMute(made.id, noon + 5)).toBe(true);
       expect(await store.listMutes(noon + 5, false)).toEqual([]);
     });
+  });
 
-    sharing("hear of what the other has committed", async () => {
+  if (!capabilities.sharedByRelays) return;
+  describe(`two relays on one database: ${name}`, () => {
+    it("grant a lane group to one of them, until its lease ends or it is freed", async () => {
+      const { store, other } = await openPair(open);
+      const group = { group: "bot", statuses: [], paces: [] };
+      const [mine] = await store.acquireLanes("one", [group], 60_000);
+      expect(await other.acquireLanes("other", [group], 60_000)).toEqual([]);
+      await store.releaseLanes(mine ? [mine] : []);
+      expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
+      expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
+    });
+
+    it("hear of what the other has committed", async () => {
       const { other, route } = await openPair(open);
       const heard = new Promise<void>((resolve) => {
         onTestFinished(other.subscribe("changed", () => resolve()));
@@ -134,7 +136,7 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect((await other.listChanges(undefined, 10)).map((alert) => alert.id)).toEqual([id]);
     });
 
-    sharing("see the changes of both in one order, and miss none while both write", async () => {
+    it("see the changes of both in one order, and miss none while both write", async () => {
       const { store, other } = await openPair(open);
       const accepted: string[] = [];
       const seen = new Set<string>();
