@@ -96,37 +96,20 @@ describe("a mailbox", () => {
     expect(mail?.source).toContain("Auto-Submitted: auto-generated");
   });
 
-  it("shows a repeat once and says that it came twice", async () => {
+  it("joins the mails of one alert key, and no others, and is one of several", async () => {
     const standIn = await startStandIn();
     const channel = connectChannel(standIn);
-    standIn.faults.next({ stage: "mail", kind: "drop", delivered: true });
-    expect(await channel.send(message, about())).toMatchObject({ kind: "ambiguous" });
-    expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
-    expect(standIn.mails("ops@example.com")).toMatchObject([{ copies: 2 }]);
-  });
-
-  it("joins the mails of one alert key, and no others", async () => {
-    const standIn = await startStandIn();
-    const channel = connectChannel(standIn);
-    for (const [deliveryId, threadKey] of [
+    for (const [deliveryId = "", threadKey = "", recipient = "ops@example.com"] of [
       ["a", "usdc"],
       ["b", "weth"],
       ["c", "usdc"],
-    ] as const) {
-      await channel.send({ ...message, subject: "the same" }, about({ deliveryId, threadKey }));
+      ["d", "usdc", "cfo@example.com"],
+    ]) {
+      await channel.send({ ...message, subject: "the same" }, about({ deliveryId, threadKey, recipient }));
     }
     const ids = standIn.threads("ops@example.com").map(({ mails }) => mails.map(({ messageId }) => messageId));
     expect(ids).toEqual([["<a@tocsin.example>", "<c@tocsin.example>"], ["<b@tocsin.example>"]]);
-  });
-
-  it("is one of several, each with its own mails", async () => {
-    const standIn = await startStandIn();
-    const channel = connectChannel(standIn);
-    await channel.send(message, about({ recipient: "ops@example.com", deliveryId: "a" }));
-    await channel.send(message, about({ recipient: "cfo@example.com", deliveryId: "b" }));
-    expect(standIn.mails("ops@example.com")).toHaveLength(1);
     expect(standIn.mails("cfo@example.com")).toHaveLength(1);
-    expect(standIn.mails()).toHaveLength(2);
   });
 });
 
@@ -135,56 +118,39 @@ describe("a refusal of the kind that providers make", () => {
     const standIn = await startStandIn({ mailboxes: ["ops@example.com"] });
     const channel = connectChannel(standIn);
     expect(await channel.send(message, about({ recipient: "gone@example.com" }))).toMatchObject({
-      kind: "rejected",
       scope: "recipient",
       detail: expect.stringContaining("5.1.1"),
     });
     expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
-    standIn.setExists("ops@example.com", false);
-    expect(await channel.send(message, about())).toMatchObject({ scope: "recipient" });
-    standIn.setExists("ops@example.com", true);
-    expect(await channel.send(message, about({ deliveryId: "again" }))).toMatchObject({ kind: "sent" });
   });
 
   it("meets a mail that is too large, before and after it was sent", async () => {
     const standIn = await startStandIn({ maxBytes: 4_000 });
     const outcome = await connectChannel(standIn).send({ ...message, text: "x".repeat(9_000) }, about());
     expect(outcome).toMatchObject({ kind: "rejected", scope: "message", reason: "too_long" });
-    const unannounced = await talk(standIn.smtpPort, [
-      "EHLO a.example",
-      "MAIL FROM:<a@a.example>",
-      "RCPT TO:<b@b.example>",
-      "DATA",
-      `${"x\r\n".repeat(3_000)}.`,
-    ]);
-    expect(unannounced.at(-1)).toMatch(/^552 /);
+    const answers = await talk(standIn.smtpPort, [...envelope, `${"x\r\n".repeat(3_000)}.`]);
+    expect(answers.at(-1)).toMatch(/^552 /);
     expect(standIn.mails()).toEqual([]);
   });
 
   it("meets a wrong login, and a mail without one", async () => {
     const standIn = await startStandIn({ user: "alerts", password: "right" });
-    const wrong = { user: "alerts", password: new Secret("wrong-canary"), allowInsecureAuth: true };
-    const outcome = await connectChannel(standIn, wrong).send(message, about());
-    expect(outcome).toMatchObject({ scope: "account", reason: "auth_failed" });
-    expect(JSON.stringify(outcome)).not.toContain("wrong-canary");
-    expect(await connectChannel(standIn).send(message, about())).toMatchObject({
-      scope: "account",
-      reason: "auth_failed",
-    });
-    const right = { ...wrong, password: new Secret("right") };
-    expect(await connectChannel(standIn, right).send(message, about())).toMatchObject({ kind: "sent" });
+    const wrong = { user: "alerts", password: new Secret("wrong"), allowInsecureAuth: true };
+    const refused = { scope: "account", reason: "auth_failed" };
+    expect(await connectChannel(standIn, wrong).send(message, about())).toMatchObject(refused);
+    expect(await connectChannel(standIn).send(message, about())).toMatchObject(refused);
   });
 
   it("meets a password that would travel in clear text", async () => {
     const account = { user: "alerts", password: new Secret("right") };
-    const open = await startStandIn({ user: "alerts", password: "right" });
-    expect(await connectChannel(open, account).send(message, about())).toMatchObject({
-      reason: "no_starttls",
-    });
-    for (const tls of ["starttls", "implicit"] as const) {
-      const safe = await startStandIn({ user: "alerts", password: "right", tls });
-      const channel = connectChannel(safe, { ...account, secure: tls === "implicit" });
-      expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
+    for (const [tls, outcome] of [
+      [undefined, { reason: "no_starttls" }],
+      ["starttls", { kind: "sent" }],
+      ["implicit", { kind: "sent" }],
+    ] as const) {
+      const standIn = await startStandIn({ user: "alerts", password: "right", tls });
+      const channel = connectChannel(standIn, { ...account, secure: tls === "implicit" });
+      expect(await channel.send(message, about()), tls).toMatchObject(outcome);
     }
   });
 
@@ -201,13 +167,7 @@ describe("a refusal of the kind that providers make", () => {
       "no sender": `${head.replace("a@a.example", "nobody")}\r\nhi`,
     };
     for (const [what, source] of Object.entries(broken)) {
-      const answers = await talk(standIn.smtpPort, [
-        "EHLO a.example",
-        "MAIL FROM:<a@a.example>",
-        "RCPT TO:<b@b.example>",
-        "DATA",
-        `${source}\r\n.`,
-      ]);
+      const answers = await talk(standIn.smtpPort, [...envelope, `${source}\r\n.`]);
       expect(answers.at(-1), what).toMatch(/^550 5\.[67]\./);
     }
     expect(standIn.mails()).toEqual([]);
@@ -240,11 +200,6 @@ describe("a fault on demand", () => {
       { stage: "recipient", kind: "drop" },
       { kind: "retry", reason: "connection_lost" },
     ],
-    [{ stage: "mail", kind: 452 }, { kind: "retry" }],
-    [
-      { stage: "mail", kind: 554, text: "5.7.1 Spam" },
-      { kind: "rejected", scope: "message" },
-    ],
     [{ stage: "mail", kind: "drop" }, { kind: "ambiguous" }],
     [
       { stage: "mail", kind: "hang" },
@@ -269,16 +224,6 @@ describe("a fault on demand", () => {
       scope: "recipient",
     });
   });
-
-  it("strikes a login too", async () => {
-    const standIn = await startStandIn({ user: "alerts", password: "right" });
-    standIn.faults.next({ stage: "login", kind: 454, text: "4.7.0 Temporary authentication failure" });
-    const account = { user: "alerts", password: new Secret("right"), allowInsecureAuth: true };
-    expect(await connectChannel(standIn, account).send(message, about())).toMatchObject({
-      kind: "retry",
-      scope: "account",
-    });
-  });
 });
 
 describe("closing", () => {
@@ -294,6 +239,8 @@ describe("closing", () => {
     await expect(events.text().catch(() => "ended")).resolves.toBeTypeOf("string");
   });
 });
+
+const envelope = ["EHLO a.example", "MAIL FROM:<a@a.example>", "RCPT TO:<b@b.example>", "DATA"];
 
 /** Says lines one after the other, each after the answer to the last, and returns the answers. */
 async function talk(port: number, lines: string[]): Promise<string[]> {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import type { ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
-import { type SandboxFixture, startReceiver, startSandbox } from "./service-fixture.ts";
+import { type Receiver, type SandboxFixture, startReceiver, startSandbox } from "./service-fixture.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -23,6 +23,18 @@ async function start(options: Partial<ServiceSandboxOptions> = {}): Promise<Sand
   open.push(fixture.sandbox);
   return fixture;
 }
+
+/** A sandbox that sends to a receiver. */
+async function startSending(
+  options: Partial<ServiceSandboxOptions> = {},
+  answer?: Parameters<typeof startReceiver>[0],
+): Promise<SandboxFixture & { receiver: Receiver; sent(): Record<string, unknown>[] }> {
+  const fixture = await start(options);
+  const receiver = await startReceiver(answer);
+  await fixture.setOutputs({ webhookUrl: receiver.url });
+  return { ...fixture, receiver, sent: () => receiver.received.map(({ body }) => JSON.parse(body)) };
+}
+const nobody = { webhookUrl: "http://127.0.0.1:9/" };
 
 describe("alerts of the market", () => {
   test("fires when a condition begins to hold and resolves when it ends", async () => {
@@ -55,19 +67,16 @@ describe("alerts of the market", () => {
   });
 
   test("turns some of its own conditions within an hour, both ways", async () => {
-    const fixture = await start();
-    const receiver = await startReceiver();
-    await fixture.setOutputs({ webhookUrl: receiver.url });
+    const fixture = await startSending();
     for (let second = 0; second < 3600; second += 10) fixture.advance(10_000);
-    await fixture.sandbox.settled();
-    const statuses = new Set(receiver.received.map(({ body }) => JSON.parse(body).status));
-    expect(statuses).toEqual(new Set(["firing", "resolved"]));
+    await fixture.pass();
+    expect(new Set(fixture.sent().map(({ status }) => status))).toEqual(new Set(["firing", "resolved"]));
   });
 
   test("speed makes conditions turn more often in the same time", async () => {
     const count = async (speed: number) => {
       const fixture = await start({ speed });
-      await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
+      await fixture.setOutputs(nobody);
       for (let turn = 0; turn < 1200; turn += 1) fixture.advance(250);
       await fixture.sandbox.settled();
       return fixture.sandbox.listNotifications({ limit: 1000 }).length;
@@ -78,25 +87,16 @@ describe("alerts of the market", () => {
 
 describe("notifications", () => {
   test("sends an event once when it is accepted", async () => {
-    const fixture = await start();
-    const receiver = await startReceiver();
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    const event = fixture.sandbox.fire({ severity: "critical", value: 7, threshold: 5, condition: "above" });
-    await fixture.sandbox.settled();
-    fixture.advance(3_600_000);
-    await fixture.sandbox.settled();
-
-    const mine = receiver.received.map(({ body }) => JSON.parse(body)).filter(({ eventId }) => eventId === event.id);
-    expect(mine).toHaveLength(1);
-    expect(mine[0]).toMatchObject({
-      severity: "critical",
-      status: "firing",
-      value: 7,
-      threshold: 5,
-      condition: "above",
-      timestamp: "2025-11-21T12:00:00.000Z",
-      link: `${fixture.sandbox.url}/?event=${event.id}`,
-    });
+    const fixture = await startSending();
+    const wanted = { severity: "critical", value: 7, threshold: 5, condition: "above" } as const;
+    const event = fixture.sandbox.fire(wanted);
+    await fixture.pass();
+    await fixture.pass(3_600_000);
+    const timestamp = "2025-11-21T12:00:00.000Z";
+    const link = `${fixture.sandbox.url}/?event=${event.id}`;
+    expect(fixture.sent().filter(({ eventId }) => eventId === event.id)).toEqual([
+      expect.objectContaining({ ...wanted, status: "firing", timestamp, link }),
+    ]);
   });
 
   test("says of a manual alert what turned: the value crossed the threshold, and back", async () => {
@@ -128,11 +128,9 @@ describe("notifications", () => {
   });
 
   test.each(notificationShapes)("has a body with the value in the shape %s", async (shape) => {
-    const fixture = await start({ shape });
-    const receiver = await startReceiver();
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    fixture.sandbox.fire({ value: 123.25 });
-    await fixture.sandbox.settled();
+    const { sandbox, pass, receiver } = await startSending({ shape });
+    sandbox.fire({ value: 123.25 });
+    await pass();
     expect(receiver.received).toHaveLength(1);
     expect(receiver.received[0]?.body).toContain("123.25");
     expect(receiver.received[0]?.contentType).toMatch(
@@ -141,28 +139,18 @@ describe("notifications", () => {
   });
 
   test("repeats with growing pauses until the receiver takes it, and logs each attempt", async () => {
-    const fixture = await start();
-    const receiver = await startReceiver((response, count) => {
-      response.statusCode = count < 3 ? 503 : 202;
-      response.end();
+    const { sandbox, pass, receiver } = await startSending({}, (response, count) => {
+      response.writeHead(count < 3 ? 503 : 202).end();
     });
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    fixture.sandbox.fire({ value: 1 });
-    await fixture.sandbox.settled();
-    expect(receiver.received).toHaveLength(1);
-
-    fixture.advance(500);
-    await fixture.sandbox.settled();
+    sandbox.fire({ value: 1 });
+    await pass();
+    await pass(500);
     expect(receiver.received, "before the pause is over").toHaveLength(1);
-    fixture.advance(1000);
-    await fixture.sandbox.settled();
-    fixture.advance(2000);
-    await fixture.sandbox.settled();
+    await pass(1000);
+    await pass(2000);
     expect(receiver.received, "the second pause is longer").toHaveLength(2);
-    fixture.advance(10_000);
-    await fixture.sandbox.settled();
-
-    const [notification] = fixture.sandbox.listNotifications({ state: "delivered" });
+    await pass(10_000);
+    const [notification] = sandbox.listNotifications({ state: "delivered" });
     expect(notification?.attempts.map(({ status, outcome }) => [status, outcome])).toEqual([
       [503, "refused"],
       [503, "refused"],
@@ -171,30 +159,24 @@ describe("notifications", () => {
   });
 
   test("waits as long as the receiver's Retry-After asks", async () => {
-    const fixture = await start();
-    const receiver = await startReceiver((response, count) => {
+    const { sandbox, pass, receiver } = await startSending({}, (response, count) => {
       response.writeHead(count === 1 ? 503 : 200, { "retry-after": "40" }).end();
     });
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    fixture.sandbox.fire();
-    await fixture.sandbox.settled();
-    fixture.advance(39_000);
-    await fixture.sandbox.settled();
-    const first = receiver.received[0]?.body;
-    const repeats = () => receiver.received.filter(({ body }) => body === first).length;
+    sandbox.fire();
+    await pass();
+    const repeats = () => receiver.received.filter(({ body }) => body === receiver.received[0]?.body).length;
+    await pass(39_000);
     expect(repeats()).toBe(1);
-    fixture.advance(1000);
-    await fixture.sandbox.settled();
+    await pass(1000);
     expect(repeats()).toBe(2);
   });
 
   test("gives up after the configured attempts and says so", async () => {
-    const fixture = await start({ deliveryAttempts: 1 });
-    await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
-    fixture.sandbox.fire();
-    await fixture.sandbox.settled();
-    const [notification] = fixture.sandbox.listNotifications();
-    expect(notification).toMatchObject({ state: "failed", attempts: [{ outcome: "unanswered" }] });
+    const { sandbox, pass, setOutputs } = await start({ deliveryAttempts: 1 });
+    await setOutputs(nobody);
+    sandbox.fire();
+    await pass();
+    expect(sandbox.listNotifications()).toMatchObject([{ state: "failed", attempts: [{ outcome: "unanswered" }] }]);
   });
 
   test("a receiver that hangs does not stop the market or other accounts", async () => {
@@ -224,76 +206,60 @@ describe("notifications", () => {
   });
 
   test("a storm of a thousand is accounted for one by one", async () => {
-    const fixture = await start();
-    const receiver = await startReceiver();
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    const events = fixture.sandbox.storm(1000);
-    await fixture.sandbox.settled();
-    const sent = new Set(receiver.received.map(({ body }) => JSON.parse(body).eventId));
-    expect(sent).toEqual(new Set(events.map(({ id }) => id)));
-    expect(fixture.sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
+    const { sandbox, pass, sent } = await startSending();
+    const events = sandbox.storm(1000);
+    await pass();
+    expect(new Set(sent().map(({ eventId }) => eventId))).toEqual(new Set(events.map(({ id }) => id)));
+    expect(sandbox.describe().notifications).toMatchObject({ pending: 0, delivered: 1000 });
   });
 
   test("an alert's link shows what was sent of it, also after many newer ones", async () => {
-    const fixture = await start({ shape: "text" });
-    const receiver = await startReceiver();
-    await fixture.setOutputs({ webhookUrl: receiver.url });
-    const { link } = fixture.sandbox.fire({ value: 4321.5, severity: "critical" });
-    fixture.sandbox.storm(60);
-    await fixture.sandbox.settled();
-    const page = async (url: string) => (await fixture.call(url)).body as string;
-    expect(await page(fixture.sandbox.url)).not.toContain("4321.5");
+    const { sandbox, pass, call } = await startSending({ shape: "text" });
+    const { link } = sandbox.fire({ value: 4321.5, severity: "critical" });
+    sandbox.storm(60);
+    await pass();
+    const page = async (url: string) => (await call(url)).body as string;
+    expect(await page(sandbox.url)).not.toContain("4321.5");
     expect(await page(link)).toMatch(/<pre>CRITICAL [^<]* 4321\.5 /);
-    expect(await page(`${fixture.sandbox.url}/?event=<i>`)).toContain("Nothing is kept of it");
+    expect(await page(`${sandbox.url}/?event=<i>`)).toContain("Nothing is kept of it");
   });
 
   test("cancels what waits for an output that is disabled", async () => {
-    const fixture = await start();
-    await fixture.setOutputs({ webhookUrl: "http://127.0.0.1:9/" });
-    fixture.sandbox.fire();
-    await fixture.sandbox.settled();
-    await fixture.setOutputs({ webhookUrl: null });
-    fixture.advance(2000);
-    await fixture.sandbox.settled();
-    expect(fixture.sandbox.listNotifications({ state: "cancelled" })).toHaveLength(1);
+    const { sandbox, pass, setOutputs } = await start();
+    await setOutputs(nobody);
+    sandbox.fire();
+    await pass();
+    await setOutputs({ webhookUrl: null });
+    await pass(2000);
+    expect(sandbox.listNotifications({ state: "cancelled" })).toHaveLength(1);
   });
 });
 
 describe("the messenger output", () => {
   test("posts to the channel by the bot, obeys retry_after, and shows the token nowhere", async () => {
+    const description = "Too Many Requests: retry after 30";
     const botApi = await startReceiver((response, count) => {
-      const refused = {
-        ok: false,
-        description: "Too Many Requests: retry after 30",
-        parameters: { retry_after: 30 },
-      };
-      response.statusCode = count === 1 ? 429 : 200;
+      const refused = { ok: false, description, parameters: { retry_after: 30 } };
+      response.writeHead(count === 1 ? 429 : 200);
       response.end(JSON.stringify(count === 1 ? refused : { ok: true, result: { message_id: 1 } }));
     });
     const token = "123456:canary-of-the-token";
     const fixture = await start({ botToken: new Secret(token), telegramApiRoot: botApi.url });
     await fixture.setOutputs({ messengerChannelId: "-1001234" });
     const event = fixture.sandbox.fire({ value: 9 });
-    await fixture.sandbox.settled();
-    fixture.advance(29_000);
-    await fixture.sandbox.settled();
-    const sentBefore = botApi.received.filter(({ body }) => body === botApi.received[0]?.body).length;
-    expect(sentBefore).toBe(1);
-    fixture.advance(2000);
-    await fixture.sandbox.settled();
+    await fixture.pass();
+    await fixture.pass(29_000);
+    expect(botApi.received.filter(({ body }) => body === botApi.received[0]?.body)).toHaveLength(1);
+    await fixture.pass(2000);
 
     expect(botApi.received[0]?.path).toBe(`/bot${token}/sendMessage`);
     expect(JSON.parse(botApi.received[0]?.body ?? "")).toMatchObject({ chat_id: "-1001234" });
-    const notification = fixture.sandbox
-      .listNotifications({ limit: 1000 })
-      .find(({ eventIds }) => eventIds.includes(event.id));
+    const notifications = fixture.sandbox.listNotifications({ limit: 1000 });
+    const notification = notifications.find(({ eventIds }) => eventIds.includes(event.id));
     expect(notification).toMatchObject({ state: "delivered", output: "messenger" });
-    const shown = await Promise.all(
-      ["/", "/_sandbox", "/_sandbox/deliveries"].map(async (path) => {
-        const { body } = await fixture.call(fixture.sandbox.url + path);
-        return JSON.stringify(body);
-      }),
-    );
+    const shown: string[] = [];
+    for (const path of ["/", "/_sandbox", "/_sandbox/deliveries"])
+      shown.push(JSON.stringify((await fixture.call(fixture.sandbox.url + path)).body));
     expect(shown.join()).not.toContain("canary");
   });
 });

@@ -14,6 +14,8 @@ export interface SandboxFixture {
   now(): number;
   /** Moves the clock and does what is due then. */
   advance(ms: number): void;
+  /** The same, and waits until it is done; default no time. */
+  pass(ms?: number): Promise<void>;
   /** Sets the outputs of the account whose key it is; default the first. */
   setOutputs(outputs: object, key?: string): Promise<void>;
   /** One request with the first account's key in both headers, unless others are given. */
@@ -45,6 +47,10 @@ export async function startSandbox(
     advance(ms) {
       time += ms;
       sandbox.tick();
+    },
+    async pass(ms = 0) {
+      if (ms > 0) fixture.advance(ms);
+      await sandbox.settled();
     },
     async setOutputs(outputs, key = sandbox.apiKey) {
       const init = { method: "PUT", headers: { authorization: key }, body: JSON.stringify(outputs) };
