@@ -18,59 +18,29 @@ describe("fly.toml", () => {
     if (key !== undefined && value !== undefined) settings.set(section === "" ? key : `${section}.${key}`, value);
   }
 
-  test.each([
-    ["kill_signal", '"SIGTERM"', "the default, SIGINT, is not what other supervisors send"],
-    ["http_service.auto_stop_machines", '"off"', "an idle machine still has retries to send"],
-    ["http_service.min_machines_running", "1", "the same"],
-    ["http_service.force_https", "true", "the hook's secret is in the address"],
-    ["restart.policy", '"always"', "a relay that has given up loses alerts"],
-    ["deploy.strategy", '"rolling"', "a volume belongs to one machine"],
-    ["mounts.destination", '"/data"', "DATA_DIR of the image"],
-    ["env.DATA_DIR", '"/data"', "the volume"],
-    ["env.HOST", '"0.0.0.0"', "the proxy comes from outside"],
-    ["http_service.checks.path", '"/healthz"', "answers 200 without a redirect or a login"],
-  ])("%s is %s: %s", (name, value) => {
-    expect(settings.get(name)).toBe(value);
-  });
-
-  test("gives a stop more time than a stop may take", () => {
+  test("keeps one machine awake and behind TLS, with its data on the volume", () => {
+    expect(Object.fromEntries(settings)).toMatchObject({
+      kill_signal: '"SIGTERM"',
+      "http_service.auto_stop_machines": '"off"',
+      "http_service.min_machines_running": "1",
+      "http_service.force_https": "true",
+      "http_service.checks.path": '"/healthz"',
+      "env.HOST": '"0.0.0.0"',
+      "env.DATA_DIR": settings.get("mounts.destination"),
+      "env.PORT": `"${settings.get("http_service.internal_port")}"`,
+    });
     expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(shutdownS + 5);
-  });
-
-  test("keeps snapshots and extends the volume by itself", () => {
-    expect(Number(settings.get("mounts.snapshot_retention"))).toBeGreaterThan(5);
-    for (const name of ["threshold", "increment", "limit"])
-      expect(settings.has(`mounts.auto_extend_size_${name}`)).toBe(true);
-  });
-
-  test("sends the proxy to the port that is listened on, and has no release command without a volume", () => {
-    expect(settings.get("env.PORT")).toBe(`"${settings.get("http_service.internal_port")}"`);
-    expect([...settings.keys()].filter((name) => name.includes("release_command"))).toEqual([]);
   });
 });
 
 describe("the Dockerfile", () => {
   const dockerfile = readText("Dockerfile").replace(/\\\n/g, " ");
   const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  const [, build = "", final = ""] = lines.join("\n").split(/^FROM node:24-bookworm-slim.*$/m);
 
-  test("compiles in one stage and ships the other", () => {
-    expect(build).toMatch(/g\+\+ make python3/);
-    expect(final).not.toMatch(/apt-get|npm|g\+\+/);
-    expect(final).toMatch(/^COPY --from=build \/app\/node_modules node_modules$/m);
-  });
-
-  test("starts Tocsin itself, with no npm and no shell in between that would keep signals from it", () => {
-    expect(final).toMatch(/^ENTRYPOINT \["tocsin"\]$/m);
-    expect(final).toMatch(/^CMD \["serve"\]$/m);
-    expect(final).toMatch(/^STOPSIGNAL SIGTERM$/m);
-    expect(final).toMatch(/ln -s \/app\/deploy\/container\.sh \/usr\/local\/bin\/tocsin/);
-  });
-
-  test("listens for others, keeps its data on the volume, and is asked whether it lives", () => {
-    expect(final).toMatch(/^ENV .*\bHOST=0\.0\.0\.0 PORT=8080 DATA_DIR=\/data$/m);
-    expect(final).toMatch(/^VOLUME \/data$/m);
-    expect(final).toMatch(/^HEALTHCHECK .*\/healthz/m);
+  test("starts Tocsin itself with no npm and no shell between that would keep signals from it, open to others", () => {
+    expect(lines.slice(-2)).toEqual(['ENTRYPOINT ["tocsin"]', 'CMD ["serve"]']);
+    expect(dockerfile).toMatch(/ln -s \/app\/deploy\/container\.sh \/usr\/local\/bin\/tocsin/);
+    expect(dockerfile).toMatch(/^ENV .*\bHOST=0\.0\.0\.0 PORT=8080 DATA_DIR=\/data$/m);
   });
 
   test("copies files that exist, and that .dockerignore lets through", () => {
@@ -135,24 +105,13 @@ describe("the container's entrypoint", () => {
   });
 });
 
-describe("the systemd unit", () => {
+test("the systemd unit starts again for ever as an ordinary user, and gives a stop its time", () => {
   const unit = readText("deploy/tocsin.service");
-
-  test("runs as an ordinary user, starts again for ever, and gives a stop its time", () => {
-    expect(unit).toMatch(/^User=tocsin$/m);
-    expect(unit).toMatch(/^Restart=always$/m);
-    expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
-    expect(unit).toMatch(/^ExecStart=\/usr\/bin\/env node bin\/tocsin\.js serve$/m);
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(shutdownS + 5);
-  });
-
-  test("allows what V8 needs", () => {
-    expect(unit).not.toMatch(/MemoryDenyWriteExecute/);
-  });
+  for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0"])
+    expect(unit.split("\n")).toContain(line);
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(shutdownS + 5);
 });
 
 test("the proxy keeps bodies as large as the hook takes, so that alerts wait for a restart", () => {
-  const caddyfile = readText("deploy/Caddyfile");
-  expect(caddyfile).toMatch(/lb_try_duration 30s/);
-  expect(caddyfile).toMatch(/request_buffers 2MiB/);
+  expect(readText("deploy/Caddyfile")).toMatch(/lb_try_duration 30s[\s\S]*request_buffers 2MiB/);
 });
