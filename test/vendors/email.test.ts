@@ -72,10 +72,17 @@ function about(change: Partial<SendContext> = {}): SendContext {
   };
 }
 
+/** Sends one mail to the server over a channel of its own. */
+const sendTo = (
+  server: { port: number },
+  account: Parameters<typeof connectChannel>[1] = {},
+  options: Parameters<typeof connectChannel>[2] = {},
+) => connectChannel(server.port, account, options).send(message, about());
+
 describe("a mail that goes well", () => {
   it("arrives whole, once, with the delivery's id", async () => {
     const server = await startServer();
-    const outcome = await connectChannel(server.port).send(message, about());
+    const outcome = await sendTo(server);
     expect(outcome).toEqual({
       kind: "sent",
       ref: "<0193-delivery@tocsin.example>",
@@ -99,7 +106,7 @@ describe("a mail that goes well", () => {
   it("works for a server without pipelining, and for one that never heard of EHLO extensions", async () => {
     for (const extensions of [[], ["8BITMIME"]]) {
       const server = await startServer({ extensions });
-      expect(await connectChannel(server.port).send(message, about())).toMatchObject({ kind: "sent" });
+      expect(await sendTo(server)).toMatchObject({ kind: "sent" });
     }
   });
 
@@ -113,9 +120,7 @@ describe("a mail that goes well", () => {
   });
 
   it("replaces a kept connection that the server says goodbye to with 421", async () => {
-    const server = await startServer({
-      script: { mail: ["250 ok", "421 4.4.2 too many mails on this connection"] },
-    });
+    const server = await startServer({ script: { mail: ["250 ok", "421 4.4.2 too many mails on this connection"] } });
     const channel = connectChannel(server.port);
     await channel.send(message, about({ deliveryId: "first" }));
     expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({ kind: "sent" });
@@ -145,112 +150,74 @@ describe("a kept connection", () => {
 
   it("ends with its time, so that no server holds it open for nobody", async () => {
     const server = await startServer();
-    await connectChannel(server.port, {}, { idleMs: 1 }).send(message, about());
+    await sendTo(server, {}, { idleMs: 1 });
     await server.heard("QUIT");
     expect(server.commands.at(-1)).toBe("QUIT");
   });
 });
 
 describe("a refusal", () => {
-  const table: { name: string; script: ScriptedSmtpOptions["script"]; outcome: object }[] = [
-    {
-      name: "421 as greeting",
-      script: { greeting: "421 4.3.2 busy" },
-      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000, scope: "account" },
-    },
-    {
-      name: "554 as greeting",
-      script: { greeting: "554 no service for you" },
-      outcome: { kind: "retry", reason: "server_error", waitMs: 60_000, scope: "account" },
-    },
-    {
-      name: "a greeting that is no SMTP",
-      script: { greeting: "HTTP/1.1 400 Bad Request" },
-      outcome: { kind: "retry", reason: "bad_answer" },
-    },
-    {
-      name: "4yz to MAIL",
-      script: { mail: "451 4.3.0 try later" },
-      outcome: { kind: "retry", reason: "temporary_refusal" },
-    },
-    {
-      name: "5yz to MAIL",
-      script: { mail: "550 5.7.1 sender not yours" },
-      outcome: { kind: "rejected", scope: "destination", reason: "no_rights" },
-    },
-    {
-      name: "530 to MAIL",
-      script: { mail: "530 5.7.0 log in first" },
-      outcome: { kind: "rejected", scope: "account", reason: "auth_failed" },
-    },
-    {
-      name: "552 to MAIL",
-      script: { mail: "552 5.3.4 too big" },
-      outcome: { kind: "rejected", scope: "message", reason: "too_long" },
-    },
-    {
-      name: "4.7.x to RCPT",
-      script: { rcpt: "450 4.7.1 greylisted" },
-      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
-    },
-    {
-      name: "5yz to RCPT",
-      script: { rcpt: "550 5.1.1 no such user" },
-      outcome: { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
-    },
-    {
-      name: "4yz to DATA",
-      script: { data: "451 4.3.0 not now" },
-      outcome: { kind: "retry", reason: "temporary_refusal" },
-    },
-    {
-      name: "5yz to DATA",
-      script: { data: "554 5.5.1 no" },
-      outcome: { kind: "rejected", scope: "message", reason: "message_refused" },
-    },
-    {
-      name: "4yz after the mail",
-      script: { dot: "452 4.3.1 disk full" },
-      outcome: { kind: "retry", reason: "temporary_refusal" },
-    },
-    {
-      name: "421 after the mail",
-      script: { dot: "421 4.3.2 shutting down" },
-      outcome: { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
-    },
-    {
-      name: "5yz after the mail",
-      script: { dot: "550 5.7.1 looks like spam" },
-      outcome: { kind: "rejected", scope: "message", reason: "message_refused" },
-    },
-    {
-      name: "a spent quota",
-      script: { dot: "550 5.4.5 Daily user sending limit exceeded" },
-      outcome: { kind: "rejected", scope: "account", reason: "rate_limited" },
-    },
-    {
-      name: "nonsense after the mail",
-      script: { dot: "maybe" },
-      outcome: { kind: "ambiguous", reason: "bad_answer" },
-    },
+  const table: [string, ScriptedSmtpOptions["script"], object][] = [
+    [
+      "421 as greeting",
+      { greeting: "421 4.3.2 busy" },
+      { kind: "retry", reason: "temporary_refusal", waitMs: 60_000, scope: "account" },
+    ],
+    [
+      "554 as greeting",
+      { greeting: "554 no service for you" },
+      { kind: "retry", reason: "server_error", waitMs: 60_000, scope: "account" },
+    ],
+    ["a greeting that is no SMTP", { greeting: "HTTP/1.1 400 Bad Request" }, { kind: "retry", reason: "bad_answer" }],
+    ["4yz to MAIL", { mail: "451 4.3.0 try later" }, { kind: "retry", reason: "temporary_refusal" }],
+    [
+      "5yz to MAIL",
+      { mail: "550 5.7.1 sender not yours" },
+      { kind: "rejected", scope: "destination", reason: "no_rights" },
+    ],
+    ["530 to MAIL", { mail: "530 5.7.0 log in first" }, { kind: "rejected", scope: "account", reason: "auth_failed" }],
+    ["552 to MAIL", { mail: "552 5.3.4 too big" }, { kind: "rejected", scope: "message", reason: "too_long" }],
+    ["4.7.x to RCPT", { rcpt: "450 4.7.1 greylisted" }, { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 }],
+    [
+      "5yz to RCPT",
+      { rcpt: "550 5.1.1 no such user" },
+      { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
+    ],
+    ["4yz to DATA", { data: "451 4.3.0 not now" }, { kind: "retry", reason: "temporary_refusal" }],
+    ["5yz to DATA", { data: "554 5.5.1 no" }, { kind: "rejected", scope: "message", reason: "message_refused" }],
+    ["4yz after the mail", { dot: "452 4.3.1 disk full" }, { kind: "retry", reason: "temporary_refusal" }],
+    [
+      "421 after the mail",
+      { dot: "421 4.3.2 shutting down" },
+      { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
+    ],
+    [
+      "5yz after the mail",
+      { dot: "550 5.7.1 looks like spam" },
+      { kind: "rejected", scope: "message", reason: "message_refused" },
+    ],
+    [
+      "a spent quota",
+      { dot: "550 5.4.5 Daily user sending limit exceeded" },
+      { kind: "rejected", scope: "account", reason: "rate_limited" },
+    ],
+    ["nonsense after the mail", { dot: "maybe" }, { kind: "ambiguous", reason: "bad_answer" }],
   ];
 
   for (const extensions of [["PIPELINING"], []]) {
     describe(extensions.length > 0 ? "with pipelining" : "without pipelining", () => {
-      for (const { name, script, outcome } of table) {
+      for (const [name, script, outcome] of table) {
         it(`${name} is reported as ${JSON.stringify(outcome)}`, async () => {
           const server = await startServer({ script, extensions });
-          expect(await connectChannel(server.port).send(message, about())).toMatchObject(outcome);
+          expect(await sendTo(server)).toMatchObject(outcome);
         });
       }
     });
   }
 
   it("keeps the words of the server, on one line", async () => {
-    const server = await startServer({
-      script: { rcpt: "550-5.1.1 The account\r\n550 5.1.1 does\tnot exist" },
-    });
-    expect(await connectChannel(server.port).send(message, about())).toMatchObject({
+    const server = await startServer({ script: { rcpt: "550-5.1.1 The account\r\n550 5.1.1 does\tnot exist" } });
+    expect(await sendTo(server)).toMatchObject({
       detail: "The mail server refuses the recipient: 550 5.1.1 The account does not exist",
     });
   });
@@ -272,19 +239,13 @@ describe("silence and broken lines", () => {
     for (const stage of before) {
       it(`nothing has left when the server drops the line at ${stage} (${how})`, async () => {
         const server = await startServer({ script: { [stage]: { drop: true } }, extensions });
-        expect(await connectChannel(server.port).send(message, about())).toMatchObject({
-          kind: "retry",
-          reason: "connection_lost",
-        });
+        expect(await sendTo(server)).toMatchObject({ kind: "retry", reason: "connection_lost" });
         expect(server.mails).toHaveLength(0);
       });
 
       it(`nothing has left when the server hangs at ${stage} (${how})`, async () => {
         const server = await startServer({ script: { [stage]: { hang: true } }, extensions });
-        expect(await connectChannel(server.port, {}, { timeouts }).send(message, about())).toMatchObject({
-          kind: "retry",
-          reason: "timeout_before_send",
-        });
+        expect(await sendTo(server, {}, { timeouts })).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
       });
 
       it(`nothing has left when the caller gives up at ${stage} (${how})`, async () => {
@@ -299,28 +260,19 @@ describe("silence and broken lines", () => {
 
     it(`nobody knows when the line drops after the go-ahead (${how})`, async () => {
       const server = await startServer({ script: { data: { drop: true, after: "354 go on" } }, extensions });
-      expect(await connectChannel(server.port).send(message, about())).toMatchObject({
-        kind: "ambiguous",
-        reason: "connection_lost",
-      });
+      expect(await sendTo(server)).toMatchObject({ kind: "ambiguous", reason: "connection_lost" });
     });
 
     it(`nobody knows when the line drops after the mail (${how})`, async () => {
       const server = await startServer({ script: { dot: { drop: true } }, extensions });
-      expect(await connectChannel(server.port).send(message, about())).toMatchObject({
-        kind: "ambiguous",
-        reason: "connection_lost",
-      });
+      expect(await sendTo(server)).toMatchObject({ kind: "ambiguous", reason: "connection_lost" });
       expect(server.mails).toHaveLength(1);
     });
 
     it(`nobody knows when the server hangs after the mail (${how})`, async () => {
       const server = await startServer({ script: { dot: { hang: true } }, extensions });
       const channel = connectChannel(server.port, {}, { timeouts: { verdictMs: 60 } });
-      expect(await channel.send(message, about())).toMatchObject({
-        kind: "ambiguous",
-        reason: "no_answer",
-      });
+      expect(await channel.send(message, about())).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
     });
 
     it(`nobody knows when the caller gives up after the mail (${how})`, async () => {
@@ -341,14 +293,6 @@ describe("silence and broken lines", () => {
       kind: "retry",
       reason: "timeout_before_send",
     });
-  });
-
-  it("says at once that nothing was sent when the call was over before it began", async () => {
-    const server = await startServer();
-    expect(await connectChannel(server.port).send(message, about({ signal: AbortSignal.abort() }))).toMatchObject({
-      kind: "retry",
-    });
-    expect(server.connections()).toBe(0);
   });
 
   it("gives up waiting for a connection when its caller does, and lets the others through", async () => {
@@ -376,31 +320,19 @@ describe("silence and broken lines", () => {
     expect(await sending).toMatchObject({ kind: "ambiguous" });
     expect(await channel.send(message, about())).toMatchObject({ kind: "retry" });
   });
-
-  it("reports a server that is not there as such", async () => {
-    const server = await startServer();
-    await server.close();
-    expect(await connectChannel(server.port).send(message, about())).toMatchObject({
-      kind: "retry",
-      reason: "connect_failed",
-      detail: expect.stringContaining("ECONNREFUSED"),
-    });
-  });
 });
 
 describe("the login", () => {
   it("sends no password in clear text", async () => {
     const server = await startServer();
-    const outcome = await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(message, about());
+    const outcome = await sendTo(server, { ...login, allowInsecureAuth: false });
     expect(outcome).toMatchObject({ kind: "rejected", scope: "account", reason: "no_starttls" });
     expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(false);
   });
 
   it("reports a server without EHLO, which cannot have STARTTLS, the same way", async () => {
     const server = await startServer({ script: { ehlo: "502 5.5.1 what?" } });
-    expect(
-      await connectChannel(server.port, { ...login, allowInsecureAuth: false }).send(message, about()),
-    ).toMatchObject({
+    expect(await sendTo(server, { ...login, allowInsecureAuth: false })).toMatchObject({
       scope: "account",
       reason: "no_starttls",
     });
@@ -428,10 +360,7 @@ describe("the login", () => {
     for (const kind of [{ starttls: true }, { implicitTls: true }]) {
       const server = await startServer(kind);
       const account = { ...login, allowInsecureAuth: false, secure: "implicitTls" in kind };
-      expect(await connectChannel(server.port, account).send(message, about())).toMatchObject({
-        kind: "retry",
-        reason: "tls_failed",
-      });
+      expect(await sendTo(server, account)).toMatchObject({ kind: "retry", reason: "tls_failed" });
       expect(server.commands.some((line) => line.includes("AUTH"))).toBe(false);
       const trusting = connectChannel(server.port, { ...account, rejectUnauthorized: false });
       expect(await trusting.send(message, about())).toMatchObject({ kind: "sent" });
@@ -440,43 +369,28 @@ describe("the login", () => {
 
   it("reports TLS against a server that speaks none as a failed TLS", async () => {
     const server = await startServer();
-    expect(await connectChannel(server.port, { secure: true }).send(message, about())).toMatchObject({
-      kind: "retry",
-    });
+    expect(await sendTo(server, { secure: true })).toMatchObject({ kind: "retry" });
   });
 
   it("pauses the account for a wrong password, and only waits when the server cannot tell yet", async () => {
     const wrong = await startServer({ script: { auth: "535 5.7.8 no" } });
-    expect(await connectChannel(wrong.port, login).send(message, about())).toMatchObject({
-      scope: "account",
-      reason: "auth_failed",
-    });
+    expect(await sendTo(wrong, login)).toMatchObject({ scope: "account", reason: "auth_failed" });
     const later = await startServer({ script: { auth: "454 4.7.0 try later" } });
-    expect(await connectChannel(later.port, login).send(message, about())).toMatchObject({
-      kind: "retry",
-      waitMs: 60_000,
-      scope: "account",
-    });
+    expect(await sendTo(later, login)).toMatchObject({ kind: "retry", waitMs: 60_000, scope: "account" });
   });
 
   it("speaks the older login too, and keeps its password to itself there", async () => {
     const server = await startServer({ extensions: ["AUTH LOGIN"] });
-    expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({ kind: "sent" });
+    expect(await sendTo(server, login)).toMatchObject({ kind: "sent" });
     const echo = Buffer.from(password).toString("base64");
-    const wrong = await startServer({
-      extensions: ["AUTH LOGIN"],
-      script: { auth: `535 5.7.8 not ${echo}` },
-    });
-    const outcome = await connectChannel(wrong.port, login).send(message, about());
+    const wrong = await startServer({ extensions: ["AUTH LOGIN"], script: { auth: `535 5.7.8 not ${echo}` } });
+    const outcome = await sendTo(wrong, login);
     expect(outcome).toMatchObject({ reason: "auth_failed", detail: expect.stringContaining("not ***") });
   });
 
   it("does not go on without a login where one is configured", async () => {
     const server = await startServer({ extensions: ["PIPELINING"] });
-    expect(await connectChannel(server.port, login).send(message, about())).toMatchObject({
-      scope: "account",
-      reason: "auth_failed",
-    });
+    expect(await sendTo(server, login)).toMatchObject({ scope: "account", reason: "auth_failed" });
     expect(server.commands.some((line) => line.startsWith("MAIL"))).toBe(false);
   });
 
@@ -489,7 +403,7 @@ describe("the login", () => {
           // Padded so that the secret would stand at the place where a long reply is cut.
           for (const padding of ["", "x".repeat(150)]) {
             const server = await startServer({ script: { [stage]: `${code} ${padding} you sent ${echo}` } });
-            const outcome = JSON.stringify(await connectChannel(server.port, login).send(message, about()));
+            const outcome = JSON.stringify(await sendTo(server, login));
             for (const secret of echoes) expect(outcome).not.toContain(secret.slice(0, 8));
           }
         }
@@ -513,8 +427,6 @@ describe("a probe", () => {
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toMatchObject({
       reason: "auth_failed",
     });
-    expect(await channel.probe("ops", new AbortController().signal)).toMatchObject({
-      reason: "address_invalid",
-    });
+    expect(await channel.probe("ops", new AbortController().signal)).toMatchObject({ reason: "address_invalid" });
   });
 });

@@ -52,18 +52,8 @@ function eventOf(changes: Record<string, unknown> = {}): PagerdutyMessage {
     notes: [],
     ...changes,
   };
-  const alert = {
-    id: "01939d2f-0000-7000-8000-000000000001",
-    seq: 1,
-    origin: "hook" as const,
-    receivedAt,
-    facts,
-  };
-  const document = rendering.composeAlert(alert, {
-    now: receivedAt,
-    purpose: "alert",
-    possibleRepeat: false,
-  });
+  const alert = { id: "01939d2f-0000-7000-8000-000000000001", seq: 1, origin: "hook" as const, receivedAt, facts };
+  const document = rendering.composeAlert(alert, { now: receivedAt, purpose: "alert", possibleRepeat: false });
   const { title, severity, status } = facts;
   const url = "https://tocsin.example.com/alerts/1";
   const data = {

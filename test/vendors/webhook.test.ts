@@ -81,10 +81,7 @@ describe("the signature", () => {
 
   it("is absent without a secret, the id is not", async () => {
     await send(open());
-    expect(vendor.requests[0]?.headers).toMatchObject({
-      "webhook-id": "d1",
-      "content-type": "application/json",
-    });
+    expect(vendor.requests[0]?.headers).toMatchObject({ "webhook-id": "d1", "content-type": "application/json" });
     expect(vendor.requests[0]?.headers).not.toHaveProperty("webhook-signature");
   });
 
@@ -112,10 +109,7 @@ function refusalsOf(options: { secret?: string; headers?: Record<string, string>
 describe("headers of the configuration", () => {
   it("go along", async () => {
     await send(open({ headers: { "X-Api-Key": new Secret("canary-key"), Authorization: new Secret("Bearer x") } }));
-    expect(vendor.requests[0]?.headers).toMatchObject({
-      "x-api-key": "canary-key",
-      authorization: "Bearer x",
-    });
+    expect(vendor.requests[0]?.headers).toMatchObject({ "x-api-key": "canary-key", authorization: "Bearer x" });
   });
 
   it.each([
@@ -180,11 +174,7 @@ describe("an outgoing webhook", () => {
   it("is refused in a line, whatever the size of the answer", async () => {
     answer = text(422, "x".repeat(5_000_000));
     const outcome = await send(open());
-    expect(outcome).toMatchObject({
-      kind: "rejected",
-      scope: "message",
-      detail: expect.stringMatching(/^.{60,300}$/),
-    });
+    expect(outcome).toMatchObject({ kind: "rejected", scope: "message", detail: expect.stringMatching(/^.{60,300}$/) });
   });
 
   it.each(["", "hooks.example.com/in", "ftp://hooks.example.com/", "javascript:alert(1)", "file:///etc/passwd"])(
@@ -214,10 +204,7 @@ describe("an outgoing webhook", () => {
   it("tells a call that its caller found too slow from one that was stopped", async () => {
     vendor.behave({ kind: "take_then_hang" });
     const sendUntil = (signal: AbortSignal) => open().send({ kind: "webhook", body }, sendContext({ signal }));
-    expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({
-      kind: "ambiguous",
-      reason: "no_answer",
-    });
+    expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
     const late = AbortSignal.abort(new DOMException("too slow", "TimeoutError"));
     expect(await sendUntil(late)).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
   });
@@ -240,10 +227,7 @@ describe("an outgoing webhook", () => {
     );
     const outcome = await send(channel);
     await channel.close();
-    expect(outcome).toMatchObject({
-      reason: "forbidden_address",
-      detail: expect.stringMatching(/^.{280,300}$/),
-    });
+    expect(outcome).toMatchObject({ reason: "forbidden_address", detail: expect.stringMatching(/^.{280,300}$/) });
   });
 
   it("ends when the channel is closed under it, and leaves open what happened", async () => {
