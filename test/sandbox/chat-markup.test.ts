@@ -89,9 +89,7 @@ describe("MarkdownV2", () => {
     ["[a](b", "Can't find end of a URL at byte offset 4"],
     ["*a_b*c_", "Can't find end of Italic entity at byte offset 6"],
   ])("is refused when it is %s", async (text, why) => {
-    await expect(markdown(text)).rejects.toMatchObject({
-      message: `Bad Request: can't parse entities: ${why}`,
-    });
+    await expect(markdown(text)).rejects.toMatchObject({ message: `Bad Request: can't parse entities: ${why}` });
   });
 });
 

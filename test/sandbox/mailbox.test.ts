@@ -220,9 +220,7 @@ describe("a fault on demand", () => {
     const channel = connectChannel(standIn);
     standIn.faults.next({ stage: "recipient", kind: 550, mailbox: "cfo@example.com" });
     expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
-    expect(await channel.send(message, about({ recipient: "cfo@example.com" }))).toMatchObject({
-      scope: "recipient",
-    });
+    expect(await channel.send(message, about({ recipient: "cfo@example.com" }))).toMatchObject({ scope: "recipient" });
   });
 });
 

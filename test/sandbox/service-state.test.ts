@@ -146,8 +146,5 @@ test.each([
   ["speed", { speed: 0 }],
   ["metrics", { metricCount: 3 }],
 ])("refuses a %s that makes no sense", async (name, options) => {
-  await expect(startSandbox(options)).rejects.toMatchObject({
-    code: "usage",
-    message: expect.stringContaining(name),
-  });
+  await expect(startSandbox(options)).rejects.toMatchObject({ code: "usage", message: expect.stringContaining(name) });
 });

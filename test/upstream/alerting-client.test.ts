@@ -124,11 +124,7 @@ describe("errors by cause", () => {
 
   it("an HTML error page is named by its title", async () => {
     const { client } = await setUp(
-      () => ({
-        status: 502,
-        text: "<html><title>Bad\n gateway</title>",
-        headers: { "content-type": "text/html" },
-      }),
+      () => ({ status: 502, text: "<html><title>Bad\n gateway</title>", headers: { "content-type": "text/html" } }),
       { retry: { attempts: 1 } },
     );
     const error = await failure(client.listUsers());
@@ -182,41 +178,22 @@ describe("repeating a read", () => {
     expect(waits[1]).toBe(2 * (waits[0] ?? 0));
   });
 
-  it("obeys Retry-After in full", async () => {
-    const { client, waits } = await setUp((_request, count) =>
-      count === 1 ? { status: 429, text: "", headers: { "retry-after": "17" } } : { json: { data: [] } },
-    );
-    await client.listUsers();
-    expect(waits).toEqual([17_000]);
-  });
-
-  it("obeys Retry-After given as a date", async () => {
-    const now = Date.UTC(2026, 10, 21, 12, 0, 0);
+  it.each([
+    ["seconds", "17", 17_000],
+    ["a date", "Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+    ["neither: as usual", "not before 2030", expect.any(Number)],
+  ])("obeys Retry-After in full, given as %s", async (_how, text, wait) => {
     const { client, waits } = await setUp(
       (_request, count) =>
-        count === 1
-          ? { status: 503, text: "", headers: { "retry-after": "Sat, 21 Nov 2026 12:00:30 GMT" } }
-          : { json: { data: [] } },
-      { now: () => now },
+        count === 1 ? { status: 503, text: "", headers: { "retry-after": text } } : { json: { data: [] } },
+      { now: () => Date.UTC(2026, 10, 21, 12, 0, 0) },
     );
     await client.listUsers();
-    expect(waits).toEqual([30_000]);
-  });
-
-  it("comes back as usual when Retry-After is neither seconds nor a date", async () => {
-    const { client, waits } = await setUp((_request, count) =>
-      count === 1 ? { status: 503, text: "", headers: { "retry-after": "not before 2030" } } : { json: { data: [] } },
-    );
-    await client.listUsers();
-    expect(waits).toHaveLength(1);
+    expect(waits).toEqual([wait]);
   });
 
   it("gives up rather than come back before a long Retry-After, and says when", async () => {
-    const { client, waits, seen } = await setUp(() => ({
-      status: 429,
-      text: "",
-      headers: { "retry-after": "3600" },
-    }));
+    const { client, waits, seen } = await setUp(() => ({ status: 429, text: "", headers: { "retry-after": "3600" } }));
     const error = await failure(client.listUsers());
     expect(error.code).toBe("upstream_rate_limited");
     expect(error.retryAfterMs).toBe(3_600_000);

@@ -138,9 +138,7 @@ describe("registering an asset", () => {
 
   it("is not sent again when the answer is lost", async () => {
     const { client, seen } = await setUp(() => "reset");
-    await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({
-      code: "upstream_unreachable",
-    });
+    await expect(client.registerAsset({ catalogId: "x" })).rejects.toMatchObject({ code: "upstream_unreachable" });
     expect(seen).toHaveLength(1);
   });
 });
