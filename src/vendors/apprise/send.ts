@@ -5,6 +5,7 @@ import {
   classifyRefusal,
   describeAnswer,
   jsonObjectOf,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -45,13 +46,10 @@ export function createAppriseChannel(
     send: async (message, context) => {
       const body = notifyBody(message, destination);
       const headers = { ...auth, "content-type": "application/json", accept: "application/json" };
-      const request = { url: urlBelow(server, path), method: "POST" as const, headers, body };
-      return http.call(request, classifyApprise, context.signal);
+      return http.call({ url: urlBelow(server, path), method: "POST", headers, body }, classifyApprise, context.signal);
     },
-    probe: (_recipient, signal) => {
-      const request = { url: urlBelow(server, "status"), method: "GET" as const, headers: auth };
-      return http.ask(request, classifyAppriseStatus, signal);
-    },
+    probe: (_recipient, signal) =>
+      http.ask({ url: urlBelow(server, "status"), method: "GET", headers: auth }, classifyAppriseStatus, signal),
     close: () => http.close(),
   };
 }
@@ -68,7 +66,7 @@ export function classifyApprise(answer: Answer, context: AnswerContext): Outcome
   const detail = describeAnswer(answer, context);
   if (status === 204) {
     const hint = `${detail}: no configuration under this key, or no usable address; nobody was notified`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    return rejected("destination", "address_invalid", hint);
   }
   if (status >= 200 && status < 300) {
     const error = jsonObjectOf(answer)?.error;
@@ -77,8 +75,7 @@ export function classifyApprise(answer: Answer, context: AnswerContext): Outcome
   }
   if (status === 424) return { kind: "ambiguous", reason: "server_error", detail };
   if (status === 404 || status === 405) {
-    const hint = `${detail}. Is this the address of an Apprise API server?`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    return rejected("destination", "address_invalid", `${detail}. Is this the address of an Apprise API server?`);
   }
   return classifyRefusal(answer, context, { repeatable: false });
 }

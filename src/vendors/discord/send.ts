@@ -7,6 +7,7 @@ import {
   describeAnswer,
   jsonObjectOf,
   rateLimited,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -37,28 +38,15 @@ export function createDiscordChannel(
   const headers = { "content-type": "application/json" };
 
   return {
-    send: async ({ body }, context) => {
-      const request = {
-        url: executeUrl(webhook),
-        method: "POST" as const,
-        headers,
-        body: context.silent ? silenced(body) : body,
-      };
-      return http.call(request, classifyDiscord, context.signal);
+    send: async (message, { silent, signal }) => {
+      const body = silent ? silenced(message.body) : message.body;
+      return http.call({ url: executeUrl(webhook), method: "POST", headers, body }, classifyDiscord, signal);
     },
-    edit: async (ref, { body }, context) => {
-      const request = {
-        url: messageUrl(webhook, ref),
-        method: "PATCH" as const,
-        headers,
-        body: replacing(body),
-      };
-      return http.call(request, classifyDiscordEdit, context.signal);
+    edit: async (ref, message, { signal }) => {
+      const body = replacing(message.body);
+      return http.call({ url: messageUrl(webhook, ref), method: "PATCH", headers, body }, classifyDiscordEdit, signal);
     },
-    probe: (_recipient, signal) => {
-      const request = { url: webhook, method: "GET" as const, headers: {} };
-      return http.ask(request, classifyDiscordProbe, signal);
-    },
+    probe: (_recipient, signal) => http.ask({ url: webhook, method: "GET", headers: {} }, classifyDiscordProbe, signal),
     close: () => http.close(),
   };
 }
@@ -74,15 +62,15 @@ export function classifyDiscord(answer: Answer, context: AnswerContext): Outcome
       : unexpectedSuccess(answer, context, "the message with its id");
   }
   const detail = describeAnswer(answer, context);
-  if (status === 404) return { kind: "rejected", scope: "destination", reason: "gone", detail };
+  if (status === 404) return rejected("destination", "gone", detail);
   if (status === 429) {
     return rateLimited(detail, waitOf(answer, context), body?.global === true ? "account" : "destination");
   }
   if (status === 400 && typeof body?.code === "number") {
-    if (body.code === 50006) return { kind: "rejected", scope: "message", reason: "empty_text", detail };
+    if (body.code === 50006) return rejected("message", "empty_text", detail);
     if (forumCodes.has(body.code)) {
       const hint = `${detail}. A forum channel needs ?thread_id=… in the webhook's address`;
-      return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+      return rejected("destination", "address_invalid", hint);
     }
   }
   return classifyRefusal(answer, context, { repeatable: false });
@@ -93,8 +81,7 @@ export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Out
   const code = jsonObjectOf(answer)?.code;
   // Unknown message; too many edits to a message older than an hour.
   if (answer.status >= 400 && (code === 10008 || code === 30046)) {
-    const detail = describeAnswer(answer, context);
-    return { kind: "rejected", scope: "message", reason: "edit_target_gone", detail };
+    return rejected("message", "edit_target_gone", describeAnswer(answer, context));
   }
   return classifyDiscord(answer, context);
 }

@@ -39,33 +39,26 @@ export function classifyRefusal(answer: Answer, context: AnswerContext, options:
   const detail = describeAnswer(answer, context);
   const waitMs = parseRetryAfter(answer.headers["retry-after"], context.nowMs);
   if (status >= 300 && status < 400) {
-    return {
-      kind: "rejected",
-      scope: "destination",
-      reason: "address_moved",
-      detail: describeRedirect(answer, context),
-    };
+    return rejected("destination", "address_moved", describeRedirect(answer, context));
   }
   switch (status) {
     case 401:
     case 403:
     case 407:
-      return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
+      return rejected("destination", "auth_failed", detail);
     case 408:
     case 425:
       return { kind: "retry", reason: "temporary_refusal", detail, waitMs };
     case 410:
-      return { kind: "rejected", scope: "destination", reason: "gone", detail };
+      return rejected("destination", "gone", detail);
     case 413:
-      return { kind: "rejected", scope: "message", reason: "too_long", detail };
+      return rejected("message", "too_long", detail);
     case 429:
       return rateLimited(detail, waitMs);
     case 503:
       return { kind: "retry", reason: "server_error", detail, waitMs };
   }
-  if (status >= 400 && status < 500) {
-    return { kind: "rejected", scope: "message", reason: "message_refused", detail };
-  }
+  if (status >= 400 && status < 500) return rejected("message", "message_refused", detail);
   if (status >= 500 && status < 600) {
     const kind = options.repeatable || neverReached.has(status) ? "retry" : "ambiguous";
     return { kind, reason: "server_error", detail, waitMs };
@@ -73,19 +66,19 @@ export function classifyRefusal(answer: Answer, context: AnswerContext, options:
   return { kind: "ambiguous", reason: "bad_answer", detail };
 }
 
+type Rejected = Extract<Outcome, { kind: "rejected" }>;
+
+/** Refused for good: the message alone, or everything for this destination. */
+export function rejected(scope: "message" | "destination", reason: Rejected["reason"], detail: string): Rejected {
+  return { kind: "rejected", scope, reason, detail };
+}
+
 export function rateLimited(
   detail: string,
-  waitMs: number | undefined,
+  waitMs: number = defaultRateLimitWaitMs,
   scope: "destination" | "account" = "destination",
 ): Outcome {
-  return {
-    kind: "retry",
-    reason: "rate_limited",
-    detail,
-    waitMs: waitMs ?? defaultRateLimitWaitMs,
-    countsAsAttempt: false,
-    scope,
-  };
+  return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope };
 }
 
 /** A 2xx whose body is not what this vendor says when it has taken a message: a captive portal, a wrong address. */
@@ -135,36 +128,29 @@ export function outcomeOfConnectFault(fault: ConnectFault, host: string): Outcom
   const detail = `${host}: ${fault.detail}`;
   switch (fault.kind) {
     case "forbidden":
-      return {
-        kind: "rejected",
-        scope: "destination",
-        reason: "forbidden_address",
-        detail: `${detail}. If that is meant, name it in allowInternal`,
-      };
-    case "dns":
-      return { kind: "retry", reason: "dns_failed", detail };
-    case "refused":
-      return { kind: "retry", reason: "connect_failed", detail };
-    case "tls":
-      return { kind: "retry", reason: "tls_failed", detail };
-    case "timeout":
-      return { kind: "retry", reason: "timeout_before_send", detail };
+      return rejected("destination", "forbidden_address", `${detail}. If that is meant, name it in allowInternal`);
     case "aborted":
       return { kind: "retry", reason: "process_stopped", detail, countsAsAttempt: false };
+    default:
+      return { kind: "retry", reason: connectReasons[fault.kind], detail };
   }
 }
 
+const connectReasons = {
+  dns: "dns_failed",
+  refused: "connect_failed",
+  tls: "tls_failed",
+  timeout: "timeout_before_send",
+} as const;
+
 /** The request left and nobody knows what became of it. */
 export function outcomeOfAnswerFault(fault: AnswerFault, host: string): Outcome {
-  const detail = `${host}: ${fault.detail}`;
-  switch (fault.kind) {
-    case "timeout":
-      return { kind: "ambiguous", reason: "no_answer", detail };
-    case "aborted":
-      return { kind: "ambiguous", reason: "process_stopped", detail };
-    case "lost":
-      return { kind: "ambiguous", reason: "connection_lost", detail };
-    case "garbage":
-      return { kind: "ambiguous", reason: "bad_answer", detail };
-  }
+  return { kind: "ambiguous", reason: answerReasons[fault.kind], detail: `${host}: ${fault.detail}` };
 }
+
+const answerReasons = {
+  timeout: "no_answer",
+  aborted: "process_stopped",
+  lost: "connection_lost",
+  garbage: "bad_answer",
+} as const;

@@ -7,6 +7,7 @@ import {
   describeAnswer,
   jsonObjectOf,
   rateLimited,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -50,10 +51,8 @@ export function createNtfyChannel(
   return {
     send: (message, context) => publish(message, context.deliveryId, context.silent, context.signal),
     edit: (ref, message, context) => publish(message, ref, context.silent, context.signal),
-    probe: (_recipient, signal) => {
-      const request = { url: urlBelow(server, "v1/health"), method: "GET" as const, headers: auth };
-      return http.ask(request, classifyNtfyHealth, signal);
-    },
+    probe: (_recipient, signal) =>
+      http.ask({ url: urlBelow(server, "v1/health"), method: "GET", headers: auth }, classifyNtfyHealth, signal),
     close: () => http.close(),
   };
 }
@@ -68,11 +67,10 @@ export function classifyNtfy(answer: Answer, context: AnswerContext): Outcome {
   }
   const detail = describeAnswer(answer, context);
   if (status === 404) {
-    const hint = `${detail}. Is this the address of an ntfy server?`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    return rejected("destination", "address_invalid", `${detail}. Is this the address of an ntfy server?`);
   }
   if (status === 400 && (body?.code === 40009 || body?.code === 40010)) {
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail };
+    return rejected("destination", "address_invalid", detail);
   }
   // The day's messages are used up: asking each half minute would only be noise.
   if (status === 429 && body?.code === 42908) {
@@ -87,11 +85,7 @@ function classifyNtfyHealth(answer: Answer, context: AnswerContext): Outcome {
   }
   const outcome = classifyNtfy(answer, context);
   if (outcome.kind !== "sent") return outcome;
-  return {
-    kind: "retry",
-    reason: "bad_answer",
-    detail: `${describeAnswer(answer, context)} (expected healthy)`,
-  };
+  return { kind: "retry", reason: "bad_answer", detail: `${describeAnswer(answer, context)} (expected healthy)` };
 }
 
 function publishBody(message: NtfyMessage, topic: string, sequenceId: string, silent: boolean): string {

@@ -5,6 +5,7 @@ import {
   classifyRefusal,
   describeAnswer,
   jsonObjectOf,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -49,11 +50,10 @@ export function classifyPagerduty(answer: Answer, context: AnswerContext): Outco
   const isWrongKey = [body?.message, ...errors].some((words) =>
     /'routing_key'|invalid (?:routing|integration) key/i.test(String(words)),
   );
-  if (status === 400 && isWrongKey) return { kind: "rejected", scope: "destination", reason: "auth_failed", detail };
-  if (status === 400) return { kind: "rejected", scope: "message", reason: "message_refused", detail };
+  if (status === 400 && isWrongKey) return rejected("destination", "auth_failed", detail);
+  if (status === 400) return rejected("message", "message_refused", detail);
   if (status === 404) {
-    const hint = `${detail}. Is this the address of the Events API?`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    return rejected("destination", "address_invalid", `${detail}. Is this the address of the Events API?`);
   }
   return classifyRefusal(answer, context, { repeatable: true });
 }

@@ -5,6 +5,7 @@ import {
   classifyRefusal,
   describeAnswer,
   jsonObjectOf,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -41,11 +42,9 @@ export function classifySlack(answer: Answer, context: AnswerContext): Outcome {
   const word = answer.body.trim();
   const detail = describeAnswer(answer, context);
   if (status === 404 || (status === 400 && deadWords.has(word))) {
-    return { kind: "rejected", scope: "destination", reason: "gone", detail };
+    return rejected("destination", "gone", detail);
   }
-  if (status === 400 && word === "no_text") {
-    return { kind: "rejected", scope: "message", reason: "empty_text", detail };
-  }
+  if (status === 400 && word === "no_text") return rejected("message", "empty_text", detail);
   return classifyRefusal(answer, context, { repeatable: false });
 }
 

@@ -5,6 +5,7 @@ import {
   classifyRefusal,
   describeAnswer,
   jsonObjectOf,
+  rejected,
   unexpectedSuccess,
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
@@ -46,11 +47,10 @@ export function classifyTeams(answer: Answer, context: AnswerContext): Outcome {
   const code = (body?.error as { code?: unknown } | null | undefined)?.code;
   const detail = describeAnswer(answer, context);
   if (status === 404 || code === "WorkflowTriggerIsNotEnabled") {
-    return { kind: "rejected", scope: "destination", reason: "gone", detail };
+    return rejected("destination", "gone", detail);
   }
   if (code === "MissingApiVersionParameter") {
-    const hint = `${detail}. The address was not copied whole`;
-    return { kind: "rejected", scope: "destination", reason: "address_invalid", detail: hint };
+    return rejected("destination", "address_invalid", `${detail}. The address was not copied whole`);
   }
   return classifyRefusal(answer, context, { repeatable: false });
 }

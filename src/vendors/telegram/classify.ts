@@ -29,66 +29,31 @@ function classifyRefusal(refusal: Refusal): Verdict {
   const detail = `Telegram: ${refusal.errorCode} ${refusal.description}`.trimEnd();
   const movedTo = chatIdOf(refusal.migrateToChatId);
   if (movedTo !== undefined) {
-    return {
-      kind: "retry",
-      reason: "address_moved",
-      detail: `the group is now ${movedTo}`,
-      movedTo,
-      waitMs: 0,
-    };
+    return { kind: "retry", reason: "address_moved", detail: `the group is now ${movedTo}`, movedTo, waitMs: 0 };
   }
   const { errorCode } = refusal;
-  if (errorCode === 429) {
-    return floodVerdict(detail, floodWaitMs(refusal));
-  }
+  if (errorCode === 429) return floodVerdict(detail, floodWaitMs(refusal));
   if (errorCode === 401 || errorCode === 404) {
-    return {
-      kind: "rejected",
-      scope: "account",
-      reason: "auth_failed",
-      detail: `${detail} (is the bot token valid?)`,
-    };
+    const hint = `${detail} (is the bot token valid?)`;
+    return { kind: "rejected", scope: "account", reason: "auth_failed", detail: hint };
   }
-  if (errorCode === 403) {
-    return (
-      lookUp(destinationRows, refusal, detail) ?? {
-        kind: "rejected",
-        scope: "destination",
-        reason: "no_rights",
-        detail,
-      }
-    );
-  }
+  if (errorCode === 403) return lookUp(destinationRows, refusal, detail, rejected("destination", "no_rights"));
   // Somebody else polls this bot, or its webhook is being changed; the message was not taken, and sending goes on.
   if (errorCode === 409) return { kind: "retry", reason: "temporary_refusal", detail };
   if (errorCode === 413) return { kind: "rejected", scope: "message", reason: "too_long", detail };
   if (errorCode >= 500) return { kind: "ambiguous", reason: "server_error", detail };
-  return (
-    lookUp(badRequestRows, refusal, detail) ?? {
-      kind: "rejected",
-      scope: "message",
-      reason: "message_refused",
-      detail,
-    }
-  );
+  return lookUp(badRequestRows, refusal, detail, rejected("message", "message_refused"));
 }
 
-function lookUp(rows: readonly Row[], refusal: Refusal, detail: string): Verdict | undefined {
+function lookUp(rows: readonly Row[], refusal: Refusal, detail: string, otherwise: Row["verdict"]): Verdict {
   const description = refusal.description.toLowerCase();
   const row = rows.find(({ says }) => says.some((piece) => description.includes(piece)));
-  if (row === undefined) return undefined;
-  return row.verdict.kind === "rejected" ? { ...row.verdict, detail } : row.verdict;
+  const verdict = row?.verdict ?? otherwise;
+  return verdict.kind === "rejected" ? { ...verdict, detail } : verdict;
 }
 
 function floodVerdict(detail: string, waitMs: number): Verdict {
-  return {
-    kind: "retry",
-    reason: "rate_limited",
-    detail,
-    waitMs,
-    countsAsAttempt: false,
-    scope: "destination",
-  };
+  return { kind: "retry", reason: "rate_limited", detail, waitMs, countsAsAttempt: false, scope: "destination" };
 }
 
 /** The wait that Telegram asks for and half a second more; without the parameter the description may hold it. */
@@ -114,21 +79,15 @@ function classifyUnsent(answer: NoAnswer): Verdict {
   const code = answer.code ?? "";
   const tail = code === "" ? "" : ` (${code})`;
   if (answer.why === "timed_out" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
-    return {
-      kind: "retry",
-      reason: "timeout_before_send",
-      detail: `no connection in time; nothing was sent${tail}`,
-    };
+    const detail = `no connection in time; nothing was sent${tail}`;
+    return { kind: "retry", reason: "timeout_before_send", detail };
   }
   if (answer.why === "stopped") {
     return { kind: "retry", reason: "process_stopped", detail: "stopped before anything was sent" };
   }
   if (isDnsCode(code)) {
-    return {
-      kind: "retry",
-      reason: "dns_failed",
-      detail: `the name could not be resolved; nothing was sent${tail}`,
-    };
+    const detail = `the name could not be resolved; nothing was sent${tail}`;
+    return { kind: "retry", reason: "dns_failed", detail };
   }
   if (isTlsCode(code)) {
     return { kind: "retry", reason: "tls_failed", detail: `no secure connection; nothing was sent${tail}` };
@@ -139,24 +98,15 @@ function classifyUnsent(answer: NoAnswer): Verdict {
 function classifyLost(answer: NoAnswer): Verdict {
   switch (answer.why) {
     case "timed_out":
-      return {
-        kind: "ambiguous",
-        reason: "no_answer",
-        detail: "the request left, and no answer came in time",
-      };
-    case "stopped":
-      return {
-        kind: "ambiguous",
-        reason: "process_stopped",
-        detail: "stopped after the request had left, before an answer",
-      };
+      return { kind: "ambiguous", reason: "no_answer", detail: "the request left, and no answer came in time" };
+    case "stopped": {
+      const detail = "stopped after the request had left, before an answer";
+      return { kind: "ambiguous", reason: "process_stopped", detail };
+    }
     case "network": {
       const tail = answer.code === undefined ? "" : ` (${answer.code})`;
-      return {
-        kind: "ambiguous",
-        reason: "connection_lost",
-        detail: `the connection broke after the request had left${tail}`,
-      };
+      const detail = `the connection broke after the request had left${tail}`;
+      return { kind: "ambiguous", reason: "connection_lost", detail };
     }
   }
 }
@@ -173,10 +123,14 @@ interface Row {
     | { kind: "rejected"; scope: "message" | "destination"; reason: ReasonCode };
 }
 
+function rejected(scope: "message" | "destination", reason: ReasonCode): Row["verdict"] {
+  return { kind: "rejected", scope, reason };
+}
+
 const destinationRows: readonly Row[] = [
   {
     says: ["was kicked", "was blocked", "not a member", "bot was removed", "user_is_blocked"],
-    verdict: { kind: "rejected", scope: "destination", reason: "kicked" },
+    verdict: rejected("destination", "kicked"),
   },
   {
     says: [
@@ -192,7 +146,7 @@ const destinationRows: readonly Row[] = [
       "user is deactivated",
       "user not found",
     ],
-    verdict: { kind: "rejected", scope: "destination", reason: "chat_not_found" },
+    verdict: rejected("destination", "chat_not_found"),
   },
   {
     says: [
@@ -207,7 +161,7 @@ const destinationRows: readonly Row[] = [
       "right_forbidden",
       "user_banned_in_channel",
     ],
-    verdict: { kind: "rejected", scope: "destination", reason: "no_rights" },
+    verdict: rejected("destination", "no_rights"),
   },
 ];
 
@@ -226,7 +180,7 @@ const badRequestRows: readonly Row[] = [
   },
   {
     says: ["message to edit not found", "message can't be edited", "message_id_invalid", "message_edit_time"],
-    verdict: { kind: "rejected", scope: "message", reason: "edit_target_gone" },
+    verdict: rejected("message", "edit_target_gone"),
   },
   {
     says: ["message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "topic not found"],
@@ -242,15 +196,15 @@ const badRequestRows: readonly Row[] = [
       "is reserved and must be escaped",
       "wrong http url",
     ],
-    verdict: { kind: "rejected", scope: "message", reason: "markup_refused" },
+    verdict: rejected("message", "markup_refused"),
   },
   {
     says: ["too long", "message_too_long", "too_long"],
-    verdict: { kind: "rejected", scope: "message", reason: "too_long" },
+    verdict: rejected("message", "too_long"),
   },
   {
     says: ["text is empty", "must be non-empty", "message_empty", "text must be"],
-    verdict: { kind: "rejected", scope: "message", reason: "empty_text" },
+    verdict: rejected("message", "empty_text"),
   },
   ...destinationRows,
 ];
