@@ -1,19 +1,80 @@
 import type { Server } from "node:http";
-import { Hono } from "hono";
+import type { AddressInfo } from "node:net";
+import { type Context, Hono } from "hono";
 import { csrf } from "hono/csrf";
 import { secureHeaders } from "hono/secure-headers";
 import { streamSSE } from "hono/streaming";
 
-/** What the chat and the mailbox have in common: a server on this machine, and a page that follows what changes. */
+/**
+ * What the chat and the mailbox have in common: a server on this machine, faults that wait for their turn, and a page
+ * that follows what changes.
+ */
 
-export function listen(server: Server, port: number, host: string): Promise<void> {
+/** Resolves with the port. */
+export function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
       server.off("error", reject);
-      resolve();
+      resolve((server.address() as AddressInfo).port);
     });
   });
+}
+
+/** Ends the connections too. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** The host as it stands in an address. */
+export function urlHostOf(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Faults that wait for what they fit. */
+export interface Queue<T> {
+  /** Queues a fault for the next that it fits; it is used `times` times (default once). */
+  next(fault: T & { times?: number }): void;
+  pending(): T[];
+  clear(): void;
+}
+
+/** `takeFirst` takes the first fault that fits out of the queue. */
+export function createQueue<T extends object>(
+  onChange = () => {},
+): Queue<T> & { takeFirst(fits: (fault: T) => boolean): T | undefined } {
+  const queue: T[] = [];
+  return {
+    next({ times = 1, ...fault }) {
+      for (let used = 0; used < times; used++) queue.push(fault as unknown as T);
+      onChange();
+    },
+    pending: () => queue.map((fault) => ({ ...fault })),
+    clear() {
+      queue.length = 0;
+      onChange();
+    },
+    takeFirst(fits) {
+      const index = queue.findIndex(fits);
+      if (index === -1) return undefined;
+      const [fault] = queue.splice(index, 1);
+      onChange();
+      return fault;
+    },
+  };
+}
+
+/** Of a form's box or of JSON. */
+export function isTicked(value: unknown): boolean {
+  return value === true || value === "true" || value === "on";
+}
+
+/** What `POST /faults` was given, and whether by the page's form. */
+export async function readGivenFault(c: Context): Promise<{ isForm: boolean; given: unknown }> {
+  const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
+  return { isForm, given: isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined) };
 }
 
 /** Calls the listener on every change; returns what ends it. */

@@ -27,9 +27,9 @@ function openPage(mails: ParsedMail[] = [], mailboxes: string[] = []) {
   const faults = createMailFaultQueue(inbox.changed);
   for (const mail of mails) inbox.add("ops@example.com", "alerts@tocsin.example", mail, at);
   const page = createMailboxPage({ inbox, faults });
-  const get = async (path: string) => page.fetch(new Request(`http://stand-in.test${path}`));
+  const get = async (path: string) => page.app.fetch(new Request(`http://stand-in.test${path}`));
   const post = async (path: string, init: RequestInit) =>
-    page.fetch(new Request(`http://stand-in.test${path}`, { method: "POST", ...init }));
+    page.app.fetch(new Request(`http://stand-in.test${path}`, { method: "POST", ...init }));
   return { inbox, faults, page, get, post };
 }
 

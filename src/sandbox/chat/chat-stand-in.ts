@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Now } from "../../core/clock.ts";
-import { listen, waitFor } from "../stand-in.ts";
+import { closeServer, listen, urlHostOf, waitFor } from "../stand-in.ts";
 import { answerBotRequest, type StandInCall } from "./bot-endpoint.ts";
 import { type Bot, chatOf, describeMembership, userOf } from "./bot-methods.ts";
 import { createFaultQueue, type Faults } from "./faults.ts";
@@ -79,7 +78,7 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
   }
 
   const page = createChatPage({ world, faults, calls: () => calls });
-  const servePage = getRequestListener(page.fetch);
+  const servePage = getRequestListener(page.app.fetch);
   const endpoint = { world, flood, faults, bots, now: options.now, record };
   const server = createServer((request, response) => {
     if (!(request.url ?? "").startsWith("/bot")) {
@@ -89,8 +88,7 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
     answerBotRequest(endpoint, request, response).catch(() => request.socket.destroy());
   });
   const host = options.host ?? "127.0.0.1";
-  await listen(server, options.port ?? 0, host);
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server, options.port ?? 0, host);
 
   const chatOrThrow = (chatId: string): StandInChat => {
     const chat = world.chat(chatId);
@@ -101,7 +99,7 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
     structuredClone(chatOrThrow(chatId).messages.filter(({ deletedAt }) => deletedAt === undefined));
 
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: `http://${urlHostOf(host)}:${port}`,
     port,
     faults,
     messages: shown,
@@ -141,9 +139,7 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
     },
     async close() {
       page.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
+      await closeServer(server);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Child, FC } from "hono/jsx";
+import { PendingFaults } from "../live-parts.tsx";
 import type { StandInCall } from "./bot-endpoint.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import type { Entity, StandInChat, StandInMessage } from "./world.ts";
@@ -245,13 +246,6 @@ export const FaultForm: FC<{ chatId: string; pending: readonly Fault[] }> = ({ c
       </label>
       <button type="submit">Break it</button>
     </form>
-    <div id="pending" data-live>
-      {pending.length > 0 && (
-        <form method="post" action="/faults/clear">
-          <p>Waiting: {pending.map(({ kind }) => wording[kind]).join("; ")}</p>
-          <button type="submit">Forget them</button>
-        </form>
-      )}
-    </div>
+    <PendingFaults names={pending.map(({ kind }) => wording[kind])} />
   </section>
 );

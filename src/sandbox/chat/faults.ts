@@ -1,41 +1,31 @@
-/** What goes wrong with the next request that fits. `delivered` faults do their work first and lose only the answer. */
-export type FaultKind =
-  /** No answer ever; the connection stays open. */
-  | "hang"
-  /** The connection is reset as soon as the head of the request is there. */
-  | "reset_before_reading"
-  /** The connection is reset after the whole request was read. */
-  | "reset"
-  /** `{"ok":false,"error_code":500}`. */
-  | "error_500"
-  /** A proxy's HTML page with status 502. */
-  | "bad_gateway"
-  /** Status 200 and a body that is not JSON. */
-  | "not_json"
-  /** The right answer after `delayMs`. */
-  | "slow"
-  /** 429; the chat stays closed for `retryAfterSeconds`. */
-  | "flood"
-  /** 429 without `parameters`. */
-  | "flood_unsaid"
-  /** The bot is removed from the chat, for good. */
-  | "kick"
-  /** The group becomes a supergroup under a new id, for good. */
-  | "migrate";
+import { createQueue, isTicked, type Queue } from "../stand-in.ts";
 
-const faultKinds: readonly FaultKind[] = [
+/** What goes wrong with the next request that fits. `delivered` faults do their work first and lose only the answer. */
+const faultKinds = [
+  /** No answer ever; the connection stays open. */
   "hang",
+  /** The connection is reset as soon as the head of the request is there. */
   "reset_before_reading",
+  /** The connection is reset after the whole request was read. */
   "reset",
+  /** `{"ok":false,"error_code":500}`. */
   "error_500",
+  /** A proxy's HTML page with status 502. */
   "bad_gateway",
+  /** Status 200 and a body that is not JSON. */
   "not_json",
+  /** The right answer after `delayMs`. */
   "slow",
+  /** 429; the chat stays closed for `retryAfterSeconds`. */
   "flood",
+  /** 429 without `parameters`. */
   "flood_unsaid",
+  /** The bot is removed from the chat, for good. */
   "kick",
+  /** The group becomes a supergroup under a new id, for good. */
   "migrate",
-];
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
 
 export interface Fault {
   kind: FaultKind;
@@ -53,12 +43,7 @@ export interface Fault {
   retryAfterSeconds?: number;
 }
 
-export interface Faults {
-  /** Queues a fault for the next request that fits it; each is used `times` times (default once). */
-  next(fault: Fault & { times?: number }): void;
-  pending(): Fault[];
-  clear(): void;
-}
+export type Faults = Queue<Fault>;
 
 export interface FaultQueue extends Faults {
   /** Takes the first fault that fits out of the queue. `chat` is `undefined` while the body is unread. */
@@ -66,23 +51,15 @@ export interface FaultQueue extends Faults {
 }
 
 export function createFaultQueue(): FaultQueue {
-  const queue: Fault[] = [];
+  const { takeFirst, ...queue } = createQueue<Fault>();
   return {
-    next({ times = 1, ...fault }) {
-      for (let used = 0; used < times; used++) queue.push(fault);
-    },
-    pending: () => queue.map((fault) => ({ ...fault })),
-    clear() {
-      queue.length = 0;
-    },
-    take(method, chat, stage) {
-      const index = queue.findIndex((fault) => {
+    ...queue,
+    take: (method, chat, stage) =>
+      takeFirst((fault) => {
         if (fault.method !== undefined && fault.method.toLowerCase() !== method.toLowerCase()) return false;
         if ((fault.kind === "reset_before_reading") !== (stage === "head")) return false;
         return stage === "head" || fault.chat === undefined || fault.chat === chat;
-      });
-      return index === -1 ? undefined : queue.splice(index, 1)[0];
-    },
+      }),
   };
 }
 
@@ -96,7 +73,7 @@ export function readFault(given: unknown): (Fault & { times?: number }) | string
     kind: known,
     ...(typeof chat === "string" && chat !== "" ? { chat } : {}),
     ...(typeof method === "string" && method !== "" ? { method } : {}),
-    ...(delivered === true || delivered === "true" || delivered === "on" ? { delivered: true } : {}),
+    ...(isTicked(delivered) ? { delivered: true } : {}),
     ...numberIn("delayMs", delayMs, 600_000),
     ...numberIn("retryAfterSeconds", retryAfterSeconds, 86_400),
     ...numberIn("times", times, 1_000),

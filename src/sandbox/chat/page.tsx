@@ -1,6 +1,6 @@
-import type { Hono } from "hono";
 import { html } from "hono/html";
-import { createLivePage } from "../stand-in.ts";
+import { Head } from "../live-parts.tsx";
+import { createLivePage, type LivePage, readGivenFault } from "../stand-in.ts";
 import type { StandInCall } from "./bot-endpoint.ts";
 import { CallList, ChatList, ChatView, FaultForm } from "./chat-view.tsx";
 import { type Faults, readFault } from "./faults.ts";
@@ -14,17 +14,11 @@ export interface ChatPageDeps {
   calls(): readonly StandInCall[];
 }
 
-export interface ChatPage {
-  fetch: Hono["fetch"];
-  /** Ends the event streams. */
-  close(): void;
-}
-
 /**
  * What people see of the stand-in: `/` the chats, `/events` what changed, `/chats/<id>/messages.json` and `/calls.json`
  * for scripts, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
  */
-export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage {
+export function createChatPage({ world, faults, calls }: ChatPageDeps): LivePage {
   const { app, close } = createLivePage({ onChange: world.onChange, style: pageStyle, script: pageScript });
 
   app.get("/", (c) => {
@@ -34,14 +28,7 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
     if (wanted !== undefined && chat?.id !== wanted) return c.redirect("/");
     const document = (
       <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <title>{chat === undefined ? "Stand-in chat" : `${chat.title} · stand-in chat`}</title>
-          <link rel="icon" href="data:," />
-          <link rel="stylesheet" href="/page.css" />
-          <script src="/page.js" defer />
-        </head>
+        <Head title={chat === undefined ? "Stand-in chat" : `${chat.title} · stand-in chat`} />
         <body>
           <header class="banner">
             <b>Stand-in for Telegram.</b> Nothing here leaves this machine. <span id="live-state">Live</span>
@@ -68,8 +55,7 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
   app.get("/calls.json", (c) => c.json({ data: calls() }));
 
   app.post("/faults", async (c) => {
-    const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
-    const given: unknown = isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined);
+    const { isForm, given } = await readGivenFault(c);
     const fault = readFault(given);
     if (typeof fault === "string") return c.json({ error: fault }, 400);
     faults.next(fault);
@@ -83,5 +69,5 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): ChatPage
     return c.redirect("/", 303);
   });
 
-  return { fetch: app.fetch, close };
+  return { app, close };
 }

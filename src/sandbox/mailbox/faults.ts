@@ -1,3 +1,5 @@
+import { createQueue, isTicked, type Queue } from "../stand-in.ts";
+
 /** The step of a conversation at which a fault strikes. `mail` is the verdict after the final dot. */
 const mailStages = ["greeting", "login", "sender", "recipient", "mail"] as const;
 export type MailStage = (typeof mailStages)[number];
@@ -16,12 +18,7 @@ export interface MailFault {
   delivered?: boolean;
 }
 
-export interface MailFaults {
-  /** Queues a fault for the next conversation that it fits; it is used `times` times (default once). */
-  next(fault: MailFault & { times?: number }): void;
-  pending(): MailFault[];
-  clear(): void;
-}
+export type MailFaults = Queue<MailFault>;
 
 export interface MailFaultQueue extends MailFaults {
   /** Takes the first fault that fits out of the queue. */
@@ -29,28 +26,15 @@ export interface MailFaultQueue extends MailFaults {
 }
 
 export function createMailFaultQueue(onChange: () => void): MailFaultQueue {
-  const queue: MailFault[] = [];
+  const { takeFirst, ...queue } = createQueue<MailFault>(onChange);
   return {
-    next({ times = 1, ...fault }) {
-      for (let used = 0; used < times; used++) queue.push(fault);
-      onChange();
-    },
-    pending: () => queue.map((fault) => ({ ...fault })),
-    clear() {
-      queue.length = 0;
-      onChange();
-    },
-    take(stage, mailboxes = []) {
-      const index = queue.findIndex(
+    ...queue,
+    take: (stage, mailboxes = []) =>
+      takeFirst(
         (fault) =>
           fault.stage === stage &&
           (mailboxes.length === 0 || fault.mailbox === undefined || mailboxes.includes(fault.mailbox)),
-      );
-      if (index === -1) return undefined;
-      const [fault] = queue.splice(index, 1);
-      onChange();
-      return fault;
-    },
+      ),
   };
 }
 
@@ -71,6 +55,6 @@ export function readMailFault(given: unknown): (MailFault & { times?: number }) 
     times: count,
     ...(typeof text === "string" && text !== "" ? { text: text.replaceAll(/\p{Cc}+/gu, " ").slice(0, 200) } : {}),
     ...(typeof mailbox === "string" && mailbox !== "" ? { mailbox: mailbox.toLowerCase() } : {}),
-    ...(delivered === true || delivered === "true" || delivered === "on" ? { delivered: true } : {}),
+    ...(isTicked(delivered) ? { delivered: true } : {}),
   };
 }

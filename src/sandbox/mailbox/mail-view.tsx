@@ -1,5 +1,6 @@
 import type { FC } from "hono/jsx";
 import { cut } from "../../ground/text/graphemes.ts";
+import { PendingFaults } from "../live-parts.tsx";
 import type { MailFault } from "./faults.ts";
 import type { ReceivedMail, Thread } from "./inbox.ts";
 
@@ -168,14 +169,7 @@ export const FaultForm: FC<{ mailbox: string; pending: readonly MailFault[] }> =
       </label>
       <button type="submit">Break it</button>
     </form>
-    <div id="pending" data-live>
-      {pending.length > 0 && (
-        <form method="post" action="/faults/clear">
-          <p>Waiting: {pending.map(nameFault).join("; ")}</p>
-          <button type="submit">Forget them</button>
-        </form>
-      )}
-    </div>
+    <PendingFaults names={pending.map(nameFault)} />
   </section>
 );
 

@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Now } from "../../core/clock.ts";
-import { listen, waitFor } from "../stand-in.ts";
+import { closeServer, listen, urlHostOf, waitFor } from "../stand-in.ts";
 import { createMailFaultQueue, type MailFaults } from "./faults.ts";
 import { createInbox, groupThreads, type ReceivedMail, type Thread } from "./inbox.ts";
 import { createMailboxPage } from "./page.tsx";
@@ -80,16 +79,13 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
     hasMailbox: (address) => !gone.has(address.toLowerCase()) && known?.has(address.toLowerCase()) !== false,
   });
   const page = createMailboxPage({ inbox, faults });
-  const servePage = getRequestListener(page.fetch);
+  const servePage = getRequestListener(page.app.fetch);
   const server = createServer((request, response) => void servePage(request, response));
-  try {
-    await listen(server, options.httpPort ?? 0, host);
-  } catch (error) {
+  const httpPort = await listen(server, options.httpPort ?? 0, host).catch(async (error: unknown) => {
     await smtp.close();
     throw error;
-  }
-  const httpPort = (server.address() as AddressInfo).port;
-  const urlHost = host.includes(":") ? `[${host}]` : host;
+  });
+  const urlHost = urlHostOf(host);
   const snapshot = (mailbox?: string) => structuredClone(inbox.mails(mailbox));
 
   return {
@@ -117,9 +113,7 @@ export async function createMailboxStandIn(options: MailboxStandInOptions): Prom
     },
     async close() {
       page.close();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await Promise.all([closed, smtp.close()]);
+      await Promise.all([closeServer(server), smtp.close()]);
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Hono } from "hono";
-import { createLivePage } from "../stand-in.ts";
+import { Head } from "../live-parts.tsx";
+import { createLivePage, type LivePage, readGivenFault } from "../stand-in.ts";
 import { type MailFaults, readMailFault } from "./faults.ts";
 import { groupThreads, type Inbox, type ReceivedMail } from "./inbox.ts";
 import { chosenFault, FaultForm, MailboxList, MailView, pathOf, ThreadList } from "./mail-view.tsx";
@@ -11,12 +11,6 @@ export interface MailboxPageDeps {
   faults: MailFaults;
 }
 
-export interface MailboxPage {
-  fetch: Hono["fetch"];
-  /** Ends the event streams. */
-  close(): void;
-}
-
 /** A mail is a stranger's page: no scripts, no forms, nothing loaded, an origin of its own. Links open elsewhere. */
 const mailPolicy =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'";
@@ -26,7 +20,7 @@ const mailPolicy =
  * `/mailboxes/<address>/<id>` a mail, below it `/html` and `/source`; `/events` says when to look again, `/mails.json`
  * is for scripts, `POST /faults` breaks the next mail (the page's form, or JSON like the argument of `faults.next`).
  */
-export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPage {
+export function createMailboxPage({ inbox, faults }: MailboxPageDeps): LivePage {
   const { app, close } = createLivePage({
     onChange: inbox.onChange,
     style: pageStyle,
@@ -36,14 +30,7 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
 
   const render = (mailbox: string | undefined, mail?: ReceivedMail) => (
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{mailbox === undefined ? "Stand-in mailbox" : `${mail?.subject ?? mailbox} · stand-in mailbox`}</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/page.css" />
-        <script src="/page.js" defer />
-      </head>
+      <Head title={mailbox === undefined ? "Stand-in mailbox" : `${mail?.subject ?? mailbox} · stand-in mailbox`} />
       <body class={mail === undefined ? "listing" : "reading"}>
         <p class="banner">
           <b>Stand-in for a mail provider.</b> Nothing here leaves this machine. <span id="live-state">Live</span>
@@ -89,8 +76,7 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
   app.get("/mails.json", (c) => c.json({ data: inbox.mails(c.req.query("mailbox")) }));
 
   app.post("/faults", async (c) => {
-    const isForm = !(c.req.header("content-type") ?? "").startsWith("application/json");
-    const given: unknown = isForm ? await c.req.parseBody() : await c.req.json().catch(() => undefined);
+    const { isForm, given } = await readGivenFault(c);
     const { choice, mailbox } = (given ?? {}) as Record<string, unknown>;
     const fault = readMailFault(isForm ? { ...chosenFault(choice), mailbox } : given);
     if (typeof fault === "string") return c.json({ error: fault }, 400);
@@ -103,5 +89,5 @@ export function createMailboxPage({ inbox, faults }: MailboxPageDeps): MailboxPa
     return c.redirect("/", 303);
   });
 
-  return { fetch: app.fetch, close };
+  return { app, close };
 }

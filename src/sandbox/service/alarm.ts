@@ -104,12 +104,7 @@ export function createAlarm(
       at: now(),
       status: isFiring ? "firing" : "resolved",
       severity: input.severity ?? "warning",
-      metricKey: metric.key,
-      metricName: metricNames[metric.kind],
-      unit: unitOfMetric(metric),
-      chain: metric.chainId,
-      tokenSymbol: metric.token.symbol,
-      tokenAddress: metric.token.address,
+      ...factsOf(metric),
       condition,
       value,
       // On the other side of the threshold, since this is a turn.
@@ -179,6 +174,18 @@ export function unitOfMetric(metric: Metric): string {
   return metric.kind === "pool_price" ? (metric.pool?.quote.symbol ?? "") : "USD";
 }
 
+/** What every event says of its metric. */
+function factsOf(metric: Metric) {
+  return {
+    metricKey: metric.key,
+    metricName: metricNames[metric.kind],
+    unit: unitOfMetric(metric),
+    chain: metric.chainId,
+    tokenSymbol: metric.token.symbol,
+    tokenAddress: metric.token.address,
+  };
+}
+
 /** What a look at one subscription sees. */
 export interface Sight {
   value: number;
@@ -227,12 +234,7 @@ function describeTurn(
     at: facts.at,
     status: sight.holds ? "firing" : "resolved",
     severity: subscription.severity,
-    metricKey: metric.key,
-    metricName: metricNames[metric.kind],
-    unit: unitOfMetric(metric),
-    chain: metric.chainId,
-    tokenSymbol: metric.token.symbol,
-    tokenAddress: metric.token.address,
+    ...factsOf(metric),
     condition: subscription.condition.kind,
     value: sight.value,
     previousValue: sight.previousValue,
