@@ -71,28 +71,20 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
 }
 
 function stageOfCommand(line: string, latest: Stage): Stage {
-  const verb = line.split(" ", 1)[0]?.toUpperCase() ?? "";
-  switch (verb) {
-    case "EHLO":
-    case "HELO":
-      return "hello";
-    case "STARTTLS":
-      return "starttls";
-    case "AUTH":
-      return "auth";
-    case "MAIL":
-      return "mail";
-    case "RCPT":
-      return "rcpt";
-    case "DATA":
-      return "data";
-    case "QUIT":
-      return "quit";
-    default:
-      // The lines of a login that follow AUTH are no commands.
-      return latest;
-  }
+  // The lines of a login that follow AUTH are no commands.
+  return stageOfVerb.get(line.split(" ", 1)[0]?.toUpperCase() ?? "") ?? latest;
 }
+
+const stageOfVerb = new Map<string, Stage>([
+  ["EHLO", "hello"],
+  ["HELO", "hello"],
+  ["STARTTLS", "starttls"],
+  ["AUTH", "auth"],
+  ["MAIL", "mail"],
+  ["RCPT", "rcpt"],
+  ["DATA", "data"],
+  ["QUIT", "quit"],
+]);
 
 /** Of a server's words, so that there is room for ours. */
 export const maxReplyUnits = 180;
@@ -182,21 +174,9 @@ export function readBreakdown(error: Error, stage: Stage, redact: (text: string)
 
 /** The step that a reply answers; pipelined commands are refused after later ones have been sent. */
 function stageOfReply(command: string | undefined, code: string | undefined): Stage | undefined {
-  switch (command) {
-    case "EHLO":
-    case "HELO":
-      return "hello";
-    case "STARTTLS":
-      return "starttls";
-    case "MAIL FROM":
-      return "mail";
-    case "RCPT TO":
-      return "rcpt";
-    case "DATA":
-      return code === "EMESSAGE" ? "content" : "data";
-    default:
-      return command?.startsWith("AUTH") ? "auth" : undefined;
-  }
+  if (command === "DATA" && code === "EMESSAGE") return "content";
+  if (command?.startsWith("AUTH")) return "auth";
+  return stageOfVerb.get(command?.replace(/ (?:FROM|TO)$/, "") ?? "");
 }
 
 /** Joins the lines of a reply and takes the codes off them. */

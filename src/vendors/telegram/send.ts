@@ -99,31 +99,13 @@ async function editMessage(call: Call, ref: string, message: TelegramMessage, co
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
   if (messageId === undefined) {
-    return {
-      kind: "rejected",
-      scope: "message",
-      reason: "edit_target_gone",
-      detail: `the message to edit (${ref}) is not in chat ${chatId}`,
-    };
+    const detail = `the message to edit (${ref}) is not in chat ${chatId}`;
+    return { kind: "rejected", scope: "message", reason: "edit_target_gone", detail };
   }
-  const answer = await call("editMessageText", {
-    chat_id: chatId,
-    message_id: messageId,
-    ...textOf(message),
-  });
+  const answer = await call("editMessageText", { chat_id: chatId, message_id: messageId, ...textOf(message) });
   if (answer.kind === "ok") return { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
-  const verdict = classify(answer);
-  switch (verdict.kind) {
-    case "done":
-      return { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
-    case "without":
-      return refusedPart(verdict.part, "message");
-    case "ambiguous":
-      // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
-      return { ...verdict, kind: "retry" };
-    default:
-      return verdict;
-  }
+  // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
+  return outcomeOfHarmless(answer, "message", { kind: "sent", ref: formatMessageRef({ chatId, messageId }) });
 }
 
 async function probeChat(call: Call, destination: TelegramDestination, recipient: string): Promise<Outcome> {
@@ -139,12 +121,21 @@ async function probeChat(call: Call, destination: TelegramDestination, recipient
 
 /** Reading leaves nothing behind, so a lost answer is only a failed look. */
 function probeFailure(answer: Exclude<Answer, { kind: "ok" }>): Outcome {
+  return outcomeOfHarmless(answer, "destination", { kind: "sent" });
+}
+
+/** Of a call that may be made twice: nothing about it is ambiguous. */
+function outcomeOfHarmless(
+  answer: Exclude<Answer, { kind: "ok" }>,
+  scope: "message" | "destination",
+  done: Outcome,
+): Outcome {
   const verdict = classify(answer);
   switch (verdict.kind) {
     case "done":
-      return { kind: "sent" };
+      return done;
     case "without":
-      return refusedPart(verdict.part, "destination");
+      return refusedPart(verdict.part, scope);
     case "ambiguous":
       return { ...verdict, kind: "retry" };
     default:
@@ -153,19 +144,9 @@ function probeFailure(answer: Exclude<Answer, { kind: "ok" }>): Outcome {
 }
 
 function refusedPart(part: Optional, scope: "message" | "destination"): Outcome {
-  return part === "topic"
-    ? {
-        kind: "rejected",
-        scope,
-        reason: "topic_gone",
-        detail: "Telegram refused the topic of a message that has none",
-      }
-    : {
-        kind: "rejected",
-        scope,
-        reason: "reply_target_gone",
-        detail: "Telegram refused the answer of a message that has none",
-      };
+  const reason = part === "topic" ? "topic_gone" : "reply_target_gone";
+  const detail = `Telegram refused the ${part === "topic" ? "topic" : "answer"} of a message that has none`;
+  return { kind: "rejected", scope, reason, detail };
 }
 
 function textOf(message: TelegramMessage): Record<string, unknown> {
