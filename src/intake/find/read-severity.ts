@@ -1,5 +1,5 @@
 import type { Severity } from "../../core/alert.ts";
-import { wordOf } from "../read/plain-text.ts";
+import { mapWords, wordOf } from "../read/plain-text.ts";
 
 /**
  * The world's words for severity. In doubt the more urgent reading is taken, because a warning read as critical costs a
@@ -13,14 +13,7 @@ const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
     sev5 s4 s5 green blue`,
 };
 
-const severityOfWord = new Map<string, Severity>(
-  (Object.entries(meanings) as [Severity, string][]).flatMap(([severity, list]) =>
-    list
-      .trim()
-      .split(/\s+/)
-      .map((word): [string, Severity] => [word, severity]),
-  ),
-);
+const severityOfWord = mapWords(meanings);
 
 const ofPriority = /priority|urgency|importance|impact/;
 

@@ -1,5 +1,5 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import { wordOf } from "../read/plain-text.ts";
+import { mapWords, wordOf } from "../read/plain-text.ts";
 
 const meanings: Readonly<Record<"firing" | "resolved", string>> = {
   firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened
@@ -9,14 +9,7 @@ const meanings: Readonly<Record<"firing" | "resolved", string>> = {
     cleared clear inactive deactivated healthy fixed restored ended online nolongerfiring nolongertriggered`,
 };
 
-const statusOfWord = new Map<string, AlertStatus>(
-  (Object.entries(meanings) as [AlertStatus, string][]).flatMap(([status, list]) =>
-    list
-      .trim()
-      .split(/\s+/)
-      .map((word): [string, AlertStatus] => [word, status]),
-  ),
-);
+const statusOfWord = mapWords(meanings);
 
 /** Names whose value is a kind of event, of which only the last word may be a status: `alert.resolved`. */
 const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction"]);

@@ -43,6 +43,12 @@ export function wordOf(text: string): string {
   return text.trim().slice(0, maxWordLength).toLowerCase();
 }
 
+/** Each word of the lists, parted by spaces, with the meaning that its list stands for. */
+export function mapWords<M extends string>(meanings: Readonly<Record<M, string>>): ReadonlyMap<string, M> {
+  const lists = Object.entries(meanings) as [M, string][];
+  return new Map(lists.flatMap(([meaning, list]) => list.split(/\s+/).map((word): [string, M] => [word, meaning])));
+}
+
 /**
  * As `text.includes(part)`, in time linear in both. The built-in search takes their product when both are a sender's:
  * half a million letters inside as many of the same is minutes (Knuth, Morris and Pratt, 1977).
