@@ -97,9 +97,11 @@ export interface FailedCount {
 }
 
 export interface AttemptEntry {
+  /** When the call began. */
   at: number;
   durationMs: number;
   action: "send" | "edit" | "reply";
+  /** 1-based; 1 of 1 for most. */
   part: number;
   parts: number;
   outcome: AttemptOutcome;

@@ -1,5 +1,5 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
-import type { AttemptOutcome, DeliveryPurpose, DeliveryState, ReasonCode } from "../delivery.ts";
+import type { DeliveryPurpose, DeliveryState, ReasonCode } from "../delivery.ts";
 import type {
   ClaimedDelivery,
   DeliveryProgress,
@@ -10,7 +10,7 @@ import type {
 } from "../delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../destination-status.ts";
 import type { PlannedDelivery } from "../rules.ts";
-import type { DeliverySummary } from "./alert-log.ts";
+import type { AttemptEntry, DeliverySummary } from "./alert-log.ts";
 import type { LaneFence } from "./lanes.ts";
 
 export interface ClaimInput {
@@ -29,20 +29,11 @@ export interface FallbackCall {
   planned: PlannedDelivery[];
 }
 
-export interface AttemptRecord {
+export interface AttemptRecord extends AttemptEntry {
   /** Of the claim. */
   token: string;
   deliverySeqs: number[];
-  /** When the call began. */
-  at: number;
-  durationMs: number;
-  action: "send" | "edit" | "reply";
-  /** 1-based; 1 of 1 for most. */
-  part: number;
-  parts: number;
-  outcome: AttemptOutcome;
   reason?: ReasonCode;
-  detail?: string;
   countsAsAttempt: boolean;
   progress: DeliveryProgress;
   /** Absent: more calls of this claim follow. */
