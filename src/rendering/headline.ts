@@ -54,17 +54,10 @@ export function isTest(alert: Alert, context: MessageContext): boolean {
 
 export function stateSymbol(severity: Severity, status: AlertStatus): string {
   if (status === "resolved") return "✅";
-  switch (severity) {
-    case "critical":
-      return "🚨";
-    case "warning":
-      return "⚠️";
-    case "info":
-      return "ℹ️";
-    case "unknown":
-      return "🔔";
-  }
+  return severitySymbols[severity];
 }
+
+const severitySymbols: Record<Severity, string> = { critical: "🚨", warning: "⚠️", info: "ℹ️", unknown: "🔔" };
 
 /** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
 export function titleWithoutState(title: string): string {

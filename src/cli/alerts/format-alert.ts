@@ -125,7 +125,7 @@ function formatDelivery(
     ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
     ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
   ];
-  const colour = resend === undefined ? colourOf(state) : "dim";
+  const colour = resend === undefined ? colours[state] : "dim";
   const head = `${output.style(colour, state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
   if (delivery.attempts.length === 0) return `${head}\n  not tried`;
   const attempts = delivery.attempts.map((attempt) => {
@@ -138,25 +138,17 @@ function formatDelivery(
 }
 
 /** Green for what reached people, red for what will not, yellow for what may. */
-export function colourOf(state: DeliveryDetailOnWire["state"]): "green" | "red" | "yellow" | "dim" {
-  switch (state) {
-    case "sent":
-    case "digested":
-      return "green";
-    case "failed":
-    case "expired":
-      return "red";
-    case "queued":
-    case "waiting":
-    case "sending":
-    case "held":
-      return "yellow";
-    case "muted":
-      return "dim";
-    default:
-      return state satisfies never;
-  }
-}
+const colours = {
+  sent: "green",
+  digested: "green",
+  failed: "red",
+  expired: "red",
+  queued: "yellow",
+  waiting: "yellow",
+  sending: "yellow",
+  held: "yellow",
+  muted: "dim",
+} as const satisfies Record<DeliveryDetailOnWire["state"], string>;
 
 function formatHeaders({ request }: AlertDetailOnWire, output: Output): string {
   if (request === null) return "";

@@ -44,7 +44,7 @@ async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, W
       if (next.done) {
         await writer.close({ ...count, end: next.value });
         await output.note(
-          `${countOf(count.metrics, "metric")} on ${countOf(count.pages, "page")}${endWords(next.value)}`,
+          `${countOf(count.metrics, "metric")} on ${countOf(count.pages, "page")}${endWords[next.value]}`,
         );
         return;
       }
@@ -97,15 +97,9 @@ function createTableWriter({ output }: UpstreamRun): PageWriter {
   };
 }
 
-function endWords(end: WalkEnd): string {
-  switch (end) {
-    case "empty":
-      return "";
-    case "repeated":
-      return "; the service then repeated a page, taken as the end";
-    case "refused":
-      return "; the service refused the next page, taken as the end";
-    case "limit":
-      return "; stopped there, since the service gives pages without end";
-  }
-}
+const endWords: Record<WalkEnd, string> = {
+  empty: "",
+  repeated: "; the service then repeated a page, taken as the end",
+  refused: "; the service refused the next page, taken as the end",
+  limit: "; stopped there, since the service gives pages without end",
+};

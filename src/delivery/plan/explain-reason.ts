@@ -12,71 +12,49 @@ const longestQuote = 120;
  * whoever looks into the cause.
  */
 export function explainReason(reason: ReasonCode, channel: ChannelType): string {
-  const { otherSide: it, reasons } = vendorOf(channel).words;
-  const own = reasons?.[reason];
-  if (own !== undefined) return own;
-  switch (reason) {
-    case "connect_failed":
-    case "dns_failed":
-    case "tls_failed":
-    case "timeout_before_send":
-      return `${it} could not be reached`;
-    case "no_answer":
-    case "connection_lost":
-      return `${it} did not answer`;
-    case "bad_answer":
-      return `${it} did not answer as it should`;
-    case "server_error":
-      return `${it} had an error`;
-    case "rate_limited":
-      return `${it} asked us to wait`;
-    case "temporary_refusal":
-      return `${it} refused it for the time being`;
-    case "markup_refused":
-    case "too_long":
-    case "empty_text":
-    case "message_refused":
-      return `${it} refused the message`;
-    case "recipient_refused":
-      return `${it} refused the address`;
-    case "chat_not_found":
-      return "the chat does not exist, or the bot is not in it";
-    case "kicked":
-      return "the bot was removed from the group";
-    case "no_rights":
-      return `${it} does not take messages from us`;
-    case "auth_failed":
-      return `${it} refused the token or password`;
-    case "no_starttls":
-      return `${it} offers no encryption`;
-    case "gone":
-      return "the address there no longer exists";
-    case "address_invalid":
-    case "forbidden_address":
-      return "the address cannot be used";
-    case "address_moved":
-      return "the group has a new id";
-    case "topic_gone":
-      return "the topic no longer exists";
-    case "reply_target_gone":
-    case "edit_target_gone":
-      return "the earlier message no longer exists";
-    case "process_stopped":
-      return "Tocsin was restarted";
-    case "breaker_open":
-    case "paused":
-      return `${it} did not work`;
-    case "gave_up":
-    case "too_old":
-      return "it could not be sent in time";
-    case "destination_removed":
-      return "the destination is no longer configured";
-    case "render_failed":
-    case "internal":
-      return "of an error in Tocsin";
-    default:
-      return reason satisfies never;
-  }
+  const { otherSide, reasons } = vendorOf(channel).words;
+  // A row may hold the code of another version, which is better than nothing.
+  return reasons?.[reason] ?? reasonWords(otherSide)[reason] ?? reason;
+}
+
+function reasonWords(it: string): Record<ReasonCode, string> {
+  return {
+    connect_failed: `${it} could not be reached`,
+    dns_failed: `${it} could not be reached`,
+    tls_failed: `${it} could not be reached`,
+    timeout_before_send: `${it} could not be reached`,
+    no_answer: `${it} did not answer`,
+    connection_lost: `${it} did not answer`,
+    bad_answer: `${it} did not answer as it should`,
+    server_error: `${it} had an error`,
+    rate_limited: `${it} asked us to wait`,
+    temporary_refusal: `${it} refused it for the time being`,
+    markup_refused: `${it} refused the message`,
+    too_long: `${it} refused the message`,
+    empty_text: `${it} refused the message`,
+    message_refused: `${it} refused the message`,
+    recipient_refused: `${it} refused the address`,
+    chat_not_found: "the chat does not exist, or the bot is not in it",
+    kicked: "the bot was removed from the group",
+    no_rights: `${it} does not take messages from us`,
+    auth_failed: `${it} refused the token or password`,
+    no_starttls: `${it} offers no encryption`,
+    gone: "the address there no longer exists",
+    address_invalid: "the address cannot be used",
+    forbidden_address: "the address cannot be used",
+    address_moved: "the group has a new id",
+    topic_gone: "the topic no longer exists",
+    reply_target_gone: "the earlier message no longer exists",
+    edit_target_gone: "the earlier message no longer exists",
+    process_stopped: "Tocsin was restarted",
+    breaker_open: `${it} did not work`,
+    paused: `${it} did not work`,
+    gave_up: "it could not be sent in time",
+    too_old: "it could not be sent in time",
+    destination_removed: "the destination is no longer configured",
+    render_failed: "of an error in Tocsin",
+    internal: "of an error in Tocsin",
+  };
 }
 
 /**

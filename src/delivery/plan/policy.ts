@@ -89,10 +89,8 @@ function decideRetry(
 
 function withinLifetime(dueAt: number, detail: string, history: DeliveryHistory, schedule: RetrySchedule): NextStep {
   if (dueAt > history.createdAt + schedule.giveUpAfterMs) {
-    return {
-      state: "failed",
-      reason: `gave up after ${Math.round(schedule.giveUpAfterMs / 3_600_000)} h: ${detail}`,
-    };
+    const hours = Math.round(schedule.giveUpAfterMs / 3_600_000);
+    return { state: "failed", reason: `gave up after ${hours} h: ${detail}` };
   }
   return { state: "waiting", reason: detail, dueAt };
 }
@@ -106,22 +104,16 @@ function decideRejected(
   switch (scope) {
     case "message":
       if (history.form === "rich") {
-        return {
-          state: "waiting",
-          reason: `refused, once more as plain text: ${outcome.detail}`,
-          dueAt: now,
-          form: "plain",
-        };
+        const reason = `refused, once more as plain text: ${outcome.detail}`;
+        return { state: "waiting", reason, dueAt: now, form: "plain" };
       }
       return { state: "failed", reason: outcome.detail };
-    case "account":
+    case "account": {
       // Waiting would be tried again at once, since a manual one does not stop at a pause.
       if (history.manual) return { state: "failed", reason: outcome.detail };
-      return {
-        state: "waiting",
-        reason: `waits until the account is accepted again: ${outcome.detail}`,
-        dueAt: now,
-      };
+      const reason = `waits until the account is accepted again: ${outcome.detail}`;
+      return { state: "waiting", reason, dueAt: now };
+    }
     case "recipient":
     case "destination":
       return { state: "failed", reason: outcome.detail };
@@ -136,18 +128,11 @@ function decideAmbiguous(
   settings: DeliverySettings,
   now: number,
 ): NextStep {
-  if (history.onAmbiguous === "hold") {
-    return {
-      state: "held",
-      reason: `may or may not have arrived: ${outcome.detail}; look there, then resend if it is missing`,
-    };
-  }
+  const advice = `${outcome.detail}; look there, then resend if it is missing`;
+  if (history.onAmbiguous === "hold") return { state: "held", reason: `may or may not have arrived: ${advice}` };
   const { waitMs, maxRepeats } = settingsOf(history.channel, settings).ambiguous;
   if (history.ambiguous >= maxRepeats) {
-    return {
-      state: "held",
-      reason: `${history.ambiguous + 1} tries ended without an answer: ${outcome.detail}; look there, then resend if it is missing`,
-    };
+    return { state: "held", reason: `${history.ambiguous + 1} tries ended without an answer: ${advice}` };
   }
   return {
     state: "waiting",

@@ -19,24 +19,20 @@ const byUrgency = [
 /** How it looks: nothing is said by the colour alone, the word stands beside it. */
 export type Tone = "good" | "bad" | "busy" | "off";
 
+const tones: Record<DeliveryState, Tone> = {
+  sent: "good",
+  digested: "good",
+  failed: "bad",
+  expired: "bad",
+  queued: "busy",
+  waiting: "busy",
+  sending: "busy",
+  held: "busy",
+  muted: "off",
+};
+
 export function toneOf(state: DeliveryState): Tone {
-  switch (state) {
-    case "sent":
-    case "digested":
-      return "good";
-    case "failed":
-    case "expired":
-      return "bad";
-    case "queued":
-    case "waiting":
-    case "sending":
-    case "held":
-      return "busy";
-    case "muted":
-      return "off";
-    default:
-      return state satisfies never;
-  }
+  return tones[state];
 }
 
 export function wordOf(state: DeliveryState): string {

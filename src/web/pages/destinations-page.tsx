@@ -142,7 +142,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
   // Well as far as anybody knows, which is nothing.
   const sent = (counts.sent ?? 0) + (counts.digested ?? 0);
   const isUntried = health === "ok" && destination.lastSentAt === undefined && sent === 0;
-  const tone = isUntried ? "off" : healthTone(health);
+  const tone = isUntried ? "off" : healthTones[health];
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
     <article class={`destination ${tone}`}>
@@ -270,17 +270,10 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
   );
 }
 
-function healthTone(health: DestinationHealth): Tone {
-  switch (health) {
-    case "ok":
-      return "good";
-    case "degraded":
-      return "busy";
-    case "down":
-    case "dead":
-    case "paused":
-      return "bad";
-    default:
-      return health satisfies never;
-  }
-}
+const healthTones: Record<DestinationHealth, Tone> = {
+  ok: "good",
+  degraded: "busy",
+  down: "bad",
+  dead: "bad",
+  paused: "bad",
+};
