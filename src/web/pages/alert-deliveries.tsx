@@ -3,7 +3,7 @@ import type { AlertDetail, AttemptEntry } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";
-import { Form } from "./layout.tsx";
+import { Form, HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 
@@ -183,15 +183,7 @@ function AttemptTable({ attempts }: { attempts: AttemptEntry[] }) {
     <div class="wide">
       <table class="attempts">
         <caption class="hidden">Attempts</caption>
-        <thead>
-          <tr>
-            <th scope="col">Attempt</th>
-            <th scope="col">Outcome</th>
-            <th scope="col">What was answered</th>
-            {hasParts && <th scope="col">Part</th>}
-            <th scope="col">Took</th>
-          </tr>
-        </thead>
+        <HeadRow names={["Attempt", "Outcome", "What was answered", ...(hasParts ? ["Part"] : []), "Took"]} />
         <tbody>
           {attempts.map((attempt) => (
             <tr>

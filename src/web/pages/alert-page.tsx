@@ -15,7 +15,7 @@ import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
+import { HeadRow, Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
@@ -229,14 +229,7 @@ function DecisionTable({ alert: { decisions, repeatOf } }: { alert: AlertDetail 
   return (
     <div class="wide">
       <table class="decisions">
-        <thead>
-          <tr>
-            <th scope="col">Route</th>
-            <th scope="col">Destination</th>
-            <th scope="col">Result</th>
-            <th scope="col">Because</th>
-          </tr>
-        </thead>
+        <HeadRow names={["Route", "Destination", "Result", "Because"]} />
         <tbody>
           {decisions.map((decision) => (
             <tr class={decision.result}>

@@ -3,7 +3,7 @@ import type { ApiDocument } from "../api/api.ts";
 import { type ApiOperation, type ApiSchema, listApiOperations, listApiSchemas } from "../api/describe.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { CodeBlock, Layout } from "./layout.tsx";
+import { CodeBlock, HeadRow, Layout } from "./layout.tsx";
 
 /** `GET /api`: the OpenAPI document as a page of our own; nothing is loaded from elsewhere. */
 export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocument): void {
@@ -81,13 +81,7 @@ function FieldTable({ fields }: { fields: ApiSchema["fields"] }) {
   return (
     <div class="wide">
       <table class="fields">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">Meaning</th>
-          </tr>
-        </thead>
+        <HeadRow names={["Name", "Type", "Meaning"]} />
         <tbody>
           {fields.map(({ name, type, isRequired, description }) => (
             <tr>

@@ -160,3 +160,15 @@ export function CodeBlock({ id, text, isBytes = false }: { id?: string; text: st
     </section>
   );
 }
+
+export function HeadRow({ names }: { names: string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th scope="col">{name}</th>
+        ))}
+      </tr>
+    </thead>
+  );
+}

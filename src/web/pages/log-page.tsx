@@ -7,7 +7,7 @@ import { SeverityMark, titleOf, ValueText } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Layout, Notice } from "./layout.tsx";
+import { HeadRow, Layout, Notice } from "./layout.tsx";
 import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
 import { resendAddress } from "./resend-page.tsx";
 
@@ -148,15 +148,7 @@ function Troubles({ destinations, now }: { destinations: DestinationView[]; now:
 function AlertTable({ alerts, now, isNewest }: { alerts: AlertSummary[]; now: number; isNewest: boolean }) {
   return (
     <table class="alerts" data-newest={isNewest ? "" : undefined}>
-      <thead>
-        <tr>
-          <th scope="col">Received</th>
-          <th scope="col">Severity</th>
-          <th scope="col">Alert</th>
-          <th scope="col">Value</th>
-          <th scope="col">Deliveries</th>
-        </tr>
-      </thead>
+      <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
       <tbody id="rows">
         {alerts.map((alert) => (
           <AlertRow alert={alert} now={now} />

@@ -84,56 +84,52 @@ export function MuteThis({ alert, frame, choice }: MuteThisProps) {
             );
           })}
         </fieldset>
-        <PreviewText preview={preview} />
-        <DurationChoice chosen={written?.for} />
-        <ReasonField value={written?.reason} />
-        <MuteButtons />
+        <MuteFields preview={preview} written={written} />
       </Form>
     </details>
   );
 }
 
-/** What the form's mute would have held, where it is known. */
-export function PreviewText({ preview }: { preview?: MutePreview }) {
-  if (preview === undefined) return null;
-  return <p class={`preview${matchesNothing(preview) ? " none" : ""}`}>{describePreview(preview)}</p>;
-}
-
-/** Enter mutes, as the first button does; a preview needs neither reason nor end. */
-export function MuteButtons() {
+/**
+ * The end of every form that mutes: what it would have held, where that is known; for how long and why. Enter mutes, as
+ * the first button does; a preview needs neither reason nor end.
+ */
+export function MuteFields({ preview, written }: Pick<MuteChoice, "preview" | "written">) {
+  const known = muteDurations.some(([value]) => value === written?.for) ? written?.for : "1h";
   return (
-    <p class="mute-buttons">
-      <button type="submit" class="primary">
-        Mute
-      </button>
-      <button type="submit" name="do" value="preview" formnovalidate>
-        Preview
-      </button>
-    </p>
-  );
-}
-
-export function DurationChoice({ chosen }: { chosen?: string }) {
-  const known = muteDurations.some(([value]) => value === chosen) ? chosen : "1h";
-  return (
-    <label>
-      <span>For</span>
-      <select name="for">
-        {muteDurations.map(([value, words]) => (
-          <option value={value} selected={value === known}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-export function ReasonField({ value }: { value?: string }) {
-  return (
-    <label>
-      <span>Reason</span>
-      <input type="text" name="reason" value={value} required maxlength={500} placeholder="what others should know" />
-    </label>
+    <>
+      {preview !== undefined && (
+        <p class={`preview${matchesNothing(preview) ? " none" : ""}`}>{describePreview(preview)}</p>
+      )}
+      <label>
+        <span>For</span>
+        <select name="for">
+          {muteDurations.map(([value, words]) => (
+            <option value={value} selected={value === known}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>Reason</span>
+        <input
+          type="text"
+          name="reason"
+          value={written?.reason}
+          required
+          maxlength={500}
+          placeholder="what others should know"
+        />
+      </label>
+      <p class="mute-buttons">
+        <button type="submit" class="primary">
+          Mute
+        </button>
+        <button type="submit" name="do" value="preview" formnovalidate>
+          Preview
+        </button>
+      </p>
+    </>
   );
 }

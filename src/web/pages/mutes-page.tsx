@@ -12,7 +12,7 @@ import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice, Problem, statusOf } from "./layout.tsx";
-import { DurationChoice, MuteButtons, PreviewText, ReasonField } from "./mute-this.tsx";
+import { MuteFields } from "./mute-this.tsx";
 
 /** Past mutes shown at most; the API lists all. */
 const endedShown = 50;
@@ -138,10 +138,7 @@ function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageP
               <code>value&gt;=5</code>, <code>title=~^TVL</code>, <code>title="TVL, daily"</code>,{" "}
               <code>payload.pool.address=0x…</code>, <code>unit is missing</code>
             </p>
-            <PreviewText preview={written?.preview} />
-            <DurationChoice chosen={written?.for} />
-            <ReasonField value={written?.reason} />
-            <MuteButtons />
+            <MuteFields preview={written?.preview} written={written} />
           </Form>
         </section>
       </div>
