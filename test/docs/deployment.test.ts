@@ -26,9 +26,12 @@ describe("fly.toml", () => {
       "http_service.force_https": "true",
       "http_service.checks.path": '"/healthz"',
       "env.HOST": '"0.0.0.0"',
-      "env.DATA_DIR": settings.get("mounts.destination"),
+      "restart.policy": '"always"',
+      "mounts.destination": '"/data"',
+      "env.DATA_DIR": '"/data"',
       "env.PORT": `"${settings.get("http_service.internal_port")}"`,
     });
+    expect(Number(settings.get("mounts.snapshot_retention"))).toBeGreaterThan(5);
     expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(shutdownS + 5);
   });
 });
@@ -40,6 +43,7 @@ describe("the Dockerfile", () => {
   test("starts Tocsin itself with no npm and no shell between that would keep signals from it, open to others", () => {
     expect(lines.slice(-2)).toEqual(['ENTRYPOINT ["tocsin"]', 'CMD ["serve"]']);
     expect(dockerfile).toMatch(/ln -s \/app\/deploy\/container\.sh \/usr\/local\/bin\/tocsin/);
+    expect(dockerfile).toMatch(/^HEALTHCHECK .*\/healthz/m);
     expect(dockerfile).toMatch(/^ENV .*\bHOST=0\.0\.0\.0 PORT=8080 DATA_DIR=\/data$/m);
   });
 
@@ -109,6 +113,7 @@ test("the systemd unit starts again for ever as an ordinary user, and gives a st
   const unit = readText("deploy/tocsin.service");
   for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0"])
     expect(unit.split("\n")).toContain(line);
+  expect(unit, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(shutdownS + 5);
 });
 
