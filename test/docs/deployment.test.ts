@@ -27,10 +27,17 @@ describe("fly.toml", () => {
       "http_service.checks.path": '"/healthz"',
       "env.HOST": '"0.0.0.0"',
       "restart.policy": '"always"',
+      "deploy.strategy": '"rolling"',
       "mounts.destination": '"/data"',
       "env.DATA_DIR": '"/data"',
       "env.PORT": `"${settings.get("http_service.internal_port")}"`,
     });
+    for (const name of ["threshold", "increment", "limit"])
+      expect(settings.has(`mounts.auto_extend_size_${name}`)).toBe(true);
+    expect(
+      [...settings.keys()].filter((name) => name.includes("release_command")),
+      "it has no volume",
+    ).toEqual([]);
     expect(Number(settings.get("mounts.snapshot_retention"))).toBeGreaterThan(5);
     expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(shutdownS + 5);
   });
@@ -43,6 +50,8 @@ describe("the Dockerfile", () => {
   test("starts Tocsin itself with no npm and no shell between that would keep signals from it, open to others", () => {
     expect(lines.slice(-2)).toEqual(['ENTRYPOINT ["tocsin"]', 'CMD ["serve"]']);
     expect(dockerfile).toMatch(/ln -s \/app\/deploy\/container\.sh \/usr\/local\/bin\/tocsin/);
+    expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
+    expect(dockerfile).toMatch(/^VOLUME \/data$/m);
     expect(dockerfile).toMatch(/^HEALTHCHECK .*\/healthz/m);
     expect(dockerfile).toMatch(/^ENV .*\bHOST=0\.0\.0\.0 PORT=8080 DATA_DIR=\/data$/m);
   });
@@ -111,7 +120,8 @@ describe("the container's entrypoint", () => {
 
 test("the systemd unit starts again for ever as an ordinary user, and gives a stop its time", () => {
   const unit = readText("deploy/tocsin.service");
-  for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0"])
+  const execStart = "ExecStart=/usr/bin/env node bin/tocsin.js serve";
+  for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0", execStart])
     expect(unit.split("\n")).toContain(line);
   expect(unit, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(shutdownS + 5);
