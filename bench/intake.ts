@@ -4,6 +4,10 @@
  * alert is fsynced before its answer; routing, a chat destination (a stand-in on this machine), page and search index
  * are on.
  *
+ * `cpu` is the processor time that the relay spends for each alert, routing included as far as it has come: on a busy
+ * machine it says more than the rate. To compare with another version, copy this folder into its checkout and run the
+ * two in turn.
+ *
  * With one connection it also shows what the alert waits for besides: the peer's answer, and a lone commit with its
  * sync.
  *
@@ -11,7 +15,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -31,6 +35,8 @@ const tsx = ["--import", "tsx"];
 
 interface Measured {
   rate: number;
+  /** Processor time of the server for each alert, microseconds; absent where /proc does not say. */
+  cpu?: number;
   p50: number;
   p99: number;
   pageP50?: number;
@@ -65,12 +71,24 @@ async function stop({ process: child }: Server): Promise<void> {
   await once(child, "exit");
 }
 
-async function load(url: string, connections: number, mode: string, core: number | undefined): Promise<Measured> {
+/** Milliseconds, in the steps of the kernel's clock (10 ms). */
+function cpuOf({ process: { pid } }: Server): number | undefined {
+  try {
+    const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+    const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+    return 10 * ((user ?? 0) + (system ?? 0));
+  } catch {
+    return undefined;
+  }
+}
+
+async function load(server: Server, connections: number, mode: string, core: number | undefined): Promise<Measured> {
+  const cpuBefore = cpuOf(server);
   const [file, args] = pinned(core, [
     process.execPath,
     ...tsx,
     "bench/load.ts",
-    url,
+    server.url,
     String(connections),
     mode,
     values.seconds,
@@ -89,7 +107,10 @@ async function load(url: string, connections: number, mode: string, core: number
     unexpected: number;
   };
   if (result.unexpected > 0) console.error(`  ${result.unexpected} answers were not 202`);
-  return { rate: result.requests / result.seconds, p50: result.p50, p99: result.p99 };
+  const cpuAfter = cpuOf(server);
+  const cpu =
+    cpuBefore === undefined || cpuAfter === undefined ? undefined : (1000 * (cpuAfter - cpuBefore)) / result.requests;
+  return { rate: result.requests / result.seconds, cpu, p50: result.p50, p99: result.p99 };
 }
 
 /** How quickly the page's API answers meanwhile. */
@@ -146,11 +167,11 @@ async function measure(cores: 1 | 2, mode: "keep" | "new", connections: number, 
   const syncs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const peer = await start([...tsx, "bench/peer.ts"], serverCore, {});
-    peers.push(await load(peer.url, connections, mode, loadCore));
+    peers.push(await load(peer, connections, mode, loadCore));
     await stop(peer);
     const folder = mkdtempSync(join(tmpdir(), "tocsin-bench-"));
     const relay = await startRelay(serverCore, folder, chatUrl);
-    const loading = load(relay.url, connections, mode, loadCore);
+    const loading = load(relay, connections, mode, loadCore);
     const pageP50 = await readMeanwhile(new URL(relay.url).origin, loading);
     relays.push({ ...(await loading), pageP50 });
     await stop(relay);
@@ -172,6 +193,10 @@ async function measure(cores: 1 | 2, mode: "keep" | "new", connections: number, 
         peers.map(({ rate }) => rate),
         0,
       )}`,
+      `cpu ${summary(
+        relays.map(({ cpu = 0 }) => cpu),
+        0,
+      )} µs`,
       `p50 ${summary(
         relays.map(({ p50 }) => p50),
         2,
