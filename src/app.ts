@@ -12,7 +12,6 @@ import { Secret } from "./core/secret.ts";
 import { startEngine } from "./delivery/engine.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
-import { describeContained, describeUnreadable } from "./intake/read/unreadable.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import { openMuteBook } from "./operations/mute-book.ts";
@@ -132,8 +131,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     router,
     reader,
     journal,
-    describeUnreadable,
-    describeContained,
     activeMutes: mutes.active,
     repeatWindowMs: dedupeWindowMs,
     isFlooded: createFloodGauge(door, clock.now),

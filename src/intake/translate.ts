@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
 import { findFacts } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { type Leaf, type Leaves, listContent } from "./find/leaves.ts";
@@ -11,7 +12,6 @@ import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey } from "./key/alert-key.ts";
 import { batchNamesItself, namesItself } from "./key/names-itself.ts";
-import { contains, countBytes, toPlainText } from "./read/plain-text.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
 
 /**

@@ -8,6 +8,7 @@ import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body
 import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Mute } from "../core/rules.ts";
 import type { Router, RoutingResult } from "./router.ts";
+import { describeContained, describeUnreadable } from "./unreadable.ts";
 
 export interface RoundDeps {
   store: Pick<RoutingDesk, "recordRouting" | "recordRoutingFailure">;
@@ -16,10 +17,6 @@ export interface RoundDeps {
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;
-  /** The facts of an alert that nothing can be read from; `alerts` of its request are like it. */
-  describeUnreadable(alert: { id: string; body: Uint8Array; reason: string; alerts: number }): AlertFacts;
-  /** The facts of another one of that request: the message of the alert `shownBy` shows them all. */
-  describeContained(id: string, reason: string, shownBy: string): AlertFacts;
   /** Mutes made at run time that are active. */
   activeMutes(): Mute[];
   clock: Clock;
@@ -209,7 +206,7 @@ export function createRound(deps: RoundDeps): Round {
     if (shown !== undefined) {
       const { request, alert, reason } = shown;
       const { id } = alert;
-      const facts = deps.describeUnreadable({ id, body: request.body, reason, alerts: unread.length });
+      const facts = describeUnreadable({ id, body: request.body, reason, alerts: unread.length });
       records.push(sendUnjudged(alert, facts, "reading", reason));
       records.push(...contained.map((one) => contain(one, id)));
     }
@@ -239,7 +236,7 @@ export function createRound(deps: RoundDeps): Round {
       result: "contained",
       reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as it came`,
     } as const;
-    const facts = deps.describeContained(alert.id, reason, shownBy);
+    const facts = describeContained(alert.id, reason, shownBy);
     return toRecord(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
   }
 

@@ -1,6 +1,6 @@
-import type { AlertFacts } from "../../core/alert.ts";
-import { cut } from "../../ground/text/graphemes.ts";
-import { countBytes, toPlainText } from "./plain-text.ts";
+import type { AlertFacts } from "../core/alert.ts";
+import { cut } from "../ground/text/graphemes.ts";
+import { countBytes, toPlainText } from "../ground/text/plain-text.ts";
 
 export interface UnreadableAlert {
   /** The alert's. */

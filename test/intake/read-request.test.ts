@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeUnreadable } from "../../src/intake/read/unreadable.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
+import { describeUnreadable } from "../../src/routing/unreadable.ts";
 
 function read(body: string | Uint8Array, contentType?: string) {
   const [translation] = translateRequest(typeof body === "string" ? Buffer.from(body) : body, contentType);

@@ -5,7 +5,6 @@ import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reader.ts";
 import type { Store } from "../../src/core/ports/store.ts";
-import { describeContained, describeUnreadable } from "../../src/intake/read/unreadable.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -58,8 +57,6 @@ export async function startLoop(options: LoopOptions = {}) {
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
     repeatWindowMs: hourMs,
-    describeUnreadable,
-    describeContained,
     activeMutes: () => [],
     isFlooded: options.flooded ?? (() => false),
     clock,

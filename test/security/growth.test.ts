@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Translation } from "../../src/core/alert.ts";
 import { cleanLine, cleanText, oneLine } from "../../src/ground/text/clean.ts";
+import { contains, toPlainLine, toPlainText } from "../../src/ground/text/plain-text.ts";
 import { readMeasurement } from "../../src/intake/find/read-measurement.ts";
 import { readSeverity } from "../../src/intake/find/read-severity.ts";
 import { leadingWord, readStatus, withoutEnding, withoutStatus } from "../../src/intake/find/read-status.ts";
@@ -10,7 +11,6 @@ import { readLines } from "../../src/intake/find/translate-text.ts";
 import { steadyWords } from "../../src/intake/key/steady-words.ts";
 import { decodeText } from "../../src/intake/read/decode-text.ts";
 import { parseJson } from "../../src/intake/read/parse-json.ts";
-import { contains, toPlainLine, toPlainText } from "../../src/intake/read/plain-text.ts";
 import { readForm, readMultipart } from "../../src/intake/read/read-form.ts";
 import { salvageJson } from "../../src/intake/read/salvage-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";

@@ -79,7 +79,7 @@ async function readItems(
   { id, body, contentType, item: wanted }: Subject,
   reader: BodyReader,
 ): Promise<Item[]> {
-  const { describeUnreadable } = await import("../../intake/read/unreadable.ts");
+  const { describeUnreadable } = await import("../../routing/unreadable.ts");
   const [result] = await reader.read([{ body, contentType }], context.signal);
   context.signal.throwIfAborted();
   if (result === undefined || result.kind === "not_read")

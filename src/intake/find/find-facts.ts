@@ -1,6 +1,6 @@
 import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { toPlainLine, toPlainText } from "../read/plain-text.ts";
+import { toPlainLine, toPlainText } from "../../ground/text/plain-text.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 import { readSeverity } from "./read-severity.ts";

@@ -1,6 +1,6 @@
 import type { AlertField } from "../../core/alert.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { toPlainLine } from "../read/plain-text.ts";
+import { toPlainLine } from "../../ground/text/plain-text.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { Leaf } from "./leaves.ts";
 

@@ -1,5 +1,5 @@
 import type { Severity } from "../../core/alert.ts";
-import { mapWords, wordOf } from "../read/plain-text.ts";
+import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
 
 /**
  * The world's words for severity. In doubt the more urgent reading is taken, because a warning read as critical costs a

@@ -1,5 +1,5 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import { mapWords, wordOf } from "../read/plain-text.ts";
+import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
 
 const meanings: Readonly<Record<"firing" | "resolved", string>> = {
   firing: `firing fire fired alert alerting alarm alarming trigger triggered retriggered triggering open opened reopened

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { toPlainText } from "../../ground/text/plain-text.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
-import { toPlainText } from "../read/plain-text.ts";
 import { findFacts } from "./find-facts.ts";
 import { listLeaves } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";

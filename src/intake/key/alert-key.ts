@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { toPlainLine } from "../../ground/text/plain-text.ts";
 import type { FoundFacts } from "../find/find-facts.ts";
 import type { Leaf } from "../find/leaves.ts";
 import { shortenAddress } from "../find/make-title.ts";
@@ -6,7 +7,6 @@ import type { Measurement } from "../find/read-measurement.ts";
 import { readSeverity } from "../find/read-severity.ts";
 import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.ts";
 import { readTime } from "../find/read-time.ts";
-import { toPlainLine } from "../read/plain-text.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
+import { countBytes } from "../../ground/text/plain-text.ts";
 import { decodeText } from "./decode-text.ts";
-import { countBytes } from "./plain-text.ts";
 
 /** As many as JSON may have names. */
 const maxFields = 10_000;

@@ -66,7 +66,8 @@ export const pagerduty = {
   concurrency: 1,
   probeProves: "connection",
   render: (document, times, { form, data }) => [renderPagerduty(document, times, form, data)],
-  readableText: ({ event }: PagerdutyMessage) => `${event.payload.summary}\n\n${event.payload.custom_details.text}`,
+  readableText: ({ event }: PagerdutyMessage) =>
+    `${event.event_action}: ${event.payload.summary}\n\n${event.payload.custom_details.text}`,
   open: async (destination: PagerdutyDestination, options) =>
     (await import("./send.ts")).createPagerdutyChannel(destination, options),
 } satisfies Vendor;

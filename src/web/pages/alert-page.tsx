@@ -224,7 +224,8 @@ const resultWords: Record<Decision["result"], string> = {
 };
 
 function DecisionTable({ alert: { decisions, repeatOf } }: { alert: AlertDetail }) {
-  if (repeatOf !== undefined) return <p class="soft">A repeat is not asked about: the first decides for both.</p>;
+  if (repeatOf !== undefined)
+    return <p class="soft">No rule is asked for a repeat: what was decided for the first one stands.</p>;
   if (decisions.length === 0) return <p class="soft">Nothing was decided by routes.</p>;
   return (
     <div class="wide">

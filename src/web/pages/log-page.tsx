@@ -75,7 +75,7 @@ function LogPage(props: LogPageProps) {
             , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
           </>
         )}
-        {duplicates > 0 && `, ${duplicates} duplicates recognised`}.
+        {duplicates > 0 && `, ${duplicates} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}.
       </p>
       {(filters.read.state === "failed" || filters.read.state === "expired") && alerts.length > 0 && (
         <p class="count">
