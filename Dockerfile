@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-fund --no-audit
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/copy-assets.mjs scripts/
+COPY scripts/copy-assets.mjs scripts/bundle.mjs scripts/
 COPY src src
 RUN npm run build
 # What was compiled stays; only the tools of development go.
@@ -33,4 +33,5 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # No USER: a volume mounts as root's. The entrypoint gives it to `node` and then becomes `node` for good.
 ENTRYPOINT ["tocsin"]
-CMD ["serve"]
+# A relay that crashes, or is told to restart, leaves its socket to the parent, where alerts wait for the next.
+CMD ["serve", "--supervised"]

@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * modules again costs more than most of them.
  */
 const inTheirOwnProcess = [
+  "test/bench/command.test.ts",
   "test/cli/!(check|output|texts|upstream|upstream-curve).test.ts",
   "test/cli/output-process.test.ts",
   "test/config/yaml.test.ts",
@@ -17,12 +18,15 @@ const inTheirOwnProcess = [
   "test/docs/deployment.test.ts",
   "test/ground/files/replace-file.test.ts",
   "test/journey/**/*.test.ts",
+  "test/power/power.test.ts",
   "test/ground/text/clean.test.ts",
   "test/matching/{decimal,judge}.test.ts",
   "test/sandbox/service-command.test.ts",
   "test/security/!(dependencies|mistaken-secrets|patterns|security-document).test.ts",
   "test/store/{database-thread,durability,full-disk,upgrade}.test.ts",
   "test/web/browser/**/*.test.ts",
+  // Looks at the runtime's own Response, which a server in the same process puts another in the place of.
+  "test/web/pages.test.ts",
 ];
 
 /** Those that take longest, longest first: one that starts last runs alone while the other processors have nothing to do. */
@@ -32,6 +36,7 @@ const longestFirst = [
   "test/security/canaries.test.ts",
   "test/security/fuzz.test.ts",
   "test/journey/main-job.test.ts",
+  "test/power/power.test.ts",
   "test/security/slow-senders.test.ts",
   "test/web/browser/live.test.ts",
   "test/conformance/stores.test.ts",

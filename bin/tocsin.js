@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-const hasBuild = existsSync(new URL("../dist/main.js", import.meta.url));
+const hasBuild = existsSync(new URL("../dist/bundle/main.js", import.meta.url));
 const hasSource = existsSync(new URL("../src/main.ts", import.meta.url));
 
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -19,7 +19,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
       : "install it again: the folder dist is missing",
   );
 } else {
-  await import("../dist/main.js").catch(refuseIncomplete);
+  await import("../dist/bundle/main.js").catch(refuseIncomplete);
 }
 
 /** Packages that an interrupted npm ci has taken away, or a build that did not end. */

@@ -5,11 +5,12 @@ import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const isAsset = (path) => !/\.tsx?$/.test(path);
-const isCompiled = (path) => /(\.js(\.map)?|\.tsbuildinfo)$/.test(path) && !existsSync(join("src", path));
+const isBuilt = (path) =>
+  path.startsWith("bundle") || (/(\.js(\.map)?|\.tsbuildinfo)$/.test(path) && !existsSync(join("src", path)));
 
 cpSync("src", "dist", { recursive: true, filter: isAsset });
 for (const path of readdirSync("dist", { recursive: true, encoding: "utf8" })) {
-  if (statSync(join("dist", path)).isFile() && !isCompiled(path) && !existsSync(join("src", path))) {
+  if (statSync(join("dist", path)).isFile() && !isBuilt(path) && !existsSync(join("src", path))) {
     rmSync(join("dist", path));
   }
 }

@@ -13,7 +13,7 @@ const passed = report?.numPassedTests ?? 0;
 const failed = (report?.numFailedTests ?? 0) + (report?.numFailedTestSuites && !report.numFailedTests ? 1 : 0);
 const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
 
-if (restStatus !== "0") console.error("Format, lint, types or dead code did not pass; see above.");
+if (restStatus !== "0") console.error("Format, lint, types, dead code or the bench did not pass; see above.");
 if (testStatus !== "0") console.error("The test command did not end well; see above.");
 if (skipped > 0) console.error(`${skipped} tests were skipped: a skipped test proves nothing.`);
 console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

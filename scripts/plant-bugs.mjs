@@ -1,5 +1,5 @@
-// `npm run test:planted`: plants a bug in a copy of the built program and expects the crash test to find it. A test
-// that cannot fail proves nothing. Takes about three minutes; needs a build.
+// `npm run test:planted`: plants a bug in a copy of the built program and expects a test to find it: that of crashes, or
+// of power cuts. A test that cannot fail proves nothing. Takes about three minutes; needs a build.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,14 +9,28 @@ const bugs = [
   {
     name: "answers before the commit",
     file: "dist/intake/door/door.js",
-    from: "let acceptance = await store.acceptRequest(incoming);",
-    to: 'store.acceptRequest(incoming).catch(() => {}); let acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+    from: "const acceptance = await store.acceptRequest(toIncoming(request, body));",
+    to: 'const incoming = toIncoming(request, body); store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
   },
   {
     name: "repeats without the mark",
     file: "dist/delivery/lane/compose.js",
     from: "repeat: deliveries.some((delivery) => delivery.ambiguous > 0)",
     to: "repeat: false",
+  },
+  {
+    name: "syncs no commit",
+    file: "dist/store/sqlite/open-database.js",
+    from: "requireFullSync(db);",
+    to: 'db.pragma("synchronous = OFF");',
+    test: "test/power/power.test.ts",
+  },
+  {
+    name: "syncs no claim",
+    file: "dist/store/sqlite/group-commit.js",
+    from: "begin.run();",
+    to: 'db.pragma("synchronous = " + (calls.every(({ name }) => name.startsWith("claim")) ? "OFF" : "FULL")); begin.run();',
+    test: "test/power/power.test.ts",
   },
 ];
 
@@ -31,7 +45,9 @@ for (const bug of bugs) {
     const code = readFileSync(path, "utf8");
     if (!code.includes(bug.from)) throw new Error(`${bug.file} has changed: the bug "${bug.name}" cannot be planted`);
     writeFileSync(path, code.replace(bug.from, bug.to));
-    const { status } = spawnSync("npx", ["vitest", "run", "test/journey/crash.test.ts"], {
+    // What runs is the bundle.
+    spawnSync(process.execPath, [resolve("scripts/bundle.mjs")], { cwd: folder, stdio: "inherit" });
+    const { status } = spawnSync("npx", ["vitest", "run", bug.test ?? "test/journey/crash.test.ts"], {
       cwd: folder,
       stdio: "ignore",
     });

@@ -1,5 +1,4 @@
 import { randomInt } from "node:crypto";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { followWebhookSecret, type ServerSecrets, secretFolder } from "./config/generated-secrets.ts";
@@ -9,24 +8,24 @@ import type { Log } from "./core/log.ts";
 import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
-import { startEngine } from "./delivery/engine.ts";
+import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
-import { openMuteBook } from "./operations/mute-book.ts";
-import { createOperations } from "./operations/operations.ts";
-import { createProcessing } from "./processing.ts";
-import { createRoutingLoop } from "./routing/routing-loop.ts";
+import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
 import { createChannel } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
-import { createWeb } from "./web/web.ts";
+import { securityHeaders } from "./web/security-headers.ts";
+import type { Web } from "./web/web.ts";
 
 export interface RelayOptions {
   config: Config;
   secrets: ServerSecrets;
   log: Log;
+  /** See `ListenOptions`. */
+  listenFd?: number;
   /** Default: the machine's. */
   clock?: Clock;
   /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
@@ -74,6 +73,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const { config, secrets, log, clock = systemClock } = options;
   const { rules, delivery } = config;
   const newId = createIdSource(clock.now);
+  const random = () => randomInt(2 ** 32) / 2 ** 32;
   const stopping = new AbortController();
 
   const store = await openThreadedStore({
@@ -88,35 +88,66 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
   });
   undo.push(() => store.close());
-  const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry });
-  const { reader, router } = processing;
-  undo.push(() => reader.close());
-
   let { webhookSecret } = secrets;
-  const door = createDoor({ store, now: clock.now, newId, log }, { ...config.intake, secret: webhookSecret });
+  const accepted = createAcceptedBuffer();
+  const door = createDoor(
+    { store: keepAccepted(store, accepted), now: clock.now, newId, log },
+    { ...config.intake, secret: webhookSecret },
+  );
   for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
-  const server = await listen({ door, host: config.server.host, port: config.server.port, clock });
+  const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
+  const server = await listen({
+    door,
+    host: config.server.host,
+    port: config.server.port,
+    fd: options.listenFd,
+    clock,
+    headers,
+  });
   undo.push(server.close);
-  const { port } = server.address() as AddressInfo;
-  const localUrl = `http://${localHost(config.server.host)}:${port}`;
+  const { address, port } = server.address();
+  const host = options.listenFd === undefined ? config.server.host : address;
+  const localUrl = `http://${localHost(host)}:${port}`;
+  if (options.listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
+    const message = `is ${config.server.port}, and the socket that was handed over listens on ${port}: commands look at the wrong one`;
+    log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
+  }
   const publicUrl = config.server.publicUrl ?? localUrl;
 
+  // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
+  // what people look at last.
+  const [{ createProcessing }, { startEngine }, { createRoutingLoop }, { openMuteBook }, { openWatches }] =
+    await Promise.all([
+      import("./processing.ts"),
+      import("./delivery/engine.ts"),
+      import("./routing/routing-loop.ts"),
+      import("./operations/mute-book.ts"),
+      import("./watches.ts"),
+    ]);
+  const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry, readsShapes: true });
+  const { reader, router } = processing;
+  undo.push(() => reader.close());
   const outlets = await Promise.all(
     rules.destinations.map(async (destination) => ({
       destination,
       channel: await createChannel(destination, { now: clock.now }),
     })),
   );
+  const claimJournal = openClaimJournal(join(config.dataDir, "tocsin.db.claims"), {
+    onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
+  });
+  undo.push(() => claimJournal?.close());
   const engine = await startEngine({
     store,
+    journal: claimJournal,
     outlets,
     composer: processing.createComposer(publicUrl, log),
-    reader,
+    readPayloads: processing.readPayloads,
     findHold: router.findHold,
     settings: delivery,
     clock,
     newId,
-    random: () => randomInt(2 ** 32) / 2 ** 32,
+    random,
     log,
     publicUrl,
   });
@@ -126,18 +157,35 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );
-  const loop = createRoutingLoop({
+  const formerSecrets = [...secrets.previousWebhookSecrets];
+  const watches = await openWatches(config, {
     store,
+    notify: engine.notify,
+    activeMutes: mutes.active,
+    hookSecrets: () => [webhookSecret, ...formerSecrets],
+    readiness: () => operations.readiness(),
+    publicUrl,
+    clock,
+    newId,
+    random,
+    log,
+  });
+  const loop = createRoutingLoop({
+    store: { ...store, recordRouting: engine.recordRouting },
+    accepted,
     router,
     reader,
     journal,
+    noteShapes: watches.shapes.note,
     activeMutes: mutes.active,
+    onJudged: watches.silence?.note,
     repeatWindowMs: dedupeWindowMs,
     isFlooded: createFloodGauge(door, clock.now),
     clock,
     log,
   });
   const takeSecret = (secret: Secret) => {
+    formerSecrets.push(webhookSecret);
     webhookSecret = secret;
     door.addSecret(secret);
   };
@@ -161,42 +209,73 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     journal.close();
   });
 
+  const { createOperations } = await import("./operations/operations.ts");
   const operations = createOperations({
     store,
     destinations: rules.destinations,
     mutes,
     reader,
     engine,
+    shapes: watches.shapes.view,
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
+    socketIsHeld: options.listenFd !== undefined,
     account: {
       publicUrl: config.server.publicUrl,
       serviceConfigured: config.upstream.alerting !== undefined,
     },
+    retention: config.retention,
+    watches: watches.list,
+    accountWatch: watches.account,
+    silence: () => watches.silence?.views() ?? [],
+    canary: () => watches.canary?.view(),
     stopping: stopping.signal,
-    clock,
-    log,
-  });
-  const web = await createWeb({
-    store,
-    operations,
-    hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
-    adminToken: secrets.adminToken,
-    publicUrl,
-    trustedProxies: config.server.trustedProxies,
-    behindFly: config.server.isBehindFly,
     clock,
     newId,
     log,
   });
-  server.serve(web.fetch);
+  background.push(watches.run(stopping.signal));
+  let web: Promise<Web> | undefined;
+  async function openWeb(): Promise<Web> {
+    const { createWeb } = await import("./web/web.ts");
+    const opened = await createWeb({
+      store,
+      operations,
+      hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
+      adminToken: secrets.adminToken,
+      publicUrl,
+      trustedProxies: config.server.trustedProxies,
+      behindFly: config.server.isBehindFly,
+      clock,
+      newId,
+      log,
+    });
+    if (stopping.signal.aborted) opened.close();
+    return opened;
+  }
+  server.serve({
+    isReady: async () => (await operations.readiness()).ready,
+    async open() {
+      web = openWeb();
+      try {
+        return (await web).fetch;
+      } catch (error) {
+        web = undefined;
+        throw error;
+      }
+    },
+    onFault: (error) => log.error("web.not_loaded", { error: String(error) }),
+  });
   log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });
 
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
     log.info("relay.stopping");
     stopping.abort();
-    web.close();
+    void web?.then(
+      ({ close }) => close(),
+      () => {},
+    );
     try {
       await Promise.all([server.windDown(), stopDeliveries()]);
     } finally {
@@ -209,6 +288,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   async function stopDeliveries(): Promise<void> {
     await Promise.all(background);
     await engine.stop(delivery.shutdownMs);
+    claimJournal?.close();
     await Promise.all(outlets.map(({ channel }) => channel.close()));
     await reader.close();
     journal.close();

@@ -21,7 +21,7 @@ export interface Connections {
   /** From `windDown` on: each answer is the last of its connection. */
   isWindingDown(): boolean;
   /**
-   * First part of a stop, while new connections are still accepted. What is idle is closed after `idleMs`, what is
+   * First part of a stop, while new connections are still accepted. What is idle is ended after `idleMs`, what is
    * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
    * latest.
    */
@@ -42,6 +42,8 @@ const requestMs = 750;
  * time and reads in the answer that it ends; if it were closed at once, an alert that is on its way would be lost.
  */
 const idleMs = 250;
+/** Milliseconds that the other side has to end a connection that was ended here: as long as a packet may be on its way. */
+const crossingMs = 250;
 
 const key: unique symbol = Symbol("connection");
 /** Kept on the socket: a weak map with an entry for each connection cost a third of all time in garbage collection. */
@@ -76,10 +78,18 @@ export function createConnections(clock: Clock): Connections {
     };
   }
 
+  /**
+   * A request may be on its way and cross the end of its connection. Nobody can answer it any more, but its sender
+   * perhaps never repeats it: what comes before the sender's own end is processed like any other.
+   */
   async function closeIdle(connections: Connection[]): Promise<void> {
-    const idle = connections.filter((connection) => !isBusy(connection));
+    let idle = connections.filter((connection) => !isBusy(connection));
     await untilClosed(idle, idleMs);
     // What has already come is read before it is decided that nothing has.
+    await nextTurn();
+    idle = idle.filter((connection) => !isBusy(connection));
+    for (const { socket } of idle) socket.end();
+    await untilClosed(idle, crossingMs);
     await nextTurn();
     for (const connection of idle) if (!isBusy(connection)) connection.socket.destroy();
   }

@@ -1,26 +1,34 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type AddressInfo, Server as NetServer } from "node:net";
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
-import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
+import { isLoopback } from "./ground/net/local-host.ts";
 import { type Door, hookPrefix } from "./intake/door/door.ts";
+import { openLate, type Pages } from "./late-pages.ts";
+import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
 
 export interface ListenOptions {
   door: Door;
   host: string;
   /** 0 takes any free port. */
   port: number;
+  /**
+   * Descriptor of a listening socket that somebody else holds as well, who opened it before this process and keeps it
+   * behind it; `host` and `port` are then not asked. Default: one is opened, and ends with the process.
+   */
+  fd?: number;
   clock: Clock;
+  /** What every answer says that neither the door nor the pages give. */
+  headers: Record<string, string>;
 }
 
 export interface Listener {
   address(): AddressInfo;
-  /** From now on everything but the hook is answered by this; until then with 503. */
-  serve(fetch: (request: Request, env: unknown) => Response | Promise<Response>): void;
+  /** From now on everything but the hook is answered by these; until then with 503. */
+  serve(pages: Pages): void;
   /**
    * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
    * Resolves when the pages' requests are answered, after 0.75 s at the latest.
@@ -28,7 +36,8 @@ export interface Listener {
   windDown(): Promise<void>;
   /**
    * Takes no new connection, answers the alerts that are there, and closes the rest after 0.75 s at the latest. It
-   * waits longer for one thing: a body that came whole gets the answer that becomes of it.
+   * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
+   * inherited socket wait for the next process.
    */
   close(): Promise<void>;
 }
@@ -41,14 +50,20 @@ interface Env {
 }
 
 /**
+ * What the app is given for an answer that is written already. No `Response`: Node would load its fetch for the first
+ * one, which takes longer than all else that stands between a start and the first alert.
+ */
+const alreadySent = {} as Response;
+
+/**
  * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
  * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
  */
-function createApp(door: Door, pages: (request: IncomingMessage, response: ServerResponse) => void): Hono<Env> {
+function createApp(door: Door, pages: (request: IncomingMessage, response: ServerResponse) => unknown): Hono<Env> {
   const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
   const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
     door.handle(incoming, outgoing, path.slice(hookPrefix.length));
-    return RESPONSE_ALREADY_SENT;
+    return alreadySent;
   };
   app.post("/hooks/:secret", ({ env }) => hand(env));
   // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three
@@ -56,7 +71,7 @@ function createApp(door: Door, pages: (request: IncomingMessage, response: Serve
   app.notFound(({ env }) => {
     if (env.path.startsWith(hookPrefix)) return hand(env);
     pages(env.incoming, env.outgoing);
-    return RESPONSE_ALREADY_SENT;
+    return alreadySent;
   });
   app.onError((error) => {
     throw error;
@@ -65,11 +80,20 @@ function createApp(door: Door, pages: (request: IncomingMessage, response: Serve
 }
 
 /**
- * The HTTP server, which takes requests as long as their connection may bring more.
- * @throws AppError `config_invalid` when the address cannot be listened on.
+ * Connections that wait in the kernel to be taken, at most (Linux: no more than `net.core.somaxconn` says, 4096 by
+ * default). A restart takes about a second, so this is also what may come within one.
  */
-export async function listen({ door, host, port, clock }: ListenOptions): Promise<Listener> {
-  let pages = answerStarting;
+const backlog = 4096;
+
+/**
+ * The HTTP server, which takes requests as long as their connection may bring more.
+ * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
+ */
+export async function listen({ door, host, port, fd, clock, headers }: ListenOptions): Promise<Listener> {
+  let pages: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) =>
+    response
+      .writeHead(503, { ...headers, "content-type": "text/plain", "cache-control": "no-store", "retry-after": "1" })
+      .end("Starting.\n");
   const connections = createConnections(clock);
   const app = createApp(door, (request, response) => pages(request, response));
 
@@ -114,21 +138,24 @@ export async function listen({ door, host, port, clock }: ListenOptions): Promis
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     connection.isEnding = true;
   });
-  await bind(server, host, port);
+  await (fd === undefined ? bind(server, host, port) : inherit(server, fd, host));
   return {
     address: () => server.address() as AddressInfo,
-    serve(fetch) {
-      pages = getRequestListener(fetch);
+    serve(late) {
+      pages = openLate(late, headers);
     },
     windDown: connections.windDown,
     async close() {
-      // Right after connections have been accepted: those that still queue when the socket is closed are reset.
+      // Right after connections have been accepted: those that still queue when the last holder closes the socket are
+      // reset.
       await nextTurn();
-      server.close();
+      // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
+      NetServer.prototype.close.call(server);
       await connections.drain(door.refuse);
       await door.settled();
       await nextTurn();
       connections.destroy();
+      server.close();
     },
   };
 }
@@ -152,22 +179,23 @@ function isUnanswered({ latest }: Connection): boolean {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "EADDRINUSE" ? "another process listens there" : (error.code ?? error.message);
-      reject(
-        new AppError("config_invalid", `Cannot listen on ${host}:${port}: ${why}.`, {
-          hint: "Set PORT (and HOST) to a free address of this machine.",
-          cause: error,
-        }),
-      );
-    });
-    server.listen(port, host, () => resolve());
+    server.once("error", (error: NodeJS.ErrnoException) => reject(toListenError(host, port, error)));
+    server.listen({ port, host, backlog }, resolve);
   });
 }
 
-function answerStarting(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(503, { "content-type": "text/plain", "retry-after": "1" });
-  response.end("Starting.\n");
+/** Nothing is taken from the socket before this has resolved, or behind its error. */
+async function inherit(server: Server, fd: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(toSocketError(fd, error)));
+    server.listen({ fd }, backlog, resolve);
+  });
+  const address = server.address();
+  // A socket of the file system has a path, or none.
+  const isTcp = typeof address === "object" && address !== null;
+  if (isTcp && (isLoopback(address.address) || !isLoopback(host))) return;
+  server.close();
+  throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
 }
 
 /** Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9. */

@@ -115,5 +115,5 @@ it("moves everything on by signals, before any poll looks", async () => {
   });
   const rotated = await rotateSecret(dataDir, "webhook-secret");
   await added;
-  await post(rotated.reveal(), "is taken", "queued");
+  await post(rotated.reveal(), "is taken", "waiting");
 });

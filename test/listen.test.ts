@@ -47,15 +47,16 @@ async function openListener() {
   };
   const newId = createIdSource(Date.now);
   const door = createDoor({ store, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
-  const server = await listen({ door, host: "127.0.0.1", port: 0, clock });
-  server.serve((request) => {
+  const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {} });
+  const answer = (request: Request): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);
     if (pathname === "/quick" || pathname === "/") return new Response("here");
     return new Promise((resolve) => {
       held.push(resolve);
       noteArrival();
     });
-  });
+  };
+  server.serve({ isReady: async () => true, open: async () => answer, onFault() {} });
   onTestFinished(async () => {
     const closed = server.close();
     await clock.advance(10_000);
@@ -178,6 +179,33 @@ describe("winding down", () => {
     await relay.clock.advance(1);
     expect(await silent.readToEnd()).toHaveLength(1);
     expect(relay.stored).toEqual(["1", "2"]);
+  });
+
+  it("stores an alert that has crossed the end of its kept connection, once, since its sender may never repeat it", async () => {
+    const relay = await openListener();
+    const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
+    const ended = new Promise<void>((resolve) => kept.socket.once("end", resolve));
+    const winding = relay.server.windDown();
+    await relay.clock.advance(250);
+    await ended;
+    await kept.write(post("crossing") + post("behind it"));
+    await relay.untilStored(2);
+    kept.socket.end();
+    await winding;
+    expect(relay.stored).toEqual(["1", "crossing"]);
+    expect(await kept.readToEnd()).toHaveLength(1);
+  });
+
+  it("ends a kept connection whose sender never ends it", async () => {
+    const relay = await openListener();
+    const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
+    const winding = watchEnd(relay.server.windDown());
+    await relay.clock.advance(499);
+    expect([kept.socket.closed, winding.isOver]).toEqual([false, false]);
+    await relay.clock.advance(1);
+    await expect.poll(() => winding.isOver).toBe(true);
+    kept.socket.end();
+    await kept.readToEnd();
   });
 
   it("resets no connection whose sender goes on behind the answer, which the reset could overtake", async () => {

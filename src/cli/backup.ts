@@ -18,7 +18,6 @@ export function registerBackup(program: Command, context: CliContext): void {
 async function backup(file: string, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { openReadOnly } = await import("./relay/open-read-only.ts");
-  const { databaseFileName } = await import("../store/sqlite/threaded-store.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const { dataDir } = config;
   const store = await openReadOnly(config);
@@ -27,18 +26,15 @@ async function backup(file: string, context: CliContext, output: Output): Promis
     await output.progress.update(`copying the database of ${dataDir}`);
     await store.backup(path);
     const { size } = await stat(path);
-    const { total } = await store.countAlerts();
+    const { kept } = await store.countAlerts();
     // The store copies under another name, and gives the name only to a copy that passed.
-    const data = { file: path, bytes: size, integrity: "ok", alerts: total };
+    const data = { file: path, bytes: size, integrity: "ok", alerts: kept };
     await output.result(data, () =>
       output.fields([
         ["backup", path],
-        ["size", `${size.toLocaleString("en-US")} bytes, ${total.toLocaleString("en-US")} alerts`],
+        ["size", `${size.toLocaleString("en-US")} bytes, ${kept.toLocaleString("en-US")} alerts`],
         ["integrity", "checked, ok"],
-        [
-          "to restore",
-          `stop the relay, remove ${databaseFileName}* from ${dataDir}, copy it there as ${databaseFileName}, start`,
-        ],
+        ["to restore", "stop the relay, then: tocsin restore FILE"],
         ["not in it", `the secrets in ${dataDir}/secrets and the configuration: keep copies of them too`],
       ]),
     );

@@ -37,7 +37,7 @@ async function check(options: { config?: string }, context: CliContext, output: 
 }
 
 function formatDescription(description: ConfigDescription, output: Output): string {
-  const { file, server, upstream, destinations, routes, mutes } = description;
+  const { file, server, upstream, heartbeat, destinations, routes, mutes, mapping } = description;
   const sections = [
     output.fields([
       ["configuration", file ?? "environment variables only"],
@@ -45,6 +45,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ["data", server.dataDir],
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
+      ...(heartbeat ? [["heartbeat", describeHeartbeat(heartbeat)] as [string, string]] : []),
     ]),
     destinations.length === 0
       ? "No destination: alerts are stored and shown, and sent to nobody."
@@ -73,7 +74,15 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ),
     );
   }
+  if (mapping !== undefined) {
+    const rows = Object.entries(mapping).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
+    sections.push(output.table([{ title: "fact" }, { title: "read from" }], rows));
+  }
   return `${joinSections(sections)}\nThe configuration is in order.\n`;
+}
+
+function describeHeartbeat({ to, service, every }: NonNullable<ConfigDescription["heartbeat"]>): string {
+  return `to ${to} every ${every}${service === "other" ? "" : ` (${service})`}`;
 }
 
 function thenOf(route: ConfigDescription["routes"][number]): string {

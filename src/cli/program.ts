@@ -4,15 +4,19 @@ import { readVersion } from "../version.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
 import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";
+import { registerChats } from "./chats/chats.ts";
 import { registerCheck } from "./check.ts";
 import { registerDemo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { registerMutes } from "./mutes.ts";
+import { registerRepair } from "./repair.ts";
+import { registerRestore } from "./restore.ts";
 import { registerSandbox } from "./sandbox.ts";
-import { registerServe } from "./serve.ts";
+import { registerServe } from "./serve/serve.ts";
 import { registerSetup } from "./setup/setup.ts";
+import { registerShapes } from "./shapes.ts";
 import type { CliContext } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
 import { registerStatus } from "./status/status.ts";
@@ -29,13 +33,17 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerStatus,
   registerDoctor,
   registerTest,
+  registerChats,
   registerCheck,
   registerExplain,
   registerBacktest,
   registerAlerts,
   registerMutes,
   registerDestinations,
+  registerShapes,
   registerBackup,
+  registerRestore,
+  registerRepair,
   registerUpstream,
   registerSandbox,
   registerDemo,

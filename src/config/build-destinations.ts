@@ -89,7 +89,10 @@ function textsOf(value: object): Record<string, string> {
 
 interface BaseOptions extends Defaults {
   quietHours?: Omit<QuietHours, "except"> & Partial<Pick<QuietHours, "except">>;
+  notices?: boolean;
 }
+
+const defaultProveMs = 60 * 60_000;
 
 /** What every destination has, from its own options, then `defaults:`, then the defaults of its vendor. */
 function buildBase(
@@ -100,14 +103,17 @@ function buildBase(
   definedAt: string,
 ): Destination {
   const { quietHours } = options;
+  const prove = options.prove ?? defaults.prove ?? defaultProveMs;
   return {
     name,
     type: vendor.type,
     timeZone: options.timeZone ?? defaults.timeZone ?? "UTC",
     onAmbiguous: options.onAmbiguous ?? defaults.onAmbiguous ?? "retry",
     digestOver: options.digestOver ?? defaults.digestOver ?? 10,
+    ...(prove === "off" ? {} : { proveEveryMs: prove }),
     pace: options.pace ?? slowerPace(vendor.pace, defaults.pace ?? {}),
     ...(quietHours && { quietHours: { ...quietHours, except: quietHours.except ?? ["critical"] } }),
+    ...(options.notices !== undefined && { notices: options.notices }),
     definedAt,
   };
 }

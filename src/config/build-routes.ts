@@ -63,6 +63,7 @@ function buildRoute(
       fallback: { to: options.fallback.to, afterMs: options.fallback.after ?? defaultFallbackAfterMs },
     }),
     ...(options.freshness === undefined ? {} : { freshnessMs: options.freshness }),
+    ...(options.silence === undefined || options.silence === "off" ? {} : { silence: options.silence }),
     definedAt: problems.whereIs(path),
   };
 }

@@ -1,18 +1,35 @@
-import type { z } from "zod";
+import { z } from "zod";
 import {
   type AmbiguousSettings,
   type DeliverySettings,
   defaultDeliverySettings,
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
-import type { Mute } from "../core/rules.ts";
+import type { FactMapping } from "../core/mapping.ts";
+import type { RetentionRules } from "../core/ports/retention.ts";
+import type { Mute, Route, SilenceRule } from "../core/rules.ts";
+import { Secret } from "../core/secret.ts";
+import { referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { readKeyPath } from "../matching/path.ts";
-import type { IntakeSettings } from "./config.ts";
-import { deliverySchema, intakeSchema, muteSchema } from "./schema.ts";
-import type { ProblemList } from "./shape/problem-list.ts";
-import { listEntries, readShape } from "./shape/read-shape.ts";
+import { type HeartbeatSettings, heartbeatServiceOf } from "../vendors/heartbeat.ts";
+import type { IntakeSettings, WatchSettings } from "./config.ts";
+import {
+  canarySchema,
+  deliverySchema,
+  heartbeatSchema,
+  intakeSchema,
+  mappingSchema,
+  muteSchema,
+  retentionSchema,
+  silenceSchema,
+  silenceSetting,
+  watchSchema,
+} from "./schema.ts";
+import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
+import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
 
 /** The list `mutes:`. The page names an entry by its position, so that is its id: `configuration:1` is the first. */
 export function buildMutes(values: unknown, problems: ProblemList): Mute[] {
@@ -51,6 +68,136 @@ export function buildIntake(value: unknown, problems: ProblemList): IntakeSettin
     );
   }
   return { maxBodyBytes: options.maxBodyBytes ?? defaultMaxBodyBytes, idempotencyPaths };
+}
+
+/** Of one fact. Each costs every alert a look. */
+const maxPaths = 16;
+
+/** The section `mapping:`. */
+export function buildMapping(value: unknown, problems: ProblemList): FactMapping {
+  const mapping = readShape(mappingSchema, value, ["mapping"], problems) ?? {};
+  for (const [fact, paths = []] of Object.entries(mapping)) {
+    for (const [index, path] of paths.entries()) {
+      const at = ["mapping", fact, index];
+      const isRepeated = paths.indexOf(path) < index;
+      if (readKeyPath(path) === undefined) {
+        const message = `${showValue(path)} is not a path to one value of the payload`;
+        problems.add(at, message, adviseOnPath(path));
+      } else if (isRepeated) problems.add(at, `${showValue(path)} is listed twice`, "remove one of the two");
+      else if (index === maxPaths) {
+        problems.add(
+          at,
+          `is one more than the ${maxPaths} places that a fact may have`,
+          "remove those that find nothing",
+        );
+      }
+    }
+  }
+  return mapping;
+}
+
+/** Nearly all that goes wrong is a path from the payload's own beginning. */
+function adviseOnPath(path: string): string {
+  const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
+  const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;
+  return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
+}
+
+const defaultAgeMs = 90 * 86_400_000;
+
+/** The section `retention:`. Default: 90 days, and no limit of size. */
+export function buildRetention(value: unknown, problems: ProblemList): RetentionRules {
+  if (value === "off" || value === false) return {};
+  const { age = defaultAgeMs, size = "off" } = readShape(retentionSchema, value ?? {}, ["retention"], problems) ?? {};
+  return { ...(age !== "off" && { maxAgeMs: age }), ...(size !== "off" && { maxBytes: size }) };
+}
+
+const defaultHeartbeatMs = 60_000;
+
+/**
+ * The section `heartbeat:`.
+ * @param isReference whether the text at a path comes from the environment
+ */
+export function buildHeartbeat(
+  value: unknown,
+  isReference: (path: string[]) => boolean,
+  problems: ProblemList,
+): HeartbeatSettings | undefined {
+  if (value === undefined || value === null) return undefined;
+  const options = readShape(heartbeatSchema, value, ["heartbeat"], problems);
+  if (options === undefined) return undefined;
+  const { url, service, method = "GET", every = defaultHeartbeatMs, allowInternal = [] } = options;
+  if (!isReference(["heartbeat", "url"])) {
+    const instead = `write ${referTo("HEARTBEAT_URL")} and set that environment variable`;
+    problems.add(["heartbeat", "url"], "is secret and does not belong in the file", instead);
+    return undefined;
+  }
+  return { url: new Secret(url), service: service ?? heartbeatServiceOf(url), method, everyMs: every, allowInternal };
+}
+
+const defaultWatchMs = 5 * 60_000;
+
+/** The section `watch:`. */
+export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemList): WatchSettings {
+  const options = readShape(watchSchema, value, ["watch"], problems) ?? {};
+  const { enabled = true, every = defaultWatchMs, putBack = false } = options;
+  // The rest is how it would be, as in the example file.
+  if (putBack && !(enabled && canWatch)) {
+    problems.warn(
+      problems.whereIs(["watch", "putBack"]),
+      "nothing is put back, since the account is not watched",
+      "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
+    );
+  }
+  return { enabled, everyMs: every, putBack };
+}
+
+/** The section `silence:`, one setting or a map, and what the routes say of it. */
+export function buildSilence(value: unknown, routes: Route[], problems: ProblemList): SilenceRule[] {
+  const isMap = typeof value === "object" && value !== null;
+  const options = isMap
+    ? readShape(silenceSchema, value, ["silence"], problems)
+    : { hook: readSilence("silence", value, [], problems), sources: undefined };
+  const { hook, sources } = options ?? {};
+  const rules: SilenceRule[] = hook === undefined || hook === "off" ? [] : [{ of: "hook", after: hook }];
+  for (const { name, silence: after } of routes) if (after !== undefined) rules.push({ of: "route", name, after });
+  if (sources === undefined) return rules;
+  if (typeof sources !== "object" || sources === null || Array.isArray(sources)) {
+    const example = 'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }';
+    const { message, instead } = refuseKind("map", "sources", sources, example);
+    problems.add(["silence", "sources"], message, instead);
+    return rules;
+  }
+  for (const [name, setting] of Object.entries(sources)) {
+    const after = readSilence(name, setting, ["silence", "sources"], problems);
+    if (after !== undefined && after !== "off") rules.push({ of: "source", name, after });
+  }
+  return rules;
+}
+
+function readSilence(name: string, value: unknown, path: ConfigPath, problems: ProblemList) {
+  const read = readShape(z.strictObject({ [name]: silenceSetting }), { [name]: value }, path, problems);
+  return read?.[name];
+}
+
+/** The section `canary:`. It needs an address that leads back here. */
+export function buildCanary(
+  value: unknown,
+  { known, publicUrl }: { known: string[]; publicUrl?: string },
+  problems: ProblemList,
+): { everyMs: number; to: string[] } | undefined {
+  if (value === undefined || value === "off" || value === false) return undefined;
+  const options = readShape(canarySchema, value, ["canary"], problems);
+  if (publicUrl === undefined) {
+    const message = "needs the address by which senders reach Tocsin, and PUBLIC_URL is not set";
+    problems.add(["canary"], message, "set PUBLIC_URL, or remove canary", "key");
+  }
+  const to = options?.to ?? [];
+  for (const [index, name] of to.entries()) {
+    if (known.includes(name)) continue;
+    problems.add(["canary", "to", index], `there is no destination ${showValue(name)}`, suggestOrList(name, known));
+  }
+  return options && { everyMs: options.every, to };
 }
 
 /** The section `delivery:` over the defaults. */

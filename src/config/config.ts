@@ -1,6 +1,9 @@
 import type { DeliverySettings } from "../core/delivery-settings.ts";
-import type { Rules } from "../core/rules.ts";
+import type { FactMapping } from "../core/mapping.ts";
+import type { RetentionRules } from "../core/ports/retention.ts";
+import type { Rules, SilenceRule } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
+import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamSettings } from "./upstream-env.ts";
 
@@ -28,6 +31,15 @@ export interface IntakeSettings {
   idempotencyPaths: string[];
 }
 
+/** The watch over the account at the alerting service. */
+export interface WatchSettings {
+  enabled: boolean;
+  /** The longest time from one look to the next. */
+  everyMs: number;
+  /** What somebody has changed at the account is put back without being asked, at most three times a day. */
+  putBack: boolean;
+}
+
 /** All that was configured, checked as a whole. */
 export interface Config {
   server: ServerSettings;
@@ -40,7 +52,18 @@ export interface Config {
   upstream: UpstreamSettings;
   rules: Rules;
   intake: IntakeSettings;
+  /** Empty: every fact is guessed. */
+  mapping: FactMapping;
+  /** Who is watched for alerts that do not come; each once. */
+  silence: SilenceRule[];
+  /** Absent: no canary is sent. */
+  canary?: { everyMs: number };
   delivery: DeliverySettings;
+  retention: RetentionRules;
+  /** Without the alerting interface nothing is watched, whatever this says. */
+  watch: WatchSettings;
+  /** Absent: no service outside is told that the relay lives. */
+  heartbeat?: HeartbeatSettings;
   logLevel: LogLevel;
   /** Absolute path of the YAML file; absent when there is none. */
   configFile?: string;

@@ -1,7 +1,10 @@
+import type { FactMapping } from "../core/mapping.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
+import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
+import { hostOf } from "../vendors/options.ts";
 import type { Config } from "./config.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 
@@ -12,9 +15,15 @@ export interface ConfigDescription {
   server: { listensOn: string; publicUrl?: string; dataDir: string };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
+  /** To whom the signs of life go; the host alone. */
+  heartbeat?: { to: string; service: string; every: string };
   destinations: DestinationDescription[];
   routes: RouteDescription[];
   mutes: { when: string; reason: string; from?: string; until: string }[];
+  /** Absent: every fact is guessed. */
+  mapping?: FactMapping;
+  /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when nobody is told of silence. */
+  silence: string[];
   warnings: ConfigProblem[];
 }
 
@@ -55,11 +64,21 @@ export function describeConfig(config: Config): ConfigDescription {
       ...(upstream.alerting === undefined ? {} : { alerting: upstream.alerting.url }),
       ...(upstream.pricing === undefined ? {} : { pricing: upstream.pricing.url }),
     },
+    ...(config.heartbeat && { heartbeat: describeHeartbeat(config.heartbeat) }),
     destinations: rules.destinations.map(describeDestination),
     routes: rules.routes.map(describeRoute),
     mutes: rules.mutes.map(describeMute),
+    ...(Object.keys(config.mapping).length === 0 ? {} : { mapping: config.mapping }),
+    silence: config.silence.map(({ of, name, after }) => {
+      const what = name === undefined ? of : `${of} ${name}`;
+      return `${what}: ${after === "auto" ? after : writeDuration(after)}`;
+    }),
     warnings: config.warnings,
   };
+}
+
+function describeHeartbeat({ url, service, everyMs }: HeartbeatSettings) {
+  return { to: hostOf(url.reveal()), service, every: writeDuration(everyMs) };
 }
 
 function describeDestination(destination: Destination): DestinationDescription {

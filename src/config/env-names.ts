@@ -1,11 +1,13 @@
 import { suggest } from "../ground/text/suggest.ts";
-import { type Env, envText } from "./read-env.ts";
+import { type Env, envText } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 
 /** Every variable that Tocsin reads. README has the same list; a test compares them. */
 export const knownVariables = [
   "PORT",
   "HOST",
+  "LISTEN_FDS",
+  "LISTEN_PID",
   "DATA_DIR",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",
@@ -35,7 +37,17 @@ export const knownVariables = [
 const known: ReadonlySet<string> = new Set(knownVariables);
 
 /** Too short, or too common on any machine, to be missed by a slip of the pen. */
-const unmistakable = new Set(["PORT", "HOST", "TERM", "NO_COLOR", "FORCE_COLOR", "CHROMIUM_PATH", "FLY_APP_NAME"]);
+const unmistakable = new Set([
+  "PORT",
+  "HOST",
+  "LISTEN_FDS",
+  "LISTEN_PID",
+  "TERM",
+  "NO_COLOR",
+  "FORCE_COLOR",
+  "CHROMIUM_PATH",
+  "FLY_APP_NAME",
+]);
 const targets = knownVariables.filter((name) => !unmistakable.has(name));
 
 /** A name that begins so and is read by nobody was most likely meant for Tocsin. */

@@ -4,13 +4,24 @@ import type { Destination, Route, Rules } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
 import { buildRoutes, warnOfGaps } from "./build-routes.ts";
-import { buildDelivery, buildIntake, buildMutes } from "./build-sections.ts";
+import {
+  buildCanary,
+  buildDelivery,
+  buildHeartbeat,
+  buildIntake,
+  buildMapping,
+  buildMutes,
+  buildRetention,
+  buildSilence,
+  buildWatch,
+} from "./build-sections.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
 import type { Config } from "./config.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
-import { type Env, type EnvSettings, envText, readEnv } from "./read-env.ts";
+import { type EnvSettings, readEnv } from "./read-env.ts";
 import { defaultsSchema, fileSchema } from "./schema.ts";
+import { type Env, envText } from "./server-env.ts";
 import {
   ConfigError,
   type ConfigProblem,
@@ -42,18 +53,40 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const problems = createProblemList(file.locate, [...problem, ...file.problems]);
   const settings = readEnv(env, cwd, problems);
   const sections = readShape(fileSchema, file.value ?? {}, [], problems);
-  const { defaults, destinations, routes, mutes, intake, delivery } = sections ?? {};
+  const {
+    defaults,
+    destinations,
+    routes,
+    mutes,
+    intake,
+    mapping,
+    delivery,
+    retention,
+    watch,
+    heartbeat,
+    silence,
+    canary,
+  } = sections ?? {};
 
   const rules = buildRules({ defaults, destinations, routes, mutes }, file, settings, problems);
+  const sign = buildHeartbeat(heartbeat, file.isReference, problems);
+  const known = [...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})];
+  const canaries = buildCanary(canary, { known, publicUrl: settings.server.publicUrl }, problems);
   const config: Config = {
     server: settings.server,
     dataDir: settings.dataDir,
     ...(settings.webhookSecret && { webhookSecret: settings.webhookSecret }),
     ...(settings.adminToken && { adminToken: settings.adminToken }),
     upstream: settings.upstream,
-    rules,
+    rules: canaries === undefined ? rules : { ...rules, canaryTo: canaries.to },
     intake: buildIntake(intake ?? {}, problems),
+    mapping: buildMapping(mapping ?? {}, problems),
+    silence: buildSilence(silence ?? "off", rules.routes, problems),
+    ...(canaries && { canary: { everyMs: canaries.everyMs } }),
     delivery: buildDelivery(delivery ?? {}, problems),
+    retention: buildRetention(retention, problems),
+    watch: buildWatch(watch ?? {}, settings.upstream.alerting !== undefined, problems),
+    ...(sign && { heartbeat: sign }),
     logLevel: settings.logLevel,
     ...(path === undefined ? {} : { configFile: path }),
     warnings: [],

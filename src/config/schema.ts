@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
-import type { Matcher, UpdatePolicy } from "../core/rules.ts";
+import { type MappableFact, mappableFacts } from "../core/mapping.ts";
+import type { Matcher, SilenceRule, UpdatePolicy } from "../core/rules.ts";
 import {
   field,
   listOf,
@@ -9,6 +10,7 @@ import {
   readInstant,
   readNumber,
   readOneOf,
+  readSize,
   readText,
   readTimeOfDay,
   readTimeZone,
@@ -17,6 +19,8 @@ import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggest } from "../ground/text/suggest.ts";
 import { readMatch } from "../matching/read-match.ts";
+import { heartbeatServices } from "../vendors/heartbeat.ts";
+import { allowInternal, httpUrl } from "../vendors/options.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused; what refers to other parts is checked where it is built. */
 
@@ -54,14 +58,27 @@ export const quietHoursSchema = z.strictObject({
   except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
 });
 
+/** How long a destination may have nothing to do until it is probed; `off` (or false): it never is. */
+function readProve(value: unknown): number | "off" | Refusal {
+  if (value === "off" || value === false) return "off";
+  const read = readDuration(5 * minute, 7 * day)(value);
+  return read instanceof Refusal ? new Refusal(read.message, `${read.instead}, or off`) : read;
+}
+
 const common = {
   timeZone: field(readTimeZone).optional(),
   onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
   digestOver: whole(1, 10_000).optional(),
   pace: paceSchema.optional(),
+  prove: field(readProve).optional(),
 };
 /** The options of every destination, whatever its vendor. */
-export const destinationOptions = { type: z.unknown(), ...common, quietHours: quietHoursSchema.optional() };
+export const destinationOptions = {
+  type: z.unknown(),
+  ...common,
+  quietHours: quietHoursSchema.optional(),
+  notices: flag.optional(),
+};
 
 /** From Sunday, as `Date.getDay` counts. */
 const dayNames = [
@@ -121,6 +138,27 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
 export const defaultsSchema = z.strictObject(common);
 export type Defaults = z.infer<typeof defaultsSchema>;
 
+/** `false` is what some editors make of `off`. */
+export const silenceSetting = field((value): SilenceRule["after"] | "off" | Refusal => {
+  if (value === "auto") return "auto";
+  if (value === "off" || value === false) return "off";
+  const read = readDuration(5 * minute, 60 * day)(value);
+  if (!(read instanceof Refusal)) return read;
+  return new Refusal(read.message, "write a time from 5m to 60d, e.g. 6h, or auto, or off");
+});
+
+/** The section `silence:`, where it is more than one setting for the whole hook. */
+export const silenceSchema = z.strictObject({
+  hook: silenceSetting.optional(),
+  sources: z.unknown().optional(),
+});
+
+/** The section `canary:`. */
+export const canarySchema = z.strictObject({
+  every: duration(5 * minute, 7 * day),
+  to: listOf(readText("archive"), "the names of destinations", { mayBeEmpty: true }).optional(),
+});
+
 export const routeSchema = z.strictObject({
   name: text("critical").optional(),
   match: match.optional(),
@@ -134,6 +172,7 @@ export const routeSchema = z.strictObject({
   updates: field(readOneOf(updatePolicies)).optional(),
   fallback: z.strictObject({ to: text("ops"), after: duration(10 * second, 7 * day).optional() }).optional(),
   freshness: duration(10 * second, 30 * day).optional(),
+  silence: silenceSetting.optional(),
 });
 
 export const muteSchema = z.strictObject({
@@ -148,10 +187,25 @@ export const intakeSchema = z.strictObject({
   idempotencyPaths: listOf(readText("payload.eventId"), "[payload.eventId]").optional(),
 });
 
+/** The section `mapping:`. */
+export const mappingSchema = z.strictObject(
+  Object.fromEntries(
+    mappableFacts.map((fact) => [fact, listOf(readText("payload.rule.name"), "payload.rule.name").optional()]),
+  ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>,
+);
+
 const scheduleSteps = listOf(readDuration(100, 7 * day), "[1s, 5s, 15s, 1m]").optional();
 const ambiguousSchema = z.strictObject({
   wait: duration(1 * second, 1 * day).optional(),
   repeats: whole(0, 10).optional(),
+});
+
+/** `off`, or limits of which each may be off. */
+const orOff = (read: (value: unknown) => number | Refusal) =>
+  field((value): number | "off" | Refusal => (value === "off" || value === false ? "off" : read(value)));
+export const retentionSchema = z.strictObject({
+  age: orOff(readDuration(1 * day, 36_500 * day)).optional(),
+  size: orOff(readSize(64 * 1024 * 1024)).optional(),
 });
 
 export const deliverySchema = z.strictObject({
@@ -178,6 +232,20 @@ export const deliverySchema = z.strictObject({
   shutdown: duration(0, 10 * minute).optional(),
 });
 
+export const watchSchema = z.strictObject({
+  enabled: flag.optional(),
+  every: duration(10 * second, 1 * hour).optional(),
+  putBack: flag.optional(),
+});
+
+export const heartbeatSchema = z.strictObject({
+  url: httpUrl,
+  service: field(readOneOf(heartbeatServices)).optional(),
+  method: field(readOneOf(["GET", "POST"])).optional(),
+  every: duration(10 * second, 1 * hour).optional(),
+  allowInternal,
+});
+
 /** Only the names of the sections; each is read by its own shape, so that a mistake in one hides none in another. */
 export const fileSchema = z.strictObject({
   defaults: z.unknown().optional(),
@@ -185,5 +253,11 @@ export const fileSchema = z.strictObject({
   routes: z.unknown().optional(),
   mutes: z.unknown().optional(),
   intake: z.unknown().optional(),
+  mapping: z.unknown().optional(),
   delivery: z.unknown().optional(),
+  retention: z.unknown().optional(),
+  watch: z.unknown().optional(),
+  heartbeat: z.unknown().optional(),
+  silence: z.unknown().optional(),
+  canary: z.unknown().optional(),
 });

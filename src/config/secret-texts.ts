@@ -15,6 +15,7 @@ export function secretTextsOf(
     ...(secrets.previousWebhookSecrets ?? []),
     alerting?.apiKey,
     pricing?.apiKey,
+    config.heartbeat?.url,
     ...config.rules.destinations.flatMap((one) => vendorOf(one.type).secrets(one)),
   ];
   const texts = all.flatMap((secret) => (secret === undefined ? [] : [secret.reveal()]));

@@ -1,4 +1,6 @@
 import type { Json } from "./json.ts";
+import type { MappableFact } from "./mapping.ts";
+import type { BodyShape } from "./shape.ts";
 
 /** `unknown` is what a body that names no severity gets; it is shown as "no severity". */
 export const severities = ["critical", "warning", "info", "unknown"] as const;
@@ -11,9 +13,12 @@ export type AlertStatus = (typeof statuses)[number];
 export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty", "unreadable"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 
-/** Where an alert came from: the hook, `tocsin test`, or the relay itself (a notice about a dead destination). */
+/** Where an alert came from: the hook, a person who tries it, or the relay itself (a notice about a dead destination). */
 export const alertOrigins = ["hook", "test", "notice"] as const;
 export type AlertOrigin = (typeof alertOrigins)[number];
+
+/** What the body of a canary has, a test that Tocsin sends to its own hook, so that routing knows it again. */
+export const canaryMark = { tocsin: "canary" } as const;
 
 /** One line of the short field list: what the body offers beyond the named facts, as text. */
 export interface AlertField {
@@ -70,6 +75,10 @@ export interface Translation {
    * false.
    */
   namesItself?: boolean;
+  /** Absent: it has none, or more places than are followed, or nobody asked for it. */
+  shape?: BodyShape;
+  /** The paths of the mapping by which facts were found. Absent: all are guesses. */
+  mapped?: Partial<Record<MappableFact, string>>;
 }
 
 /** A stored alert on its way through routing, delivery and rendering. */

@@ -35,6 +35,10 @@ export interface DestinationStatus extends StatusKey {
   openUntil?: number;
   probeAt?: number;
   lastSentAt?: number;
+  /** When it last said yes to a probe. What that proves is the vendor's `probeProves`. */
+  lastProvenAt?: number;
+  /** Probes that nobody asked for and that came to nothing, in a row; absent since its last yes or message. */
+  failedProbes?: { count: number; reason: ReasonCode; detail: string };
   /** Where a group went when it was upgraded, and the configured id that this is about. */
   moved?: { from: string; to: string };
   /** The last notice about it on another destination; kept after it is over, so that flapping is not a storm. */

@@ -46,15 +46,18 @@ const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
  * arrays.
  */
 export function writeJson(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
   if (value instanceof JsonNumber) {
     return jsonNumber.test(value.text) ? value.text : JSON.stringify(value.text);
   }
   if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
   if (typeof value === "object" && value !== null && !(value instanceof Date)) {
-    const members = Object.entries(value)
-      .filter(([, member]) => isWritable(member))
-      .map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`);
-    return `{${members.join(",")}}`;
+    let members = "";
+    for (const [name, member] of Object.entries(value)) {
+      if (!isWritable(member)) continue;
+      members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${writeJson(member)}`;
+    }
+    return `{${members}}`;
   }
   return isWritable(value) ? (JSON.stringify(value) ?? "null") : "null";
 }

@@ -1,8 +1,12 @@
+import type { Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
-import type { AlertCounts, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
+import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
+import type { RetentionRules } from "./ports/retention.ts";
+import type { WatchView } from "./ports/watch.ts";
 import type { Matcher, Mute } from "./rules.ts";
+import type { PlaceType } from "./shape.ts";
 
 /** One destination as the page and the API show it. Holds no secret. */
 export interface DestinationView {
@@ -19,6 +23,10 @@ export interface DestinationView {
   since?: number;
   nextTryAt?: number;
   lastSentAt?: number;
+  /** The last yes to a probe; what that proves is the vendor's `probeProves`. */
+  lastProvenAt?: number;
+  /** Why the latest probes came to nothing, in a row; a few do not count as a fault. */
+  failedProbes?: { count: number; detail: string };
   /** The group was upgraded; messages go there. */
   movedTo?: string;
   definedAt: string;
@@ -59,6 +67,8 @@ export interface RelayView {
   reasons: string[];
   /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
   unreadableAlerts: number;
+  /** Somebody else holds its listening socket too: what comes while it restarts waits there for the next process. */
+  socketIsHeld: boolean;
 }
 
 /** What is on its way, at the destinations that are configured. One that was resent counts as its resend does. */
@@ -91,20 +101,100 @@ export interface LogView {
     /** Earlier alerts could not be looked up since the start, so repeats may have been sent: why. */
     damage?: string;
   };
+  /** What is removed by and by. */
+  retention: RetentionRules;
 }
 
-/** What the relay itself knows of the account. It does not ask the service: `tocsin doctor` does. */
+/** What the relay knows of the account, as far as its watch has heard of it. Asking for it asks nobody outside. */
 export interface AccountView {
   /** Absent: `PUBLIC_URL` is not set, so there is no address that the account could send to. */
   publicUrl?: string;
   /** `ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs. */
   serviceConfigured: boolean;
+  /** What the service said when it was last asked; absent: nothing was heard since the start, or nobody asks. */
+  answer?: {
+    /** When it was given. Epoch milliseconds. */
+    at: number;
+    /** Each member is absent where the service does not say it. */
+    id?: string;
+    name?: string;
+    keyExpiresAt?: number;
+    /** Where the account's alerts go; `stranger`: here, with a secret that this relay does not take. */
+    webhook?: "here" | "stranger" | "elsewhere" | "nowhere";
+    /** Of the address without what may be its secret. */
+    webhookAddress?: string;
+    messengerChannelId?: string | null;
+  };
+  /** The outputs are others than setup left, and `putBackOutputs` would change them. */
+  canPutBack: boolean;
+}
+
+/** One watch over alerts that do not come, as it is now. */
+export interface SilenceView {
+  /** `hook`, `route:critical`, `source:Pyth`. */
+  watch: string;
+  of: "hook" | "route" | "source";
+  /** Of the route or the source. */
+  name?: string;
+  /** Absent: it is learned what is usual. */
+  afterMs?: number;
+  /** `learning`: too little is known to alarm anybody. `muted`: nobody is told. */
+  state: "watching" | "learning" | "silent" | "muted";
+  /** Since when it is watched; the log from before counts. */
+  since: number;
+  lastAt?: number;
+  lastId?: string;
+  /** How long nothing has come while the relay ran. */
+  quietMs: number;
+  /** How long the quiet lasts at most, at these hours and counted from the last alert. */
+  usualMs?: number;
+  /** When people are told if nothing comes until then. */
+  tellsAt?: number;
+  /** When they were. */
+  toldAt?: number;
+  learning?: {
+    days: number;
+    daysNeeded: number;
+    /** Spans of five minutes in which something came, in the last six weeks. */
+    arrivals: number;
+    arrivalsNeeded: number;
+    /** The log is being read. */
+    isReading: boolean;
+  };
+  mute?: { reason: string; until: number };
+  /** Of its notices: what a mute of it matches. */
+  alertKey: string;
+}
+
+/** Where a canary did not get through. */
+export const canaryStages = ["name", "connection", "tls", "answer", "stored", "routed"] as const;
+export type CanaryStage = (typeof canaryStages)[number];
+
+/** The test that Tocsin sends to its own public address, as it is now. */
+export interface CanaryView {
+  everyMs: number;
+  /** `waiting`: none has come through yet. */
+  state: "waiting" | "works" | "fails";
+  lastAt?: number;
+  lastOkAt?: number;
+  nextAt: number;
+  /** The rest while it fails. */
+  since?: number;
+  stage?: CanaryStage;
+  detail?: string;
+  toldAt?: number;
 }
 
 /** What is true now. Holds no secret. */
 export interface StatusView extends LogView {
   relay: RelayView;
   account: AccountView;
+  /** What the relay watches around it; empty when that is nothing. */
+  watches: WatchView[];
+  /** In the order of the configuration; none when nothing is watched. */
+  silence: SilenceView[];
+  /** Absent: none is sent. */
+  canary?: CanaryView;
 }
 
 /** What of the log is to be resent: the log's own filters. */
@@ -156,6 +246,13 @@ export interface TryResult {
   waiting: number;
 }
 
+/** A test that was sent straight to one destination: an alert of origin `test`, with a delivery for each recipient. */
+export interface DestinationTest {
+  /** False: this is an earlier one, which is still on its way or less than 10 s old. No second one was sent. */
+  isNew: boolean;
+  alert: AlertDetail;
+}
+
 /** What a mute would have held of the last 24 hours. */
 export interface MutePreview {
   /** Alerts that match. */
@@ -166,6 +263,47 @@ export interface MutePreview {
   complete: boolean;
   /** Beginning of the 24 hours. */
   since: number;
+}
+
+/** One place that alerts of a kind have had, with one type. */
+export interface ShapePlaceView {
+  /** As a matcher names it. */
+  path: string;
+  type: PlaceType;
+  /** From one body; "(not shown)" where it may be a credential. */
+  example: string;
+  /** How many of the kind's alerts had it. */
+  alerts: number;
+  firstAt: number;
+  lastAt: number;
+  /** What is read from it. */
+  facts: string[];
+  /** Those that look at it, or at a fact that is read from it. */
+  routes: string[];
+  /** It was in all of them, and is in none of the last. */
+  isGone: boolean;
+}
+
+/** Alerts that are made alike. */
+export interface ShapeKindView {
+  number: number;
+  /** The title of the first. */
+  title: string;
+  /** What that sender calls itself. */
+  source?: string;
+  alerts: number;
+  /** Different ones among them that are known. */
+  shapes: number;
+  firstAt: number;
+  lastAt: number;
+  places: ShapePlaceView[];
+}
+
+/** What alerts are made of. The kind that was seen last comes first. */
+export interface ShapesView {
+  kinds: ShapeKindView[];
+  /** Alerts of which it cannot tell: of unknown shapes beside too many others, and those without a shape. */
+  unfollowed: { unknown: number; without: number };
 }
 
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
@@ -192,6 +330,13 @@ export interface Operations {
   resendFailed(filter: FailedFilter): Promise<ResendResult>;
   /** Asks a destination at once whether it works. @throws AppError `not_found`. */
   tryDestination(name: string): Promise<TryResult>;
+  /**
+   * Sends one marked message straight to a destination, whatever routes, mutes and quiet hours say, and also where it is
+   * dead or paused. It goes as any delivery does: at its turn, in the destination's pace, and on the log.
+   * @param severity default `info`
+   * @throws AppError `not_found`.
+   */
+  testDestination(name: string, severity?: Severity): Promise<DestinationTest>;
   destinations(): Promise<DestinationView[]>;
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;
@@ -211,12 +356,24 @@ export interface Operations {
   previewMute(matchers: Matcher[], options?: { mostAlerts?: number }): Promise<MutePreview>;
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
   endMute(id: string): Promise<void>;
+  /**
+   * Makes the account send here again, as setup had registered it.
+   * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or as
+   *   the service refuses it.
+   */
+  putBackOutputs(): Promise<"put-back" | "unchanged">;
+  /** What the payloads of alerts are made of, as far as this relay has seen. */
+  shapes(): ShapesView;
   readiness(): Promise<Readiness>;
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.
    * @throws AppError `store_unavailable` when that does not answer.
    */
   status(): Promise<StatusView>;
+  /** Each watch over alerts that do not come. */
+  silence(): SilenceView[];
+  /** Undefined: none is sent. */
+  canary(): CanaryView | undefined;
   /** Prometheus text. Labels hold no user text and no chat ids. */
   metricsText(): Promise<string>;
 }

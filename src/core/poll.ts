@@ -9,12 +9,18 @@ export interface Poll {
 
 export interface PollOptions {
   look(): Promise<void>;
-  /** The longest wait between two looks: how late a lost signal is found. Milliseconds. */
-  everyMs: number;
+  /**
+   * The longest wait between two looks: how late a lost signal is found. Asked anew after each look where it is a
+   * function. Milliseconds.
+   */
+  everyMs: number | (() => number);
   clock: Clock;
   /** Called for the first of looks that fail one after another. */
   onFailed(error: unknown): void;
 }
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const woken = new Error("woken");
 
 /** One look at a time: whenever a signal wakes it, and now and then without one. */
 export function createPoll({ look, everyMs, clock, onFailed }: PollOptions): Poll {
@@ -31,7 +37,7 @@ export function createPoll({ look, everyMs, clock, onFailed }: PollOptions): Pol
     }
   }
 
-  const wake = () => waiting.abort();
+  const wake = () => waiting.abort(woken);
   return {
     wake,
     async run(stop) {
@@ -39,7 +45,7 @@ export function createPoll({ look, everyMs, clock, onFailed }: PollOptions): Pol
       while (!stop.aborted) {
         waiting = new AbortController();
         await lookOnce();
-        await clock.sleep(everyMs, waiting.signal);
+        await clock.sleep(typeof everyMs === "number" ? everyMs : everyMs(), waiting.signal);
       }
     },
   };

@@ -35,8 +35,12 @@ export interface Destination {
   onAmbiguous: "retry" | "hold";
   /** More than this many waiting deliveries go out as one digest. Default 10. */
   digestOver: number;
+  /** With nothing to do for this long it is probed, which sends nothing to people. Absent: never. Milliseconds. */
+  proveEveryMs?: number;
   pace: Pace;
   quietHours?: QuietHours;
+  /** Whether notices of the relay itself come here. Where no destination is set to true, they go to all that work. */
+  notices?: boolean;
   /** Where it is defined, for messages to its owner: `tocsin.yaml:12` or `TELEGRAM_CHAT_IDS`. */
   definedAt: string;
 }
@@ -87,6 +91,8 @@ export interface Route {
   fallback?: { to: string; afterMs: number };
   /** Older than this when it is sent, an alert goes into a digest and rings for nobody by itself. Milliseconds. */
   freshnessMs?: number;
+  /** After how long without an alert for it people are told. Default: never. */
+  silence?: SilenceRule["after"];
   definedAt: string;
 }
 
@@ -103,11 +109,22 @@ export interface Mute {
   createdBy: string;
 }
 
+/** Whether anybody is told when no alert comes: for the whole hook, for one route, or for one fact `source`. */
+export interface SilenceRule {
+  of: "hook" | "route" | "source";
+  /** Of the route or the source. */
+  name?: string;
+  /** Milliseconds; `auto`: when it lasts longer than what is usual at these hours. */
+  after: number | "auto";
+}
+
 export interface Rules {
   destinations: Destination[];
   routes: Route[];
   /** Mutes of the configuration; those made at run time are in the store. */
   mutes: Mute[];
+  /** Names of destinations that canaries go to. Default: none. */
+  canaryTo?: string[];
 }
 
 /** `contained`: the message of another alert of the same request shows this one as well. */
@@ -131,6 +148,12 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
+}
+
+/** The routes that matched an alert, wherever it went or did not go. A route that did not match names no destination. */
+export function routesThatTook(decisions: Decision[]): string[] {
+  const took = decisions.filter(({ destination, result }) => destination !== undefined || result === "dropped");
+  return [...new Set(took.map(({ route }) => route))];
 }
 
 /** A delivery that routing asks for. The store gives ids. */

@@ -6,29 +6,33 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
-import type { BodyReader } from "../core/ports/body-reader.ts";
+import type { ReadPayloads } from "../core/ports/body-reader.ts";
+import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
-import { createNotifier } from "./duties/notices.ts";
+import { createNotifier, type Notifier } from "./duties/notices.ts";
 import type { Trial } from "./duties/prober.ts";
 import { recoverAbandoned, settleOrphans } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
+import { createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
-import { type LaneGroup, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
 
 export interface EngineDeps {
-  store: Lanes & Dispatch & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "maintain">;
+  store: Lanes & Dispatch & Pick<RoutingDesk, "recordNotice" | "recordRouting"> & Pick<Administration, "maintain">;
   outlets: Outlet[];
   composer: Composer;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
-  reader?: BodyReader;
+  readPayloads?: ReadPayloads;
+  /** Says after a crash which claims were not begun. Absent: all of them may have been, and none is made ahead. */
+  journal?: ClaimJournal;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
   findHold?: FindHold;
   settings: DeliverySettings;
@@ -47,8 +51,14 @@ export interface EngineDeps {
 export interface Engine {
   /** Looks at these destinations now. Unknown names are ignored. */
   wake(destinations: Iterable<string>): void;
+  /**
+   * As the store does it; a lane that has nothing else to do claims its deliveries in the same step and calls at once.
+   */
+  recordRouting: RoutingDesk["recordRouting"];
   /** Asks now for the lane groups that it does not hold: one may have been freed. */
   lookForLanes(): void;
+  /** Sends a notice of the relay itself, see `Notifier.sendToAll`. Rejects as the store does. */
+  notify: Notifier["sendToAll"];
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
    * unknown name. Rejects as the store does, and with `conflict` while another relay runs the destination.
@@ -63,6 +73,8 @@ export interface Engine {
   refusedMessages(): ReadonlyMap<string, number>;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
+  /** Of the lanes that it holds. */
+  laneTurns(): LaneTurn[];
   /**
    * Stops claiming, waits for calls in flight up to `deadlineMs`, then aborts and records them, and frees its lane
    * groups.
@@ -77,7 +89,7 @@ const renewEveryMs = laneLeaseMs / 3;
 const orphanGroup = "orphans";
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
-  const { store, clock, settings, log, newId, reader, findHold = () => undefined } = deps;
+  const { store, clock, settings, log, newId, readPayloads, findHold = () => undefined } = deps;
   const owner = newId();
   const outlets = groupOutlets(deps.outlets);
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
@@ -106,7 +118,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   });
   const shared = {
     ...deps,
-    payloads: reader ? createPayloadReader({ store, reader, log }) : noPayloads,
+    payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
     planFallbacks,
     notifier,
     onRefusedMessage(name: string) {
@@ -186,6 +198,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   });
 
   await acquire();
+  deps.journal?.forgetInherited();
   const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
   const loops = [sweeper.run(stopping.signal), lanes.run(stopping.signal)];
 
@@ -193,7 +206,14 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     wake(names) {
       for (const name of names) wake(name);
     },
+    recordRouting: createClaimingDesk(store, (name) => {
+      const destination = destinations.get(name);
+      const group = destination && groupOf(destination);
+      const lane = group?.laneOf(name);
+      return group && lane && { lane, fence: group.lane };
+    }),
     lookForLanes: lanes.wake,
+    notify: notifier.sendToAll,
     async tryNow(name) {
       const destination = destinations.get(name);
       if (!destination) return undefined;
@@ -210,6 +230,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       ),
     refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,
+    laneTurns: () => [...held.values()].flatMap((group) => group.turns()),
     async stop(deadlineMs) {
       stopping.abort();
       for (const group of held.values()) group.windDown();
@@ -220,7 +241,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       await all;
       const groups = [...held.values()];
       try {
-        for (const group of groups) await group.health.save();
+        for (const group of groups) await group.health.saveAll();
         await store.releaseLanes([...groups.map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])]);
       } catch (error) {
         log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });

@@ -4,6 +4,7 @@ import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Channel } from "../core/ports/channel.ts";
+import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
@@ -11,6 +12,8 @@ import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
+import { createProving, type Proven } from "./duties/proving.ts";
+import { createCalls } from "./lane/call-channel.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createDeliverer } from "./lane/deliver.ts";
 import { createLane, type Lane } from "./lane/lane.ts";
@@ -28,6 +31,12 @@ export interface Outlet {
   channel: Channel;
 }
 
+/** When the lane of a destination last came round, epoch milliseconds. */
+export interface LaneTurn {
+  destination: string;
+  at: number;
+}
+
 /** The lanes that share memory, while this relay holds them. */
 export interface LaneGroup {
   readonly lane: LaneGrant;
@@ -37,6 +46,10 @@ export interface LaneGroup {
   readonly store: LaneStore;
   start(): void;
   wake(destination: string): void;
+  /** The lane of a destination of this group, as routing has it. */
+  laneOf(destination: string): Pick<Lane, "offer" | "settle"> | undefined;
+  /** When each of its lanes last came round; see `Lane`. */
+  turns(): LaneTurn[];
   /** See `Prober`; undefined for a destination of another group. */
   probe(destination: string): Promise<Trial> | undefined;
   /** What has to be looked at all the time, by name. Each rejects as the store does. */
@@ -56,6 +69,8 @@ export interface LaneGroupDeps {
   store: Dispatch & Pick<RoutingDesk, "recordNotice">;
   composer: Composer;
   payloads: PayloadReader;
+  /** Absent: each delivery is claimed by itself. */
+  journal?: ClaimJournal;
   planFallbacks: PlanFallbacks;
   notifier: Notifier;
   publicUrl?: string;
@@ -94,6 +109,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const store = createLaneStore(deps.store, grant, deps.onLost);
   const lanes = new Map<string, Lane>();
   const probers = new Map<string, Prober>();
+  const proven: Proven[] = [];
   const wakeAll = () => {
     for (const lane of lanes.values()) lane.wake();
   };
@@ -102,18 +118,24 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
   for (const { destination, channel } of outlets) {
     const { name } = destination;
+    const calls = createCalls(deps);
     const deliverer = createDeliverer({
       ...shared,
       destination,
       channel,
+      calls,
       payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
       onRefusedMessage: () => deps.onRefusedMessage(name),
     });
     const queue = createLaneQueue({ ...shared, destination });
-    const prober = createProber({ ...shared, destination, channel });
+    const prober = createProber({ ...shared, destination, channel, calls });
+    const canRun = deps.journal !== undefined;
+    const lane = createLane({ ...shared, canRun, destination, channel, calls, queue, prober, deliverer });
     probers.set(name, prober);
-    lanes.set(name, createLane({ ...shared, destination, channel, queue, prober, deliverer }));
+    lanes.set(name, lane);
+    proven.push({ destination, lane, prober });
   }
+  const proving = createProving({ ...shared, proven });
 
   const claiming = new AbortController();
   const calls = new AbortController();
@@ -128,8 +150,11 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     store,
     start() {
       const stop = { claiming: claiming.signal, calls: calls.signal };
-      ended = Promise.all([...lanes.values()].map((lane) => lane.run(stop))).then(() => {});
+      const running = [...lanes.values()].map((lane) => lane.run(stop));
+      ended = Promise.all([...running, proving.run(claiming.signal)]).then(() => {});
     },
+    turns: () => [...lanes].map(([destination, lane]) => ({ destination, at: lane.turnedAt() })),
+    laneOf: (destination) => lanes.get(destination),
     wake: (destination) => lanes.get(destination)?.wake(),
     probe: (destination) => probers.get(destination)?.probe(calls.signal),
     duties: {

@@ -2,7 +2,15 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 
 /** What is asked for the lanes of one group, under their fence. */
-type Fenced = "claimDeliveries" | "recordAttempt" | "finishDeliveries" | "releaseClaim" | "savePaces" | "saveStatus";
+type Fenced =
+  | "claimDeliveries"
+  | "claimRun"
+  | "recordAttempt"
+  | "recordAttempts"
+  | "finishDeliveries"
+  | "releaseClaim"
+  | "savePaces"
+  | "saveStatus";
 
 type WithoutFence<Method> = Method extends (lane: LaneFence, ...rest: infer Rest) => Promise<infer Answer>
   ? (...rest: Rest) => Promise<Exclude<Answer, "lost">>
@@ -30,7 +38,13 @@ export function createLaneStore(store: Dispatch, lane: LaneFence, onLost: () => 
   }
   return {
     claimDeliveries: (...args) => unlessLost(store.claimDeliveries(lane, ...args), []),
+    claimRun: (...args) => unlessLost(store.claimRun(lane, ...args), []),
     recordAttempt: (...args) => unlessLost(store.recordAttempt(lane, ...args), "late"),
+    recordAttempts: (records) =>
+      unlessLost(
+        store.recordAttempts(lane, records),
+        records.map(() => "late"),
+      ),
     finishDeliveries: (...args) => unlessLost(store.finishDeliveries(lane, ...args), "done"),
     releaseClaim: (...args) => unlessLost(store.releaseClaim(lane, ...args), "done"),
     savePaces: (...args) => unlessLost(store.savePaces(lane, ...args), "done"),

@@ -3,35 +3,51 @@ import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
-import { findFacts } from "./find/find-facts.ts";
+import { composeFacts, type FoundFacts, findFacts } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
-import { type Leaf, type Leaves, listContent } from "./find/leaves.ts";
+import { type Content, type Leaves, listContent } from "./find/leaves.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
+import { type CompiledMapping, findMapped } from "./find/mapped-facts.ts";
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
+import type { ShapeReader } from "./find/shape.ts";
 import { translateText } from "./find/translate-text.ts";
-import { deriveAlertKey } from "./key/alert-key.ts";
+import { deriveAlertKey, keyLeaves } from "./key/alert-key.ts";
 import { batchNamesItself, namesItself } from "./key/names-itself.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
+
+export interface ReadingOptions {
+  /** Where facts are looked for before they are guessed, in bodies that are JSON or a form. */
+  mapping?: CompiledMapping;
+  /** Says which shape each payload has. Default: nobody wants to know. */
+  shapes?: ShapeReader;
+}
 
 /**
  * Reads what a request says: one translation for each of its alerts, `countAlerts` of them and at least one. Pure, and
  * never throws: a body that cannot be read is described as well as it can be. Work is linear in the body's length.
  */
-export function translateRequest(body: Uint8Array, contentType: string | undefined): Translation[] {
+export function translateRequest(
+  body: Uint8Array,
+  contentType: string | undefined,
+  options: ReadingOptions = {},
+): Translation[] {
   const request = readRequest(body, contentType).content();
   if (request.kind === "single") {
-    const { facts, ...rest } = translateBody(request.body, body);
-    return [{ facts: nameUnsplit(facts, request.unsplit), ...rest }];
+    const translation = translateBody(request.body, body, options);
+    translation.facts = nameUnsplit(translation.facts, request.unsplit);
+    return [translation];
   }
   const { items } = request;
   const isNamed = batchNamesItself(items, request.envelope);
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
   const notes = [...request.notes, ...(shared?.notes ?? [])];
+  const { mapping, shapes } = options;
+  const context = { format: "json", notes, inBatch: true, mapping, shapes } as const;
   return items.map((item) => {
     const payload = inheritEnvelope(item, shared?.envelope);
-    const facts = translatePayload(payload, listContent(payload), { format: "json", notes, inBatch: true });
-    return { facts, payload, namesItself: isNamed };
+    const { facts, mapped, shape } = translatePayload(payload, listContent(payload), context);
+    return { facts, payload, namesItself: isNamed, mapped, shape };
   });
 }
 
@@ -42,18 +58,20 @@ function nameUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
   return { ...facts, title: cut(title, maxTitleLength) };
 }
 
-function translateBody(content: BodyContent, body: Uint8Array): Translation {
+function translateBody(content: BodyContent, body: Uint8Array, options: ReadingOptions): Translation {
   const { format, notes } = content;
   switch (format) {
     case "json":
     case "form": {
       const { value } = content;
       const found = listContent(value);
-      const facts = translatePayload(value, found, { format, notes });
-      return { facts, payload: value, namesItself: namesItself(value, found.leaves) };
+      const { mapping, shapes } = options;
+      const { facts, mapped, shape } = translatePayload(value, found, { format, notes, mapping, shapes });
+      // Member by member: a spread costs a tenth of the whole.
+      return { facts, payload: value, namesItself: namesItself(value, found.leaves), mapped, shape };
     }
     case "broken-json":
-      return { facts: translateBroken(content.found, content.text, notes) };
+      return translateBroken(content.found, content.text, notes, options);
     case "text":
       return { facts: translateText(content.text, notes) };
     case "binary": {
@@ -69,7 +87,7 @@ function translateBody(content: BodyContent, body: Uint8Array): Translation {
   }
 }
 
-interface PayloadContext {
+interface PayloadContext extends ReadingOptions {
   format: "json" | "form" | "broken-json";
   notes: string[];
   inBatch?: boolean;
@@ -77,42 +95,50 @@ interface PayloadContext {
   whole?: string;
 }
 
-function translatePayload(payload: Json, { leaves, more }: Leaves, context: PayloadContext): AlertFacts {
+function translatePayload(payload: Json, content: Content, context: PayloadContext): Translation {
+  const { leaves } = content;
   const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
-  if (bare?.kind === "string") return { ...translateText(bare.text, context.notes), format: context.format };
+  if (bare?.kind === "string") return { facts: { ...translateText(bare.text, context.notes), format: context.format } };
   const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
-  return translateLeaves(leaves, more, context, `Alert (${nothing})`);
+  const { mapping, shapes, inBatch = false } = context;
+  const places = mapping && findMapped(mapping, payload, content.content, leaves);
+  const found = findFacts(leaves, places);
+  const facts = toFacts(found, content, context, `Alert (${nothing})`);
+  const shape = shapes?.shapeOf(content, found.reads, () => keyLeaves({ leaves, found, inBatch }));
+  return { facts, mapped: found.mapped, shape };
 }
 
-function translateLeaves(leaves: Leaf[], more: number, context: PayloadContext, otherwise: string): AlertFacts {
-  const found = findFacts(leaves);
-  const { title: _title, weakTitle: _weakTitle, text: _text, notes, used, valueLeaf, ...facts } = found;
+function toFacts(found: FoundFacts, { leaves, more }: Leaves, context: PayloadContext, otherwise: string): AlertFacts {
+  const { notes, used, valueLeaf } = found;
   const headline = makeHeadline(found, leaves, otherwise);
   const text = appendWhole(headline.text, context.whole);
   const texts = [headline.title, text];
   const named = valueLeaf !== undefined && namesQuantity(valueLeaf, texts) ? valueLeaf : undefined;
-  const shown = new Set([...used].filter((leaf) => leaf !== named));
-  const list = listFields(leaves, { used: shown, texts }, more);
+  const list = listFields(leaves, { used, unless: named, texts }, more);
   const inBatch = context.inBatch ?? false;
   const isSent = found.title !== undefined || found.text !== undefined;
   const measured = isSent ? readMeasurement(headline.title) : undefined;
-  return {
+  return composeFacts(found, addMeasurement(found, measured), {
     title: headline.title,
-    ...addMeasurement(facts, measured),
     format: context.format,
     text,
     alertKey: deriveAlertKey({ leaves, found, title: headline.title, text, measured, inBatch }),
     fields: list.fields,
     notes: [...context.notes, ...notes, ...headline.notes, ...list.notes],
-  };
+  });
 }
 
 /** The whole body is shown as it came, since what was salvaged is partly a guess. */
-function translateBroken(found: JsonObject | undefined, text: string, notes: string[]): AlertFacts {
-  if (found === undefined) return { ...translateText(text, notes), format: "broken-json" };
+function translateBroken(
+  found: JsonObject | undefined,
+  text: string,
+  notes: string[],
+  { mapping }: ReadingOptions,
+): Translation {
+  if (found === undefined) return { facts: { ...translateText(text, notes), format: "broken-json" } };
   const { length } = text.trim();
   const all = length > maxTextLength ? [...notes, noteOfCut(length)] : notes;
-  const context = { format: "broken-json", notes: all, whole: text } as const;
+  const context = { format: "broken-json", notes: all, whole: text, mapping } as const;
   return translatePayload(found, listContent(found), context);
 }
 

@@ -132,7 +132,12 @@ export function readKeyPath(path: string): PathStep[] | undefined {
  */
 export function valueAtPath(payload: Json, path: string): Json | undefined {
   const steps = readKeyPath(path);
-  return steps?.reduce<Json | undefined>((value, step) => {
+  return steps && valueAtSteps(payload, steps);
+}
+
+/** The same for a path that `readKeyPath` has read. */
+export function valueAtSteps(payload: Json, steps: PathStep[]): Json | undefined {
+  return steps.reduce<Json | undefined>((value, step) => {
     if (value === undefined || step.kind === "each") return undefined;
     const name = step.kind === "key" ? step.key : String(step.index);
     if (!Array.isArray(value)) return memberAt(value, name)[0];

@@ -1,6 +1,7 @@
-import { Counter, Gauge, Registry } from "prom-client";
-import type { DestinationView } from "../core/operations.ts";
+import type { CanaryView, DestinationView, SilenceView } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
+import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";
+import { vendorOf } from "../vendors/index.ts";
 
 export interface MetricsInput {
   /** Counters of the door since the start, by name. */
@@ -11,6 +12,12 @@ export interface MetricsInput {
   refusedMessages: ReadonlyMap<string, number>;
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
   routing: { givenUp: number; repeats: number };
+  watches: WatchView[];
+  /** Of the account at the alerting service, if it is known. Epoch milliseconds. */
+  keyExpiresAt?: number;
+  silence: SilenceView[];
+  /** Default: none is sent. */
+  canary?: CanaryView;
   now: number;
 }
 
@@ -19,6 +26,8 @@ export interface MetricsInput {
  * is counted twice; labels are destination names of the configuration, never texts of senders or ids of chats.
  */
 export async function formatMetrics(input: MetricsInput): Promise<string> {
+  // Loaded by the first scrape: it takes as long as several rooms, and many a relay is never scraped.
+  const { Counter, Gauge, Registry } = await import("prom-client");
   const registry = new Registry();
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -56,7 +65,22 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "tocsin_database_damaged",
     "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
   ).set(input.store.damage === undefined ? 0 : 1);
-  gauge("tocsin_database_bytes", "Size of the database file.").set(input.store.bytes);
+  gauge("tocsin_database_bytes", "Size of the database with its write-ahead log.").set(input.store.bytes);
+
+  const watches = gauge("tocsin_watch", "1 for what a watch finds now, 0 for the other verdicts.", [
+    "watch",
+    "verdict",
+  ]);
+  const looked = gauge("tocsin_watch_looked_seconds", "Time since a watch last looked; absent: not yet.", ["watch"]);
+  for (const { name: watch, verdict: found, lookedAt } of input.watches) {
+    for (const verdict of watchVerdicts) watches.set({ watch, verdict }, verdict === found ? 1 : 0);
+    if (lookedAt !== undefined) looked.set({ watch }, Math.max(0, input.now - lookedAt) / 1000);
+  }
+  if (input.keyExpiresAt !== undefined) {
+    gauge("tocsin_account_key_expires_seconds", "Time until the key of the alerting service expires.").set(
+      (input.keyExpiresAt - input.now) / 1000,
+    );
+  }
 
   const deliveries = gauge(
     "tocsin_deliveries",
@@ -65,16 +89,40 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
   const up = gauge("tocsin_destination_up", "1 when the destination takes messages.", ["destination"]);
   const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", ["destination"]);
+  const delivered = gauge("tocsin_destination_last_delivered_timestamp_seconds", "When it last took a message.", [
+    "destination",
+  ]);
+  const proven = gauge(
+    "tocsin_destination_last_proven_timestamp_seconds",
+    "When it last said yes to a probe; absent where that proves no more than that its host answers.",
+    ["destination"],
+  );
   const refused = counter(
     "tocsin_refused_messages_total",
     "Calls since the start that were refused for what the message is; each is tried once more as plain text.",
     ["destination"],
   );
+  const silent = gauge("tocsin_silent", "1 while no alert comes that should have come.", ["watch"]);
+  const quiet = gauge("tocsin_quiet_seconds", "Since the last alert, without the time that Tocsin did not run.", [
+    "watch",
+  ]);
+  for (const { watch, state, quietMs } of input.silence) {
+    silent.set({ watch }, state === "silent" ? 1 : 0);
+    quiet.set({ watch }, quietMs / 1000);
+  }
+  if (input.canary !== undefined)
+    gauge("tocsin_canary_up", "0 while Tocsin does not reach itself at its public address.").set(
+      input.canary.state === "fails" ? 0 : 1,
+    );
   const labelOf = labelDestinations(input.destinations);
   for (const destination of input.destinations) {
     const label = labelOf(destination);
     refused.inc({ destination: label }, input.refusedMessages.get(destination.name) ?? 0);
     up.set({ destination: label }, destination.health === "ok" || destination.health === "degraded" ? 1 : 0);
+    const { lastSentAt, lastProvenAt, channel } = destination;
+    if (lastSentAt !== undefined) delivered.set({ destination: label }, lastSentAt / 1000);
+    if (lastProvenAt !== undefined && vendorOf(channel).probeProves !== "connection")
+      proven.set({ destination: label }, lastProvenAt / 1000);
     waiting.set(
       { destination: label },
       destination.oldestWaitingAt === undefined ? 0 : (input.now - destination.oldestWaitingAt) / 1000,

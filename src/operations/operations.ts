@@ -1,12 +1,16 @@
 import type { Clock } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DestinationState } from "../core/destination-status.ts";
+import { AppError } from "../core/errors.ts";
+import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
+import type { AccountView, DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { Watch } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
@@ -14,10 +18,11 @@ import { createMutePreview } from "./preview-mute.ts";
 import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { findNamed } from "./targets.ts";
+import { createDestinationTests } from "./test-destination.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
-  store: AlertLog & Dispatch & Pick<Administration, "health">;
+  store: AlertLog & Dispatch & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "health">;
   destinations: Destination[];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };
@@ -25,21 +30,35 @@ export interface OperationsDeps {
     statuses(): DestinationState[];
     refusedMessages(): ReadonlyMap<string, number>;
     lastTurnAt(): number;
+    laneTurns(): { destination: string; at: number }[];
   };
+  shapes: Operations["shapes"];
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
-  account: StatusView["account"];
+  /** See `RelayView`. */
+  socketIsHeld: boolean;
+  retention: StatusView["retention"];
+  account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
+  /** What looks at something around the relay, in the order in which people see it. */
+  watches: Pick<Watch, "view">[];
+  /** Absent: nobody watches the account. */
+  accountWatch?: { known(): Pick<AccountView, "answer" | "canPutBack">; putBack(): Promise<"put-back" | "unchanged"> };
+  /** The watches over alerts that do not come. */
+  silence: Operations["silence"];
+  canary: Operations["canary"];
   stopping: AbortSignal;
   clock: Clock;
+  newId: NewId;
   log: Log;
 }
 
 /** What people can do to a running relay, and what it says of itself, over the parts that run. */
 export function createOperations(deps: OperationsDeps): Operations {
-  const { store, mutes, engine, reader, counters, stopping, clock, log } = deps;
+  const { store, mutes, engine, reader, counters, accountWatch, stopping, clock, log } = deps;
   const startedAt = clock.now();
   const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
+  const viewWatches = () => deps.watches.map((watch) => watch.view());
   const tryNamed = (name: string) => tryDestination({ tryNow: engine.tryNow, destinations }, name);
   const resending = {
     store,
@@ -50,8 +69,16 @@ export function createOperations(deps: OperationsDeps): Operations {
     clock,
     log,
   };
-  const readiness = (health: Pick<Administration, "health">): Promise<Readiness> =>
-    readinessOf({ store: health, engine, reader, clock, stopping });
+  let asked: ReturnType<Administration["health"]> | undefined;
+  /** A store that does not answer is not asked again each time that somebody looks. */
+  function health() {
+    asked ??= store.health().finally(() => {
+      asked = undefined;
+    });
+    return asked;
+  }
+  const readiness = (from: Pick<Administration, "health">): Promise<Readiness> =>
+    readinessOf({ store: from, engine, reader, clock, stopping });
 
   return {
     listMutes: mutes.listMutes,
@@ -63,8 +90,18 @@ export function createOperations(deps: OperationsDeps): Operations {
     resendFailed: (filter) => resendFailed(resending, filter),
     releaseHeld: (filter) => releaseHeld(resending, filter),
     tryDestination: tryNamed,
+    testDestination: createDestinationTests(deps),
     destinations,
-    readiness: () => readiness(store),
+    async putBackOutputs() {
+      if (accountWatch !== undefined) return accountWatch.putBack();
+      throw new AppError("conflict", "This relay does not watch the account.", {
+        hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled as it is.",
+      });
+    },
+    shapes: deps.shapes,
+    readiness: () => readiness({ health }),
+    silence: deps.silence,
+    canary: deps.canary,
     async status() {
       const health = await store.health();
       const [alerts, views, { ready, reasons }] = await Promise.all([
@@ -82,9 +119,13 @@ export function createOperations(deps: OperationsDeps): Operations {
           ready,
           reasons,
           unreadableAlerts: counters.routing.givenUp,
+          socketIsHeld: deps.socketIsHeld,
         },
-        ...viewLog(health, alerts, views),
-        account: deps.account,
+        ...viewLog(health, alerts, views, deps.retention),
+        account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
+        watches: viewWatches(),
+        silence: deps.silence(),
+        canary: deps.canary(),
       };
     },
     metricsText: async () =>
@@ -93,6 +134,10 @@ export function createOperations(deps: OperationsDeps): Operations {
         store: await store.health(),
         destinations: await destinations(),
         refusedMessages: engine.refusedMessages(),
+        watches: viewWatches(),
+        keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
+        silence: deps.silence(),
+        canary: deps.canary(),
         now: clock.now(),
       }),
   };

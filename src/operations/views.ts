@@ -5,6 +5,7 @@ import type { DestinationView, LogView, Readiness } from "../core/operations.ts"
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
+import type { RetentionRules } from "../core/ports/retention.ts";
 import { vendorOf } from "../vendors/index.ts";
 
 const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
@@ -15,6 +16,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   return states.map(({ destination, own, account }) => {
     const status = account && rank[account.health] > rank[own.health] ? account : own;
     const counted = byName.get(destination.name);
+    const { failedProbes } = own;
     return {
       name: destination.name,
       channel: destination.type,
@@ -23,8 +25,10 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       reason: status.reason,
       reasonCode: status.reasonCode,
       since: status.health === "ok" ? undefined : status.since,
-      nextTryAt: status.openUntil ?? status.probeAt,
+      nextTryAt: failedProbes ? undefined : (status.openUntil ?? status.probeAt),
       lastSentAt: own.lastSentAt,
+      lastProvenAt: own.lastProvenAt,
+      failedProbes: failedProbes && { count: failedProbes.count, detail: failedProbes.detail },
       movedTo: own.moved?.to,
       definedAt: destination.definedAt,
       counts: counted?.counts ?? {},
@@ -35,12 +39,17 @@ export function viewDestinations(states: DestinationState[], counts: Destination
 }
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */
-export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: DestinationView[]): LogView {
+export function viewLog(
+  health: StoreHealth,
+  alerts: AlertCounts,
+  destinations: DestinationView[],
+  retention: RetentionRules,
+): LogView {
   const count = (state: DeliveryState) => destinations.reduce((total, { counts }) => total + (counts[state] ?? 0), 0);
   const waitingSince = destinations.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []);
   const { unrouted, oldestUnroutedAt, bytes, freeBytes, full, damage } = health;
   return {
-    alerts: { total: alerts.total, lastReceivedAt: alerts.lastReceivedAt },
+    alerts,
     queue: {
       unrouted,
       oldestUnroutedAt,
@@ -54,12 +63,13 @@ export function viewLog(health: StoreHealth, alerts: AlertCounts, destinations: 
     },
     destinations,
     disk: { databaseBytes: bytes, freeBytes, full, damage },
+    retention,
   };
 }
 
 export interface ReadinessDeps {
   store: Pick<Administration, "health">;
-  engine: { lastTurnAt(): number };
+  engine: { lastTurnAt(): number; laneTurns(): { destination: string; at: number }[] };
   reader: { problem(): string | undefined };
   clock: Clock;
   stopping: AbortSignal;
@@ -67,14 +77,17 @@ export interface ReadinessDeps {
 
 /** The engine goes round every second; this long without a turn means that it hangs. */
 const longestTurnMs = 30_000;
+/** A commit takes milliseconds. */
+const longestCommitMs = 10_000;
 
-/** Ready: the store commits and the dispatcher turns. A full disk is not ready, since alerts are refused meanwhile. */
+/** Ready: the store commits, the dispatcher turns and so does every lane. A full disk is not ready, since alerts are refused meanwhile. */
 export async function readinessOf({ store, engine, reader, clock, stopping }: ReadinessDeps): Promise<Readiness> {
   const reasons: string[] = [];
   if (stopping.aborted) reasons.push("it is being stopped");
   try {
-    const health = await store.health();
-    if (health.full) reasons.push("the disk is full: new alerts are answered 503");
+    const health = await unlessItHangs(store.health(), clock, stopping);
+    if (health === undefined) reasons.push("the store does not answer");
+    else if (health.full) reasons.push("the disk is full: new alerts are answered 503");
     else if (!health.writable) reasons.push("the store does not commit");
   } catch {
     reasons.push("the store does not answer");
@@ -83,5 +96,29 @@ export async function readinessOf({ store, engine, reader, clock, stopping }: Re
   if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
   const idleMs = clock.now() - engine.lastTurnAt();
   if (idleMs > longestTurnMs) reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
+  const hung = engine.laneTurns().filter(({ at }) => clock.now() - at > longestTurnMs);
+  if (hung.length > 0) reasons.push(describeHung(hung, clock.now()));
   return { ready: reasons.length === 0, reasons };
+}
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const over = new Error("the wait is over");
+
+/** Undefined when no answer comes in time, or the relay is stopped meanwhile. */
+async function unlessItHangs<T>(asked: Promise<T>, clock: Clock, stopping: AbortSignal): Promise<T | undefined> {
+  const waiting = new AbortController();
+  const end = () => waiting.abort(over);
+  stopping.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([asked, clock.sleep(longestCommitMs, waiting.signal).then(() => undefined)]);
+  } finally {
+    end();
+    stopping.removeEventListener("abort", end);
+  }
+}
+
+function describeHung(hung: { destination: string; at: number }[], now: number): string {
+  const [first, ...others] = hung.sort((a, b) => a.at - b.at);
+  const more = others.length === 0 ? "" : ` and of ${others.length} more`;
+  return `the lane of ${first?.destination}${more} has not turned for ${Math.round((now - (first?.at ?? now)) / 1000)} s`;
 }

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AlertFacts, Translation } from "../core/alert.ts";
+import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Mute } from "../core/rules.ts";
+import type { Decision, Mute } from "../core/rules.ts";
+import type { SeenShape } from "../core/shape.ts";
 import type { Router, RoutingResult } from "./router.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
@@ -17,20 +18,40 @@ export interface RoundDeps {
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;
+  /** Told of each request that was read: what its alerts are made of. Absent: nobody wants to know. */
+  noteShapes?(alerts: SeenShape[], receivedAt: number): void;
   /** Mutes made at run time that are active. */
   activeMutes(): Mute[];
+  /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
+  onJudged?(alert: JudgedAlert): void;
   clock: Clock;
   log: Log;
 }
 
+export interface JudgedAlert {
+  id: string;
+  origin: AlertOrigin;
+  receivedAt: number;
+  source?: string;
+  decisions: Decision[];
+}
+
 export interface Round {
-  /**
-   * Reads the requests and routes their alerts. Rejects as the store does, and when nothing can be read at present;
-   * what is not routed then is to be listed again.
-   */
-  route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void>;
+  /** Reads requests in their order, behind those that are being read. */
+  begin(requests: UnroutedRequest[], stop: AbortSignal): Reading;
   /** What became of alerts since the start, apart from what the rules say. */
   counters: Readonly<RoundCounters>;
+}
+
+/** Requests that are being read; one of the two has to be called, once. */
+export interface Reading {
+  /**
+   * Routes their alerts. Rejects as the store does, and when nothing can be read at present; what is not routed then is
+   * to be listed again.
+   */
+  finish(): Promise<void>;
+  /** Routes none of them. */
+  drop(): Promise<void>;
 }
 
 export interface RoundCounters {
@@ -75,30 +96,78 @@ export function createRound(deps: RoundDeps): Round {
   const { store, router, reader, journal, clock, log } = deps;
   const counters: RoundCounters = { givenUp: 0, repeats: 0 };
 
-  async function route(requests: UnroutedRequest[], stop: AbortSignal): Promise<void> {
+  /** By those who are at it: the alerts that are being read, or have failed and are not flagged yet. */
+  const noted = new Map<Reading, readonly number[]>();
+
+  function note(reading: Reading, alertSeqs: readonly number[]): void {
+    if (alertSeqs.length > 0) noted.set(reading, alertSeqs);
+    else noted.delete(reading);
+    journal.write([...noted.values()].flat());
+  }
+
+  function begin(requests: UnroutedRequest[], stop: AbortSignal): Reading {
     const readable = requests.filter((request) => !isGivenUp(request));
-    const failed = requests.filter(isGivenUp).flatMap(failAgain);
-    journal.write(seqsOf(readable));
-    const readings = await reader.read(readable, stop);
+    const reading: Reading = {
+      async finish() {
+        try {
+          await route(reading, readable, await readings, requests.filter(isGivenUp).flatMap(failAgain), stop);
+        } finally {
+          noted.delete(reading);
+        }
+      },
+      async drop() {
+        await readings;
+        note(reading, []);
+      },
+    };
+    note(reading, seqsOf(readable));
+    const readings = reader.read(readable, stop);
+    return reading;
+  }
+
+  async function route(
+    reading: Reading,
+    readable: UnroutedRequest[],
+    readings: BodyReading[],
+    failed: Failed[],
+    stop: AbortSignal,
+  ): Promise<void> {
     const records: RoutingRecord[] = [];
     let whyNotRead: string | undefined;
     for (const [index, request] of readable.entries()) {
       if (index > 0 && index % stretch === 0) await nextTurn();
-      const reading = readings[index] as BodyReading;
-      if (reading.kind === "not_read") {
+      const read = readings[index] as BodyReading;
+      if (read.kind === "not_read") {
         // Those behind it wait, too: one of them may be its repeat.
-        whyNotRead = reading.reason;
+        whyNotRead = read.reason;
         break;
       }
-      const judged = judge(request, reading);
+      noteShapes(request, read);
+      const judged = judge(request, read);
       records.push(...judged.records);
       failed.push(...judged.failed);
     }
-    journal.write(failed.map(({ alert }) => alert.seq));
+    note(
+      reading,
+      failed.map(({ alert }) => alert.seq),
+    );
     failed.push(...(await record(records, readable)));
-    await settle(failed);
-    journal.write([]);
+    if (failed.length > 0) {
+      await settle(failed);
+      note(reading, []);
+    }
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
+  }
+
+  /** Tests are made by the relay itself. */
+  function noteShapes({ alerts }: UnroutedRequest, reading: BodyReading): void {
+    const [first] = alerts;
+    if (reading.kind !== "read" || deps.noteShapes === undefined || first?.origin !== "hook") return;
+    const seen = alerts.flatMap(({ item }): SeenShape[] => {
+      const translation = reading.translations[item];
+      return translation ? [{ shape: translation.shape, ...named(translation.facts) }] : [];
+    });
+    deps.noteShapes(seen, first.receivedAt);
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
@@ -138,7 +207,7 @@ export function createRound(deps: RoundDeps): Round {
       },
       origin,
     };
-    const record = toRecord(alert, facts, router.route(input, deps.activeMutes(), now), now);
+    const record = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
     return translation.namesItself ? { ...record, repeatWindowMs: deps.repeatWindowMs } : record;
   }
 
@@ -173,12 +242,15 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   async function commit(records: RoutingRecord[]): Promise<void> {
-    const repeats = new Map((await store.recordRouting(records)).map(({ alertSeq, repeatOf }) => [alertSeq, repeatOf]));
-    counters.repeats += repeats.size;
-    for (const { alertSeq, facts, deliveries } of records) {
-      const repeatOf = repeats.get(alertSeq);
-      if (repeatOf !== undefined) log.info("alert.repeated", { alertSeq, repeatOf });
-      else log.info("alert.routed", { alertSeq, severity: facts.severity, deliveries: deliveries.length });
+    const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
+    for (const { alertSeq, repeatOf, deliveries } of await store.recordRouting(records)) {
+      if (repeatOf === undefined) {
+        const severity = bySeq.get(alertSeq)?.facts.severity;
+        log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.length });
+        continue;
+      }
+      counters.repeats += 1;
+      log.info("alert.repeated", { alertSeq, repeatOf });
     }
   }
 
@@ -227,7 +299,7 @@ export function createRound(deps: RoundDeps): Round {
     reason: string,
   ): RoutingRecord {
     const now = clock.now();
-    return toRecord(alert, facts, router.routeUnjudged(what, reason, now), now);
+    return settleAs(alert, facts, router.routeUnjudged(what, reason, now), now);
   }
 
   function contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
@@ -237,10 +309,16 @@ export function createRound(deps: RoundDeps): Round {
       reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as it came`,
     } as const;
     const facts = describeContained(alert.id, reason, shownBy);
-    return toRecord(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
+    return settleAs(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
   }
 
-  return { route, counters };
+  function settleAs(alert: UnroutedAlert, facts: AlertFacts, result: RoutingResult, now: number): RoutingRecord {
+    const { id, origin, receivedAt } = alert;
+    deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions: result.decisions });
+    return toRecord(alert, facts, result, now);
+  }
+
+  return { begin, counters };
 }
 
 function toRecord(
@@ -251,6 +329,10 @@ function toRecord(
 ): RoutingRecord {
   const purpose: DeliveryPurpose = alert.origin === "test" ? "test" : "alert";
   return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt };
+}
+
+function named({ title, source }: AlertFacts): Pick<SeenShape, "title" | "source"> {
+  return source === undefined ? { title } : { title, source };
 }
 
 /** It has failed often enough, and the process has died of it: it is not read again. */

@@ -1,5 +1,6 @@
-import type { AlertFacts } from "../core/alert.ts";
+import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import {
   type Decision,
   type Destination,
@@ -93,8 +94,30 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 
   function route(input: MatchInput, mutes: Mute[], now: number): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
+    if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     return plan(askRoutes(input), muted, (target) => startOf(target, input, muted, now));
+  }
+
+  /** It asks whether alerts arrive; only whoever is configured for it gets it as a message. */
+  function routeCanary(now: number): RoutingResult {
+    const to = (rules.canaryTo ?? []).flatMap((name) => targets.get(name)?.destination ?? []);
+    const route = "canary";
+    const reason = "a canary: Tocsin's own test of the way from its public address";
+    if (to.length === 0)
+      return { decisions: [{ route, result: "dropped", reason: `${reason}; it goes to nobody` }], deliveries: [] };
+    return {
+      decisions: to.map(({ name }) => ({ route, destination: name, result: "deliver", reason })),
+      deliveries: to.flatMap((destination) =>
+        planDeliveries(destination, recipientsOf(destination), {
+          route,
+          state: "queued",
+          reason,
+          dueAt: now,
+          updates: "new",
+        }),
+      ),
+    };
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
@@ -156,6 +179,11 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       return target && holdOf(target, facts, now);
     },
   };
+}
+
+function isCanary(payload: Json | undefined): boolean {
+  const isMap = typeof payload === "object" && payload !== null && !Array.isArray(payload);
+  return isMap && Object.entries(canaryMark).every(([key, value]) => Reflect.get(payload, key) === value);
 }
 
 /** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */

@@ -1,8 +1,11 @@
 import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
+import type { AcceptedBuffer } from "./accepted-buffer.ts";
 import { createRound, type Round, type RoundDeps } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
+  /** What this process has just accepted. Default: all is read from the store. */
+  accepted?: Pick<AcceptedBuffer, "take">;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
 }
@@ -14,6 +17,9 @@ export interface RoutingLoop {
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
 }
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const woken = new Error("woken");
 
 const batchSize = 100;
 /**
@@ -30,30 +36,109 @@ const longestRoundMs = 100;
 /** In a flood: small batches, so that accepting gets its turn between two, and at most this share of the time. */
 const floodBatchSize = 25;
 const floodShare = 0.1;
+/** A flood is over when none was seen for this long: between two commits the door is empty for a moment in any flood. */
+const calmMs = 25;
+const floodLookMs = 5;
 /** The safety net under a lost signal, and the wait after a store that refused. */
 const pollMs = 1_000;
 
+/** Requests that are being read. */
+interface Batch {
+  count: number;
+  /** There may be more at once. */
+  isFull: boolean;
+  reading?: ReturnType<Round["begin"]>;
+  /** What has failed before, read when all others are routed and on disk. */
+  failed: UnroutedRequest[];
+}
+
 /**
- * Takes what was accepted through reading and the rules, round after round (round.ts).
+ * Takes what was accepted through reading and the rules, round after round (round.ts), in the order in which it came.
  *
- * Reading an alert costs several times what storing it does. In a flood the relay stores first: routing goes on, with a
- * bounded share of the time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
+ *     accepted here ──▶ buffer ─┐  when it has all that came since
+ *                               ├──▶ read ──▶ judged ──▶ recorded
+ *     the store, listed ────────┘        └── the next batch is read meanwhile
+ *
+ * The buffer only spares reading back what was just written. What came before the start, did not fit, or has failed is
+ * listed; and once a second, also in a flood, the list begins with the oldest that the store has, whatever was thought
+ * to be routed.
+ *
+ * In a flood that could not be routed as it comes the relay stores first: routing goes on, with a bounded share of the
+ * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
-  const { store, journal, clock, log } = deps;
+  const { store, accepted, journal, clock, log } = deps;
   const round = createRound(deps);
   let waiting = new AbortController();
+  /** All up to here is taken, as far as is known. */
+  let takenUpTo = 0;
+  let listedAllAt = Number.NEGATIVE_INFINITY;
+  let ahead: Promise<Batch> | undefined;
+  /** Not before: what a process died of may be in its first round, and all that it reads then counts as interrupted. */
+  let mayReadAhead = false;
 
-  /** `isFull`: there may be more at once. */
-  async function routeSome(limit: number, stop: AbortSignal): Promise<{ count: number; isFull: boolean }> {
-    const requests = await store.listUnrouted(limit, clock.now());
-    const hasFailed = ({ alerts }: UnroutedRequest) => alerts.some(({ failures }) => failures > 0);
+  /** Either way round, since the clock may have been set back. */
+  function isListDue(ms: number): boolean {
+    return Math.abs(clock.now() - listedAllAt) >= ms;
+  }
+
+  async function begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
+    const held = isFromStart ? undefined : accepted?.take(limit, takenUpTo);
+    const requests = held ?? (await list(limit, isFromStart));
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
-    // What has failed before is read when all others are routed and on disk.
-    for (const some of [fresh, failed]) if (some.length > 0 && !stop.aborted) await round.route(some, stop);
-    const count = requests.reduce((sum, { alerts }) => sum + alerts.length, 0);
-    return { count, isFull: count >= limit || failed.length > 0 };
+    const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
+    takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? takenUpTo;
+    const reading = fresh.length === 0 ? undefined : round.begin(fresh, stop);
+    return { count, isFull: count >= limit || failed.length > 0, reading, failed };
+  }
+
+  async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
+    const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : takenUpTo);
+    if (isFromStart) listedAllAt = clock.now();
+    return requests;
+  }
+
+  async function take(limit: number, stop: AbortSignal): Promise<Batch> {
+    const begun = ahead;
+    ahead = undefined;
+    if (begun !== undefined) return begun;
+    // A lone alert need not wait for the list; nothing waits longer than this for it.
+    const batch = await begin(limit, isListDue(2 * pollMs), stop);
+    return batch.count === 0 && isListDue(pollMs) ? begin(limit, true, stop) : batch;
+  }
+
+  async function routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
+    const batch = await take(limit, stop);
+    if (readsAhead && mayReadAhead && batch.count >= limit && batch.failed.length === 0 && !isListDue(2 * pollMs)) {
+      ahead = begin(limit, false, stop);
+      ahead.catch(() => {});
+    }
+    await batch.reading?.finish();
+    mayReadAhead = true;
+    if (batch.failed.length > 0 && !stop.aborted) {
+      // The list names one at a time.
+      listedAllAt = Number.NEGATIVE_INFINITY;
+      await round.begin(batch.failed, stop).finish();
+    }
+    return batch;
+  }
+
+  /** What was read ahead must not overtake what could not be recorded; the store has both. */
+  async function beginAnew(): Promise<void> {
+    const begun = ahead;
+    ahead = undefined;
+    listedAllAt = Number.NEGATIVE_INFINITY;
+    const batch = await begun?.catch(() => undefined);
+    await batch?.reading?.drop();
+  }
+
+  async function restInFlood(ms: number, stop: AbortSignal): Promise<void> {
+    let calmForMs = 0;
+    for (let left = ms; left > 0 && calmForMs < calmMs && !stop.aborted; left -= floodLookMs) {
+      await clock.sleep(Math.min(left, floodLookMs), stop);
+      calmForMs = deps.isFlooded() ? 0 : calmForMs + floodLookMs;
+    }
   }
 
   /** Reading one of them may have been the death of the last process. */
@@ -73,10 +158,10 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   return {
     counters: round.counters,
     wake() {
-      waiting.abort();
+      waiting.abort(woken);
     },
     async run(stop) {
-      stop.addEventListener("abort", () => waiting.abort(), { once: true });
+      stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
       for (let isFlagged = false; !isFlagged && !stop.aborted; ) {
         try {
           await flagInterrupted();
@@ -91,12 +176,13 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();
-        const { count, isFull } = await routeSome(limit, stop).catch((error: unknown) => {
+        const { count, isFull } = await routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
           report(error);
+          await beginAnew();
           return { count: 0, isFull: false };
         });
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
-        if (flooded) await clock.sleep(tookMs * (1 / floodShare - 1), stop);
+        if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
         else if (!isFull) {
           await clock.sleep(pollMs, waiting.signal);
           // Bounded, since the clock may have been set back meanwhile.
@@ -104,6 +190,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
           if (count > 0) await clock.sleep(restMs, stop);
         }
       }
+      await beginAnew();
     },
   };
+}
+
+function hasFailed({ alerts }: UnroutedRequest): boolean {
+  return alerts.some(({ failures }) => failures > 0);
 }

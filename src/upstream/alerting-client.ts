@@ -1,8 +1,10 @@
 import { AppError } from "../core/errors.ts";
+import type { AccountReading, AccountService } from "../core/ports/account.ts";
 import {
   type Account,
   type AlertOutputs,
   accountAnswerSchema,
+  accountReadingSchema,
   historyAnswerSchema,
   type Metric,
   type MetricHistory,
@@ -49,7 +51,7 @@ interface HistoryQuery extends HistoryRange {
 }
 
 /** The alerting interface (interface document 4.6 to 4.12). Every method may throw as `Requester.send` does. */
-export interface AlertingClient {
+export interface AlertingClient extends AccountService {
   /** Verifies the key as well: an invalid one throws. */
   readAccount(options?: CallOptions): Promise<{ message?: string; account: Account }>;
   /**
@@ -90,8 +92,12 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
     return requester.readData({ path: "/metrics", query, signal }, metricsAnswerSchema);
   };
 
+  const lookAtAccount = ({ signal }: CallOptions = {}): Promise<AccountReading> =>
+    requester.readData({ path: "/account", signal }, accountReadingSchema);
+
   return {
     readAccount,
+    lookAtAccount,
     listMetrics,
     walkMetrics: (query, walk = {}) => walkPages((page) => listMetrics({ ...query, page }, walk), keyOfMetric, walk),
 

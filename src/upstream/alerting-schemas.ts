@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { AccountReading } from "../core/ports/account.ts";
+import { oneLine } from "../ground/text/clean.ts";
 import { toEpochMs } from "./instants.ts";
 
 /**
@@ -37,6 +39,39 @@ const accountSchema = z
   }));
 
 export const accountAnswerSchema = z.looseObject({ message: z.string().nullish(), data: accountSchema });
+
+/**
+ * Whatever can be read of an account, for who has to go on when a member is missing or is something else than documented.
+ */
+export const accountReadingSchema = z.looseObject({ data: z.looseObject({}).transform(readLoosely) });
+
+function readLoosely(account: Record<string, unknown>): AccountReading {
+  const { id, accountName, alertOutputs, apiKeyExpirationTimestamp: expiry } = account;
+  // `null` says that no output is configured.
+  const outputs = alertOutputs === null ? noOutputs : alertOutputs;
+  const { webhookUrl, messengerChannelId } = (typeof outputs === "object" ? outputs : {}) as Record<string, unknown>;
+  return {
+    id: textOrNothing(id),
+    name: textOrNothing(accountName),
+    webhookUrl: outputOrNothing(webhookUrl),
+    messengerChannelId: outputOrNothing(messengerChannelId),
+    keyExpiresAt: typeof expiry === "number" || typeof expiry === "string" ? toEpochMs(expiry) : undefined,
+  };
+}
+
+/** No id or name is that long, and it is shown to people. */
+const longestText = 300;
+
+function textOrNothing(value: unknown): string | undefined {
+  const text = typeof value === "number" || typeof value === "string" ? oneLine(String(value), longestText) : "";
+  return text === "" ? undefined : text;
+}
+
+/** Null: it is off. Nothing: the answer does not say. */
+function outputOrNothing(value: unknown): string | null | undefined {
+  if (value === null || value === "") return null;
+  return typeof value === "string" ? value : undefined;
+}
 
 export const setOutputsAnswerSchema = z.looseObject({
   data: z.looseObject({ alertOutputs: alertOutputsSchema, message: z.string().nullish() }),

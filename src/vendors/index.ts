@@ -96,7 +96,9 @@ export function createDocumentRenderer(): (
 /** No message is empty: a document without any text says at least its subject. */
 function withText(document: Document): Document {
   const subject = cleanLine(document.subject) || "(message without text)";
-  const isBlank = layOut(document, { full: String, clock: String }).length === 0;
+  const isBlank = document.blocks.every(
+    (block) => layOut({ ...document, blocks: [block] }, { full: String, clock: String }).length === 0,
+  );
   return isBlank
     ? { ...document, subject, blocks: [{ kind: "heading", inlines: [{ kind: "bold", text: subject }] }] }
     : { ...document, subject };

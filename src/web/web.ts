@@ -1,7 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { secureHeaders } from "hono/secure-headers";
 import { AppError } from "../core/errors.ts";
 import { createClientNetwork } from "./access/client-address.ts";
 import { createGuard } from "./access/guard.ts";
@@ -22,6 +21,9 @@ import { addLoginPages } from "./pages/login-page.tsx";
 import { addMutesPage } from "./pages/mutes-page.tsx";
 import { addResendPage } from "./pages/resend-page.tsx";
 import { addSetupPage } from "./pages/setup-page.tsx";
+import { addShapesPage } from "./pages/shapes-page.tsx";
+import { addSilencePage } from "./pages/silence-page.tsx";
+import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
 
@@ -35,18 +37,6 @@ export interface Web {
 
 const maxFormBytes = 64 * 1024;
 const oneYearS = 365 * 24 * 60 * 60;
-
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
-const contentSecurityPolicy = {
-  defaultSrc: ["'none'"],
-  styleSrc: ["'self'"],
-  imgSrc: ["'self'", "data:"],
-  scriptSrc: ["'self'"],
-  connectSrc: ["'self'"],
-  formAction: ["'self'"],
-  baseUri: ["'none'"],
-  frameAncestors: ["'none'"],
-};
 
 /** Pages, API, event stream and probes: everything over HTTP but the hook. */
 export async function createWeb(deps: WebDeps): Promise<Web> {
@@ -69,16 +59,12 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   let isClosing = false;
 
   const app = new OpenAPIHono<WebEnv>();
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy,
-      xFrameOptions: "DENY",
-      strictTransportSecurity: isHttps ? `max-age=${2 * oneYearS}` : false,
-    }),
-  );
+  const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
     await next();
-    if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
+    // Not by `c.header`: of an answer that is made, it reads the whole body anew, which takes longer than to write it.
+    for (const [name, value] of headers) c.res.headers.set(name, value);
+    if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
   app.use((c, next) => {
     if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
@@ -88,9 +74,14 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
 
   const api = createApi({ ...deps, sessions, streams });
-  const document = createDocument(api, publicUrl);
+  let made: ApiDocument | undefined;
+  /** Made when it is first asked for: it takes longer than all pages together. */
+  const document = () => {
+    made ??= createDocument(api, publicUrl);
+    return made;
+  };
   app.route("/", api);
-  app.get("/api/openapi.json", (c) => c.json(document));
+  app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
   addProbeRoutes(app, deps);
   app.get("/assets/:file", (c) => {
@@ -151,13 +142,15 @@ function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operat
 }
 
 /** Everything that people see. */
-function addPages(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocument): void {
+function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addLoginPages(app, deps);
   addLogPage(app, deps);
   addAlertPage(app, deps);
   addResendPage(app, deps);
   addDestinationsPage(app, deps);
   addMutesPage(app, deps);
+  addShapesPage(app, deps);
+  addSilencePage(app, deps);
   addSetupPage(app, deps);
   addApiPage(app, deps, document);
 }

@@ -274,6 +274,21 @@ describe("alerts export", () => {
     expect(readdirSync(folder)).toEqual(["log.csv"]);
   });
 
+  it("asks a relay that looked for a moment only to go on until the page is full", async () => {
+    const asked: string[] = [];
+    const url = await serve((request, response) => {
+      const isProbe = request.url?.startsWith("/readyz");
+      if (!isProbe) asked.push(request.url ?? "");
+      const nextCursor = asked.length < 3 ? String(90 - asked.length) : null;
+      response.end(isProbe ? "{}" : JSON.stringify({ data: [], meta: { nextCursor } }));
+    });
+    const argv = ["alerts", "list", "--q", "rare", "--json", "--url", url];
+    const { status, stdout } = await runTocsin(argv, { env: { ADMIN_TOKEN: "x".repeat(40) } });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ data: [], meta: { nextCursor: null } });
+    expect(asked.map((address) => new URL(address, url).searchParams.get("cursor"))).toEqual([null, "89", "88"]);
+  });
+
   it("says with --json what it wrote, and refuses to mix two documents", async () => {
     const world = await createRelayWorld();
     const run = await world.run(["alerts", "export", "--format", "ndjson", "--output", "all.ndjson", "--json"]);

@@ -115,3 +115,17 @@ it("refuses a configuration with mistakes, with their lines", async () => {
   expect(run.status).toBe(2);
   expect(run.stderr).toContain("next.yaml:1:");
 });
+
+it("says in how many stored alerts a mapping finds its facts, and routes by them", async () => {
+  const { world } = await createHistory();
+  writeFileSync(
+    join(world.dataDir, "mapped.yaml"),
+    `mapping: { severity: payload.urgency, value: payload.pool.tvl }\n${next}`,
+  );
+  const argv = ["backtest", "--config", "mapped.yaml"];
+  expect((await world.run([...argv, "--json"])).json().data.mapping).toEqual([
+    { fact: "severity", found: 0 },
+    { fact: "value", found: 2 },
+  ]);
+  expect((await world.run(argv)).stdout).toMatch(/value by mapping +in 2, else guessed/);
+});

@@ -111,3 +111,11 @@ test("refuses a folder for data that cannot hold any, among the other mistakes",
   expect(run.stdout).toContain("PORT");
   expect(run.stdout).toMatch(/DATA_DIR {2}.*file is a file, not a folder/);
 });
+
+test("shows where facts are read from by the mapping", async () => {
+  await writeFile(join(folder, "tocsin.yaml"), "mapping: { title: [payload.rule.headline, payload.name] }\n");
+  const run = await runCheck([], { cwd: folder, env });
+  expect(run.stdout).toMatch(/title +payload\.rule\.headline, else payload\.name, else guessed/);
+  const json = await runCheck(["--json"], { cwd: folder, env });
+  expect(json.json().data.mapping).toEqual({ title: ["payload.rule.headline", "payload.name"] });
+});

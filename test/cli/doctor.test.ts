@@ -15,7 +15,8 @@ async function examine(world: RelayWorld, env: Record<string, string> = {}) {
 }
 
 async function startService() {
-  const service = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500 });
+  // It sends no alerts of its own here: one that its market brings would be counted as a message of this test.
+  const service = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500, tickMs: 0 });
   onTestFinished(() => service.close());
   return { ALERTING_URL: service.alertingUrl, ALERTING_API_KEY: service.apiKey };
 }
@@ -24,6 +25,9 @@ it("finds nothing where all is well, and sends nothing to anybody", async () => 
   const world = await createRelayWorld();
   const env = { ...(await startService()), PUBLIC_URL: world.relay.localUrl };
   expect((await world.run(["setup", "--yes"], { env: { ...world.env, ...env } })).status).toBe(0);
+  const sent = () => [world.chat.messages(deskChat), world.mailbox.mails(mailAddress)].map(({ length }) => length);
+  // The test that setup sends.
+  expect(sent()).toEqual([1, 1]);
   const { run, of } = await examine(world, env);
   expect(run.json().data).toMatchObject({ ok: true, problems: 0 });
   expect(run.status).toBe(0);
@@ -38,8 +42,8 @@ it("finds nothing where all is well, and sends nothing to anybody", async () => 
   ]) {
     expect(of(check)).toMatchObject([{ verdict: "ok" }]);
   }
-  expect(world.chat.messages(deskChat)).toEqual([]);
-  expect(world.mailbox.mails(mailAddress)).toEqual([]);
+  expect(of("restarts")).toMatchObject([{ verdict: "warning", mend: expect.stringContaining("deploy/tocsin.socket") }]);
+  expect(sent()).toEqual([1, 1]);
   const people = await world.run(["doctor"], { env: { ...world.env, ...env } });
   expect(people.stdout).toMatch(/^✓ Node: /);
 });
@@ -112,6 +116,15 @@ it("gives the relay's own reasons where it is not ready", async () => {
   expect(run.status).toBe(1);
   expect(run.stdout).toMatch(/✗ relay: .* not ready to take or deliver alerts: the store does not commit\n/);
   expect(run.stdout).toContain("✓ admin token: the relay takes it");
+});
+
+it("says whether the service outside takes the heartbeat", async () => {
+  const heartbeat = { name: "heartbeat", verdict: "well" as const, summary: "hc-ping.com takes it", troubles: [] };
+  const good = await examineState({ watches: [heartbeat] });
+  expect(good.stdout).toContain("✓ heartbeat: hc-ping.com takes it\n");
+  const bad = await examineState({ watches: [{ ...heartbeat, verdict: "trouble", summary: "it answered 404" }] });
+  expect(bad.status).toBe(1);
+  expect(bad.stdout).toMatch(/✗ heartbeat: it answered 404\n {4}→ compare the address/);
 });
 
 it("says of a relay without a status that it is older", async () => {

@@ -214,3 +214,35 @@ it("ends with what goes out when a body cannot be read, instead of hanging", asy
   expect(explained.deliveries[0].texts[0]).toContain("Tocsin could not read this alert");
   expect(run.stderr).toContain("Tocsin sends it as it came");
 });
+
+it("tries a mapping beside the guess, and says what each finds", async () => {
+  const world = await createRelayWorld();
+  const body = { ...alert, rule: { headline: "Vault drained" } };
+  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
+  const mapping = "mapping: { title: payload.rule.headline, token: payload.coin, severity: payload.severity }\n";
+  writeFileSync(join(world.dataDir, "next.yaml"), mapping);
+  const argv = ["explain", "body.json", "--config", "next.yaml"];
+  const run = await world.run(argv);
+  expect(run.stdout).toMatch(
+    /title +from payload\.rule\.headline by mapping, the guess would be “USDC TVL fell”\nseverity +from payload\.severity by mapping, the guess would be the same\ntoken +nothing at payload\.coin, so it is guessed/,
+  );
+  const [explained] = (await world.run([...argv, "--json"])).json().data;
+  expect(explained.mapping).toEqual([
+    {
+      fact: "title",
+      paths: ["payload.rule.headline"],
+      path: "payload.rule.headline",
+      value: "Vault drained",
+      guess: "USDC TVL fell",
+    },
+    {
+      fact: "severity",
+      paths: ["payload.severity"],
+      path: "payload.severity",
+      value: "critical",
+      guess: "critical",
+    },
+    { fact: "token", paths: ["payload.coin"] },
+  ]);
+  expect(explained.facts.title).toBe("Vault drained");
+});

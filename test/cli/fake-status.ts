@@ -12,12 +12,16 @@ const well: StatusOnWire = {
     ready: true,
     reasons: [],
     unreadableAlerts: 0,
+    socketIsHeld: true,
   },
-  alerts: { total: 0 },
+  alerts: { total: 0, kept: 0 },
   queue: { unrouted: 0, queued: 0, waiting: 0, sending: 0, held: 0, failed: 0, expired: 0 },
   destinations: [],
+  silence: [],
   disk: { databaseBytes: 4096, freeBytes: 1e9, full: false },
-  account: { serviceConfigured: false },
+  retention: {},
+  account: { serviceConfigured: false, canPutBack: false },
+  watches: [],
 };
 
 /**
@@ -25,13 +29,18 @@ const well: StatusOnWire = {
  * it is a relay from before `GET /api/status`. Returns its address.
  */
 export async function serveStatus(
-  status: { relay?: Partial<StatusOnWire["relay"]>; disk?: Partial<StatusOnWire["disk"]> } | undefined,
+  status:
+    | (Partial<Pick<StatusOnWire, "account" | "watches">> & {
+        relay?: Partial<StatusOnWire["relay"]>;
+        disk?: Partial<StatusOnWire["disk"]>;
+      })
+    | undefined,
 ): Promise<string> {
   const relay = { ...well.relay, ...status?.relay };
   const disk = { ...well.disk, ...status?.disk };
   const answers: Record<string, [number, unknown]> = {
     "/readyz": [relay.ready ? 200 : 503, { data: { ready: relay.ready } }],
-    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, relay, disk }) }] }),
+    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, ...status, relay, disk }) }] }),
   };
   const missing = { error: { code: "not_found", message: "There is no such page." } };
   const server = createServer((request, response) => {

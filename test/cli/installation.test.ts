@@ -100,11 +100,20 @@ it("answers --json with its one document also before a build", async () => {
 it("says in one line that packages are missing, as after an npm ci that was interrupted", async () => {
   const checkout = copyBin();
   cpSync(join(root, "dist"), join(checkout, "dist"), { recursive: true });
+  const { status, stderr } = await run(checkout, ["serve"], { DATA_DIR: makeTempFolder(), PORT: "0" });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^error: The database library [\w-]+ is not installed, and .+\nhint: {2}Run npm ci .+\n$/m);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+it("says in one line that a part of the build is missing", async () => {
+  const checkout = copyBin();
+  const bundle = join(checkout, "dist/bundle");
+  mkdirSync(bundle, { recursive: true });
+  cpSync(join(root, "dist/bundle/main.js"), join(bundle, "main.js"));
   const { status, stderr } = await run(checkout, ["serve"]);
   expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /^error: Tocsin is not installed completely: Cannot find package '[\w/@-]+'\.\nhint: {2}.+\n$/,
-  );
+  expect(stderr).toMatch(/^error: Tocsin is not installed completely: Cannot find module '.+'\.\nhint: {2}.+\n$/);
 });
 
 it.each([

@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startRelay } from "../../src/app.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
@@ -37,8 +39,9 @@ async function startWorld() {
       headers: { authorization: sandbox.apiKey, "content-type": "application/json" },
       body: JSON.stringify(change),
     });
+  // What becomes of the account, for a relay that is not there; test/cli/setup-proof.test.ts has the proof.
   const setup = (argv: string[] = [], changes: Record<string, string> = {}) =>
-    runTocsin(["setup", ...argv], { env: { ...env, ...changes }, cwd: dataDir });
+    runTocsin(["setup", "--skip-proof", ...argv], { env: { ...env, ...changes }, cwd: dataDir });
   return { fixture, sandbox, dataDir, env, outputs, setOutputs, setup };
 }
 
@@ -60,6 +63,29 @@ describe("tocsin setup", () => {
     expect(run.stdout).toContain("none");
     expect(run.stdout).toContain(`${publicUrl}/hooks/***`);
     expect(run.stdout + run.stderr).not.toContain(secret);
+  });
+
+  it.each([
+    ["y", 0, `${publicUrl}/hooks/${secret}`],
+    ["n", 1, null],
+    ["\u0003", 1, null],
+  ])("shows a person at a terminal what changes, and asks on stderr: %j", async (key, status, webhookUrl) => {
+    const { outputs, env, dataDir } = await startWorld();
+    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+    let said = "";
+    let isAnswered = false;
+    stderr.on("data", (chunk) => {
+      said += stripVTControlCharacters(String(chunk));
+      if (isAnswered || !said.includes("Change the account like this?")) return;
+      isAnswered = true;
+      setImmediate(() => stdin.write(key));
+    });
+    const isTty = { stdin: true, stdout: false, stderr: true };
+    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, stdin, stderr, isTty });
+    expect(said).toMatch(/output +before +after\nwebhook +none +http:\/\/127\.0\.0\.1:9\/hooks\/\*\*\*\n/);
+    expect(run.status).toBe(status);
+    expect(run.json()).toMatchObject(status === 0 ? { data: { changed: true } } : { error: { code: "cancelled" } });
+    expect((await outputs()).webhookUrl).toBe(webhookUrl);
   });
 
   it("changes nothing with --dry-run", async () => {
@@ -139,6 +165,32 @@ describe("tocsin setup", () => {
     await setup();
     await setup(["--restore"]);
     expect((await outputs()).webhookUrl).toBeNull();
+  });
+
+  it("still knows what was there before --webhook-off when the setup after it was cut off", async () => {
+    const { setup, outputs, setOutputs, sandbox } = await startWorld();
+    await setOutputs({ webhookUrl: "https://first.example/in" });
+    await setup(["--webhook-off", "--take-over"]);
+    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+    expect((await setup()).status).toBe(1);
+    const next = await setup(["--json"]);
+    expect(next.stderr).toContain("did not come to its end. It changed nothing");
+    expect(next.json().data).toMatchObject({ result: "changed", interrupted: { account: "old" } });
+    await setup(["--restore"]);
+    expect((await outputs()).webhookUrl).toBe("https://first.example/in");
+  });
+
+  it("says that somebody else has changed the account since a run that was cut off, or that it cannot tell", async () => {
+    const { setup, setOutputs, sandbox } = await startWorld();
+    sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
+    await setup();
+    const unknown = await setup([], { ALERTING_URL: "http://127.0.0.1:2" });
+    expect(unknown.stderr).toContain("Whether the account has its change cannot be told now.");
+    await setOutputs({ webhookUrl: "https://colleague.example/in" });
+    for (const argv of [["--dry-run", "--take-over"], ["--take-over"]]) {
+      expect((await setup(argv)).stderr).toContain("Somebody has changed the account since");
+    }
+    expect((await setup()).stderr).not.toContain("did not come to its end");
   });
 
   it("keeps what this account had, not what another one had whose key was here before", async () => {
@@ -422,10 +474,11 @@ describe("when the service or the configuration is not right", () => {
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
 
-  it("goes on, with a warning, when nothing answers at the hook from here", async () => {
+  it("goes on with --skip-proof where nothing answers at the hook, and says loudly that nobody has looked", async () => {
     const { setup } = await startWorld();
-    const run = await setup();
+    const run = await setup(["--json"]);
     expect(run.status).toBe(0);
-    expect(run.stderr).toContain("warning:");
+    expect(run.stderr).toMatch(/^WARNING: --skip-proof: .+\n$/);
+    expect(run.json().data).toMatchObject({ result: "changed", confirmed: false });
   });
 });

@@ -39,7 +39,7 @@ it("says what is true of a running relay, without its secrets", async () => {
 it("says what a stopped relay has left, and fails", async () => {
   const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
-  await world.run(["test", "--severity", "critical", "--to", "desk,ops"]);
+  await world.run(["test", "--severity", "critical", "--timeout", "2s"]);
   await world.stopRelay();
   const run = await world.run(["status"]);
   expect(run.status).toBe(1);
@@ -105,4 +105,28 @@ describe("what the relay says of itself", () => {
     expect(run.stderr).toContain(`the relay at ${url} is older than this command`);
     expect(run.stderr).toContain("restart it with this version");
   });
+});
+
+it("says what each watch finds, what to do, and when the key ends", async () => {
+  const at = "2026-11-21T11:58:00.000Z";
+  const keyExpiresAt = "2026-11-27T00:00:00.000Z";
+  const url = await serveStatus({
+    account: { serviceConfigured: true, canPutBack: true, answer: { at, webhook: "nowhere", keyExpiresAt } },
+    watches: [
+      {
+        name: "account",
+        verdict: "trouble",
+        summary: "The account's webhook was switched off",
+        troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --put-back."],
+        lookedAt: at,
+      },
+    ],
+  });
+  const dataDir = makeTempFolder();
+  const env = { DATA_DIR: dataDir, ADMIN_TOKEN: "canary-admin-Vb72kdPwq0XnRt64", PORT: new URL(url).port };
+  const { stdout } = await runTocsin(["status"], { env, cwd: dataDir });
+  expect(stdout).toMatch(
+    /^account +TROUBLE: The account's webhook was switched off; its key expires \S+ \(in 5 d\) \(looked 2 min ago\)$/m,
+  );
+  expect(stdout).toContain("Put it back with: tocsin setup --put-back.\n");
 });

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createRelayWorld, deskChat, mailAddress, opsChat, yaml } from "./relay-world.ts";
 
 it("sends one marked alert the whole real way and shows each outcome", async () => {
@@ -33,22 +33,82 @@ it("fails when the time runs out, and says that the relay goes on", async () => 
   const run = await world.run(["test", "--severity", "critical", "--timeout", "1s", "--json"]);
   expect(run.status).toBe(1);
   expect(run.json().data).toMatchObject({ ok: false, timedOut: true });
-  const chatsOnly = await world.run(["test", "--severity", "critical", "--to", "desk,ops"]);
-  expect(chatsOnly.status).toBe(0);
-  expect(chatsOnly.stdout).toContain("2 of 2 reached.");
 });
 
-it("fails when no route wants it, or none sends it to the destination named", async () => {
+it("fails when no route wants it", async () => {
   const world = await createRelayWorld();
   const nowhere = await world.run(["test", "--severity", "info"]);
   expect(nowhere.status).toBe(1);
   expect(nowhere.stdout).toContain("No route wants an alert of severity info");
-  const elsewhere = await world.run(["test", "--severity", "warning", "--to", "desk"]);
-  expect(elsewhere.status).toBe(1);
-  expect(elsewhere.stdout).toContain("No route sends this alert to desk");
-  const unknown = await world.run(["test", "--to", "dsek"]);
-  expect(unknown.status).toBe(2);
-  expect(unknown.stderr).toMatch(/no destination dsek[\s\S]*desk, ops, mail/);
+});
+
+describe("straight to one destination", () => {
+  it("sends one marked message there, whatever the routes, mutes and quiet hours say", async () => {
+    const muted = `${yaml.replace("chatId: ", 'quietHours: { from: "00:00", to: "23:59" }, chatId: ')}
+mutes:
+  - { match: { title: { exists: true } }, until: "2099-01-01T00:00:00Z", reason: everything }
+`;
+    const world = await createRelayWorld({ yaml: muted });
+    const run = await world.run(["test", "--to", "desk", "--to", "mail", "--json"]);
+    expect([run.status, run.stderr]).toEqual([0, ""]);
+    const { data } = run.json();
+    expect(data).toMatchObject({ ok: true, timedOut: false, tests: [{ destination: "desk", isNew: true }, {}] });
+    expect(
+      data.deliveries.map(({ destination, state, purpose }: Record<string, string>) => [destination, state, purpose]),
+    ).toEqual([
+      ["desk", "sent", "test"],
+      ["mail", "sent", "test"],
+    ]);
+    expect(world.chat.messages(deskChat).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^🧪 Test of desk[\s\S]*straight to this destination[\s\S]*No action needed/),
+    ]);
+    expect(world.chat.messages(opsChat)).toEqual([]);
+    expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
+    const logged = await world.run(["alerts", "show", data.tests[0].id]);
+    expect(logged.stdout).toMatch(/origin +test[\s\S]*request +none: Tocsin wrote it itself/);
+  });
+
+  it("says why it was not reached and what to do, and sends no second one within seconds", async () => {
+    const world = await createRelayWorld();
+    world.chat.setMembership(deskChat, "kicked");
+    const first = await world.run(["test", "--to", "desk"]);
+    expect(first.status).toBe(1);
+    expect(first.stdout).toMatch(
+      /desk +-1001700000001 +failed.*bot was kicked[\s\S]*0 of 1 reached\.\ndesk: add the bot back/,
+    );
+    expect((await world.run(["status"])).stdout).toMatch(/desk .*dead/);
+    world.chat.setMembership(deskChat, "member");
+    const again = await world.run(["test", "--to", "desk"]);
+    expect(again.stderr).toContain("no second test was sent to desk: this is what became of the one of");
+    expect(world.chat.messages(deskChat)).toEqual([]);
+  });
+
+  it("fails when the time runs out, says why, and that the relay goes on", async () => {
+    const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
+    const run = await world.run(["test", "--to", "mail,ops", "--timeout", "2s"]);
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(
+      /mail .*waiting[\s\S]*1 of 2 reached after 2 s; the relay goes on[\s\S]*mail: check the address/,
+    );
+    const more = await world.run(["test", "--to", "mail", "--timeout", "1s"]);
+    expect(more.stderr).toContain("no second test was sent to mail");
+  });
+
+  it("sends nothing when one of the names is none", async () => {
+    const world = await createRelayWorld();
+    const run = await world.run(["test", "--to", "desk,dsek"]);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toMatch(/no destination dsek[\s\S]*desk, ops, mail/);
+    expect(world.chat.messages(deskChat)).toEqual([]);
+  });
+
+  it("says so when no relay runs", async () => {
+    const world = await createRelayWorld();
+    await world.stopRelay();
+    const run = await world.run(["test", "--to", "desk"]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/no relay|nothing answers|not running/i);
+  });
 });
 
 it("says so when the hook has another secret than the one found here", async () => {

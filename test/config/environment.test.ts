@@ -14,6 +14,7 @@ test("an empty environment gives the documented defaults", () => {
   });
   expect(config).toMatchObject({ dataDir: "/srv/tocsin/data", logLevel: "info" });
   expect(config.intake).toEqual({ maxBodyBytes: 1_048_576, idempotencyPaths: [] });
+  expect(config.retention).toEqual({ maxAgeMs: 90 * 86_400_000 });
   expect(config.configFile).toBeUndefined();
   expect(config.rules).toEqual({ destinations: [], routes: [], mutes: [] });
   expect(config.warnings.map((warning) => warning.message)).toEqual([

@@ -15,12 +15,15 @@ export const whsec = `whsec_${Buffer.from("canary-canary-canary-canary").toStrin
 export const exampleEnv = {
   ...botEnv,
   ...mailEnv,
+  ALERTING_URL: "https://alerting.example.com",
+  ALERTING_API_KEY: "canaryAlertingKey",
   INCIDENT_SIGNING_SECRET: whsec,
   INCIDENT_TOKEN: "canaryIncident",
   SLACK_WEBHOOK_URL: "https://hooks.slack.com/services/T0/B0/canarySlack",
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
   NTFY_TOKEN: "tk_canaryNtfy",
   PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
+  HEARTBEAT_URL: "https://hc-ping.com/canaryHeartbeat-1b2c3d4e",
   TEAMS_WORKFLOW_URL: "https://prod-1.westeurope.logic.azure.com/workflows/a?sig=canaryTeams",
 };
 

@@ -59,12 +59,65 @@ describe("the example file", () => {
     expect(config.delivery).toEqual(defaultDeliverySettings());
   });
 
+  test("says for each destination how long it may be quiet until it is probed: an hour, as `prove` says, or never", () => {
+    const telegram = (name: string, prove: string) =>
+      `  ${name}: { type: telegram, chatId: -1${name.length}${prove} }\n`;
+    const provenAfter = (yaml: string) =>
+      load(yaml, botEnv).rules.destinations.map(({ name, proveEveryMs }) => [name, proveEveryMs]);
+    const destinations = `destinations:\n${telegram("a", "")}${telegram("bb", ", prove: off")}${telegram("ccc", ", prove: 2d")}`;
+    const hour = 3_600_000;
+    expect(provenAfter(destinations)).toEqual([
+      ["a", hour],
+      ["bb", undefined],
+      ["ccc", 48 * hour],
+    ]);
+    expect(provenAfter(`defaults: { prove: off }\n${destinations}`)).toEqual([
+      ["a", undefined],
+      ["bb", undefined],
+      ["ccc", 48 * hour],
+    ]);
+    expect(problemsOf("defaults: { prove: 1m }", botEnv)).toMatchObject([
+      { path: "defaults.prove", message: '"1m" is out of bounds', instead: "write 5m to 7d, or off" },
+    ]);
+  });
+
+  test("takes the heartbeat's address from the environment alone, and knows the service by it", () => {
+    const heartbeatTo = (url: string, more = "") =>
+      load(`heartbeat: { url: "\${URL}"${more} }`, { ...botEnv, URL: url }).heartbeat;
+    expect(heartbeatTo("https://hc-ping.com/1b2c3d4e-aaaa")).toMatchObject({
+      service: "healthchecks",
+      method: "GET",
+      everyMs: 60_000,
+      allowInternal: [],
+    });
+    for (const [url, service] of [
+      ["https://checks.example.com/ping/1b2c3d4e-aaaa", "healthchecks"],
+      ["https://kuma.example.com/api/push/Ab12?status=up&msg=OK&ping=", "uptime-kuma"],
+      ["https://uptime.betterstack.com/api/v1/heartbeat/XYZ", "better-stack"],
+      ["https://cronitor.link/p/KEY/tocsin", "cronitor"],
+      ["https://example.com/alive", "other"],
+    ])
+      expect(heartbeatTo(String(url))?.service).toBe(service);
+    expect(heartbeatTo("https://example.com/alive", ", service: healthchecks, every: 5m, method: POST")).toMatchObject({
+      service: "healthchecks",
+      method: "POST",
+      everyMs: 300_000,
+    });
+    const problems = (yaml: string) => problemsOf(yaml, botEnv).map(({ path, message }) => `${path} ${message}`);
+    expect(problems("heartbeat: { url: https://hc-ping.com/secret }")).toEqual([
+      "heartbeat.url is secret and does not belong in the file",
+    ]);
+    expect(problems("heartbeat: { every: 1s, method: PUT, to: x }")).toHaveLength(4);
+  });
+
   test("shows no secret when it is printed, and lists each for those who must mask them", () => {
     expect(JSON.stringify(config)).not.toContain("canary");
     const server = { webhookSecret: new Secret("canaryHook"), adminToken: new Secret("canaryAdmin") };
     expect(secretTextsOf(config, server)).toEqual([
       "canaryHook",
       "canaryAdmin",
+      exampleEnv.ALERTING_API_KEY,
+      exampleEnv.HEARTBEAT_URL,
       botToken,
       "canarySmtpPassword",
       whsec,
@@ -166,9 +219,31 @@ describe("lines and words of mistakes", () => {
     ["intake: { idempotencyPaths: [eventId] }", "intake.idempotencyPaths[0]"],
     ["intake: { idempotencyPaths: ['payload.items[*].id'] }", "intake.idempotencyPaths[0]"],
     ["intake: { maxBodyBytes: 1MB }", "intake.maxBodyBytes"],
+    ["mapping: [title]", "mapping"],
+    ["mapping: { titel: payload.a }", "mapping.titel"],
+    ["mapping: { title: rule.headline }", "mapping.title[0]"],
+    ["mapping: { title: [payload.a, 'payload.items[*].id'] }", "mapping.title[1]"],
+    ["mapping: { title: [payload.a, payload.a] }", "mapping.title[1]"],
+    ["mapping: { title: payload }", "mapping.title[0]"],
+    ["mapping: { title: }", "mapping.title"],
+    [
+      `mapping: { title: [${Array.from({ length: 17 }, (_, at) => `payload.a${at}`).join(", ")}] }`,
+      "mapping.title[16]",
+    ],
     ["delivery: { lease: 20s }", "delivery.lease"],
     ["delivery: { breaker: { pause: 20m } }", "delivery.breaker.maxPause"],
     ["delivery: { breaker: { pase: 20m } }", "delivery.breaker.pase"],
+    ["watch: yes please", "watch"],
+    ["watch: { every: 5s }", "watch.every"],
+    ["watch: { every: 2h }", "watch.every"],
+    ["watch: { putBack: maybe }", "watch.putBack"],
+    ["watch: { account: true }", "watch.account"],
+    ["retention: 90d", "retention"],
+    ["retention: { age: 30 }", "retention.age"],
+    ["retention: { age: 1h }", "retention.age"],
+    ["retention: { size: 5 }", "retention.size"],
+    ["retention: { size: 1 MB }", "retention.size"],
+    ["retention: { days: 5 }", "retention.days"],
     ["- a", undefined],
     ["just text", undefined],
   ])("%s", (yaml, path) => {
@@ -177,12 +252,44 @@ describe("lines and words of mistakes", () => {
     expect(problems[0]?.path).toBe(path);
   });
 
+  test.each([
+    ["retention: off", {}],
+    ["retention: { age: off }", {}],
+    ["retention: { age: 30d, size: 20 GB }", { maxAgeMs: 30 * 86_400_000, maxBytes: 20 * 2 ** 30 }],
+    ["retention: { size: 1.5g }", { maxAgeMs: 90 * 86_400_000, maxBytes: 1.5 * 2 ** 30 }],
+    ["retention:", { maxAgeMs: 90 * 86_400_000 }],
+  ])("%s", (yaml, expected) => {
+    expect(load(yaml).retention).toEqual(expected);
+  });
+
+  test("the watch is on, asks every five minutes, and puts nothing back unless it is told to", () => {
+    const plain = { enabled: true, everyMs: 300_000, putBack: false };
+    expect(load("").watch).toEqual(plain);
+    expect(load("watch:").watch).toEqual(plain);
+    const off = load("watch: { enabled: false, every: 30s }").watch;
+    expect(off).toEqual({ ...plain, enabled: false, everyMs: 30_000 });
+    const service = { ALERTING_URL: "https://service.example", ALERTING_API_KEY: "canary-key" };
+    const yaml = "watch: { putBack: true }";
+    const warnings = (env: Record<string, string>) => load(yaml, env).warnings.map(({ where }) => where);
+    expect(load(yaml, service).watch).toEqual({ ...plain, putBack: true });
+    expect(warnings(service)).not.toContain("tocsin.yaml:1:10");
+    expect(warnings({})).toContain("tocsin.yaml:1:10");
+  });
+
   test.each(["", "# nothing but a comment\n", "---\n", "destinations:\nroutes:\n", "defaults:\n"])(
     "a file of nothing is no mistake: %j",
     (yaml) => {
       expect(load(yaml).rules.destinations).toEqual([]);
     },
   );
+});
+
+test("a mapping takes a path or several for each fact, and says how one from the payload's beginning is written", () => {
+  const { mapping } = load("mapping: { title: payload.rule.headline, token: [payload.a, 'payload[\"x.y\"][0]'] }");
+  expect(mapping).toEqual({ title: ["payload.rule.headline"], token: ["payload.a", 'payload["x.y"][0]'] });
+  expect(load("").mapping).toEqual({});
+  const [problem] = problemsOf("mapping:\n  title: $.rule.headline\n");
+  expect(problem).toMatchObject({ where: "tocsin.yaml:2:10", instead: "write payload.rule.headline" });
 });
 
 describe("secrets", () => {

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelType, DeliveryPurpose, Outcome } from "../../src/core/delivery.ts";
 import { type DeliverySettings, defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { createIdSource, type NewId } from "../../src/core/id.ts";
+import { createIdSource, firstIdAt, type NewId } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
@@ -16,12 +16,13 @@ import { Secret } from "../../src/core/secret.ts";
 import type { FindHold } from "../../src/delivery/duties/follow-quiet-hours.ts";
 import { type Engine, startEngine } from "../../src/delivery/engine.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
+import { openClaimJournal } from "../../src/delivery/memory/claim-journal.ts";
+import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { readableText, recipientsOf, vendorOf } from "../../src/vendors/index.ts";
 import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
-import { createLocalReader } from "../support/reader.ts";
 import { createRendering } from "../support/rendering.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock, type TestClock } from "../support/test-clock.ts";
@@ -138,6 +139,17 @@ export interface EngineFixture {
   detail(id: string): Promise<AlertDetail>;
   states(id: string): Promise<Record<string, string>>;
   restart(): Promise<void>;
+  /**
+   * The engine is left where it stands, as if its process had been killed: its store takes nothing more from it. Another
+   * starts with what it has written.
+   */
+  kill(): Promise<void>;
+  /** Alerts are routed as the relay does it, so lanes may claim them at once. Default false: each is found by its lane. */
+  routesByEngine: boolean;
+  /** Methods of the store that do their work and never answer the engine. */
+  unanswered: Set<keyof Store>;
+  /** Of the machine that the next engine starts on. */
+  bootId: string;
   /** The quiet hours that the engine finds at its next start. Default none. */
   quietHours: { find?: FindHold };
   newId: NewId;
@@ -150,10 +162,22 @@ export interface EngineFixture {
 }
 
 /** The store as the engine has it while the disk is full, or worse. */
-function withFaults(store: Store, failing: Set<keyof Store>, calls: Map<keyof Store, number>): Store {
+function withFaults(
+  store: Store,
+  failing: Set<keyof Store>,
+  calls: Map<keyof Store, number>,
+  unanswered: Set<keyof Store>,
+  isKilled: () => boolean,
+): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
+      if (isKilled()) return () => new Promise(() => {});
       calls.set(name, (calls.get(name) ?? 0) + 1);
+      if (unanswered.has(name))
+        return async (...args: never[]) => {
+          await (target[name] as (...args: never[]) => Promise<unknown>)(...args);
+          return new Promise(() => {});
+        };
       if (!failing.has(name)) return target[name];
       return async () => {
         throw new AppError("store_unavailable", "The disk that holds the database is full.");
@@ -170,8 +194,9 @@ export async function startFixture(
   const settings = defaultDeliverySettings();
   settings.jitter = 0;
   changes(settings);
+  const folder = makeTempFolder();
   const store = openLocalStore({
-    path: join(makeTempFolder(), "tocsin.db"),
+    path: join(folder, "tocsin.db"),
     ballastBytes: 0,
     now: clock.now,
   });
@@ -183,16 +208,24 @@ export async function startFixture(
   const failing = new Set<keyof Store>();
   const storeCalls = new Map<keyof Store, number>();
   const quietHours: EngineFixture["quietHours"] = {};
-  const start = () =>
-    startEngine({
+  let life = 0;
+  const start = () => {
+    const ownLife = life;
+    return startEngine({
       findHold: (...asked) => quietHours.find?.(...asked),
-      store: withFaults(store, failing, storeCalls),
+      store: withFaults(store, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
+      journal: openClaimJournal(join(folder, "claims"), {
+        bootId: fixture.bootId,
+        onFault: (error) => {
+          throw error;
+        },
+      }),
       outlets: destinations.map((destination) => ({
         destination,
         channel: channels[destination.name] as ScriptedChannel,
       })),
       composer: createComposer({ rendering: createRendering({ publicUrl }), log: silentLog, publicUrl }),
-      reader: createLocalReader(),
+      readPayloads,
       publicUrl,
       settings,
       clock,
@@ -200,8 +233,12 @@ export async function startFixture(
       random: () => 0.5,
       log: silentLog,
     });
+  };
 
   const fixture: EngineFixture = {
+    bootId: firstIdAt(1),
+    routesByEngine: false,
+    unanswered: new Set(),
     clock,
     store,
     settings,
@@ -211,7 +248,7 @@ export async function startFixture(
     hears: true,
     failing,
     storeCalls,
-    engine: await start(),
+    engine: undefined as never,
     async accept(
       facts = {},
       { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert", body } = {},
@@ -228,7 +265,7 @@ export async function startFixture(
       const [request] = await store.listUnrouted(1, clock.now());
       const alert = request?.alerts[0];
       if (!alert) throw new Error("nothing was accepted");
-      await store.recordRouting([
+      await (fixture.routesByEngine ? fixture.engine : store).recordRouting([
         {
           alertSeq: alert.seq,
           facts: {
@@ -278,7 +315,12 @@ export async function startFixture(
       await stopEngine(fixture.engine, clock);
       fixture.engine = await start();
     },
+    async kill() {
+      life += 1;
+      fixture.engine = await start();
+    },
   };
+  fixture.engine = await start();
   store.subscribe("due", (names) => {
     if (fixture.hears) fixture.engine.wake(names);
   });

@@ -172,3 +172,41 @@ describe("notices", () => {
     expect(channelOf(fixture, "chat").calls.map(({ text }) => text.includes("did not reach"))).toEqual([false]);
   });
 });
+
+describe("a notice for everybody", () => {
+  const facts = {
+    title: "The account's webhook is another one",
+    severity: "critical",
+    status: "firing",
+    format: "empty",
+    alertKey: "tocsin:account:webhook",
+    fields: [],
+    notes: [],
+  } as const;
+  const told = (fixture: Awaited<ReturnType<typeof startFixture>>) =>
+    Object.entries(fixture.channels).flatMap(([name, { calls }]) => calls.map(() => name));
+
+  it("goes to each destination that works, and is remembered in the same step", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    channelOf(fixture, "chat").script.push(kicked);
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(20 * second);
+    const before = told(fixture).length;
+    await fixture.engine.notify({ ...facts, fields: [], notes: [] }, { name: "account", state: { told: true } });
+    await fixture.clock.advance(5 * second);
+    expect(told(fixture).length - before).toBe(1);
+    expect(channelOf(fixture, "hook").calls.at(-1)?.text).toContain("another one");
+    expect(await fixture.store.loadWatchState("account")).toEqual({ told: true });
+  });
+
+  it("goes to those that are set for notices alone, or to all but those that want none", async () => {
+    const chosen = await startFixture([telegramTo("chat"), ntfyTo("hook", { notices: true }), ntfyTo("other")]);
+    await chosen.engine.notify({ ...facts, fields: [], notes: [] });
+    await chosen.clock.advance(5 * second);
+    expect(told(chosen)).toEqual(["hook"]);
+    const without = await startFixture([telegramTo("chat"), ntfyTo("hook", { notices: false }), ntfyTo("other")]);
+    await without.engine.notify({ ...facts, fields: [], notes: [] });
+    await without.clock.advance(5 * second);
+    expect(told(without)).toEqual(["chat", "other"]);
+  });
+});

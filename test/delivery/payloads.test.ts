@@ -1,4 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { silentLog } from "../../src/core/log.ts";
+import { createPayloadReader } from "../../src/delivery/lane/payloads.ts";
+import type { LoadedDelivery } from "../../src/delivery/plan/plan-claim.ts";
+import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { ntfyTo, startFixture } from "./engine-fixture.ts";
@@ -48,6 +52,23 @@ describe("an outgoing webhook", () => {
     expect(body?.length).toBeLessThan(1_200_000);
   });
 
+  it("passes on each its own, when many are claimed at once and one is too large to be fetched with the others", async () => {
+    const fixture = await startFixture([{ ...receiver, digestOver: 1_000 }]);
+    const large = 60;
+    fixture.hears = false;
+    for (let index = 0; index < 100; index += 1) {
+      const filling = "x".repeat(index === large || index === large + 1 ? 3_000_000 : 10);
+      await fixture.accept({}, { body: `{"index":${index},"filling":"${filling}"}` });
+    }
+    fixture.hears = true;
+    fixture.engine.wake(["receiver"]);
+    await fixture.clock.advance(10_000);
+    const calls = fixture.channels.receiver?.calls ?? [];
+    const carried = calls.map(({ text }) => JSON.parse(text).data.alerts[0].payload.index);
+    expect(carried.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    expect(fixture.storeCalls.get("findRequests")).toBeLessThan(40);
+  });
+
   it("does not read again what could not be read when it was routed", async () => {
     const fixture = await startFixture([receiver]);
     fixture.failing.add("findRequests");
@@ -63,5 +84,43 @@ describe("an outgoing webhook", () => {
     await fixture.accept();
     await fixture.clock.settle();
     expect(fixture.channels.hook?.calls).toHaveLength(1);
+  });
+});
+
+describe("a run", () => {
+  it("goes on without the payload of a body that cannot be read any more", async () => {
+    const failed: unknown[] = [];
+    const requests = [1, 2].map((seq) => ({ body: Buffer.from(`{"n":${seq}}`), alerts: [{ seq, item: 0 }] }));
+    const payloads = createPayloadReader({
+      store: { findRequests: async () => requests },
+      readPayloads(body, contentType) {
+        if (body === requests[0]?.body) throw new Error("no memory");
+        return readPayloads(body, contentType);
+      },
+      log: { ...silentLog, error: (event, fields) => failed.push([event, fields?.error]) },
+    });
+    const messages = [1, 2].map((alertSeq) => [{ alertSeq, facts: { format: "json" } } as LoadedDelivery]);
+    expect(await payloads.fillEach(messages)).toEqual([false, true]);
+    expect(messages.map(([one]) => one?.payload)).toEqual([undefined, { n: expect.objectContaining({ text: "2" }) }]);
+    expect(failed).toEqual([["payload.unreadable", "Error: no memory"]]);
+  });
+
+  it("reads no more of a long queue than it is going to claim next", async () => {
+    const fixture = await startFixture([{ ...receiver, digestOver: 1_000 }]);
+    const asked: number[] = [];
+    const { listDue } = fixture.store;
+    fixture.store.listDue = (destination, now, limit) => {
+      asked.push(limit);
+      return listDue(destination, now, limit);
+    };
+    fixture.hears = false;
+    for (let index = 0; index < 300; index += 1) await fixture.accept({});
+    fixture.hears = true;
+    fixture.engine.wake(["receiver"]);
+    await fixture.clock.settle();
+    expect(fixture.channels.receiver?.calls).toHaveLength(300);
+    // Nothing is known of the first calls; and no run is as long as half of this.
+    expect(asked[0]).toBeLessThan(40);
+    expect(Math.max(...asked)).toBeLessThan(130);
   });
 });

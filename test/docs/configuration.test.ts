@@ -26,6 +26,11 @@ const shapes = [
   schema.muteSchema,
   schema.intakeSchema,
   schema.deliverySchema,
+  schema.retentionSchema,
+  schema.watchSchema,
+  schema.heartbeatSchema,
+  schema.silenceSchema,
+  schema.canarySchema,
 ];
 const keys = new Set(shapes.flatMap(keysOf));
 const conditions = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matches"];
@@ -53,7 +58,7 @@ const env = { ...exampleEnv, EMAIL_TO: "desk@example.com" };
 
 const examples = documentPaths.flatMap((path) =>
   codeBlocks(readText(path), "yaml")
-    .filter((text) => /^(destinations|routes|defaults|mutes|intake|delivery):/m.test(text))
+    .filter((text) => /^(destinations|routes|defaults|mutes|intake|delivery|watch|silence):/m.test(text))
     .map((text, index) => ({ where: `${path}, example ${index + 1}`, text })),
 );
 

@@ -2,9 +2,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { readText, root } from "./documents.ts";
+import { codeBlocks, readText, root } from "./documents.ts";
 
 const shutdownS = defaultDeliverySettings().shutdownMs / 1000;
 
@@ -48,7 +49,7 @@ describe("the Dockerfile", () => {
   const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
   test("starts Tocsin itself with no npm and no shell between that would keep signals from it, open to others", () => {
-    expect(lines.slice(-2)).toEqual(['ENTRYPOINT ["tocsin"]', 'CMD ["serve"]']);
+    expect(lines.slice(-2)).toEqual(['ENTRYPOINT ["tocsin"]', 'CMD ["serve", "--supervised"]']);
     expect(dockerfile).toMatch(/ln -s \/app\/deploy\/container\.sh \/usr\/local\/bin\/tocsin/);
     expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
     expect(dockerfile).toMatch(/^VOLUME \/data$/m);
@@ -118,15 +119,46 @@ describe("the container's entrypoint", () => {
   });
 });
 
-test("the systemd unit starts again for ever as an ordinary user, and gives a stop its time", () => {
-  const unit = readText("deploy/tocsin.service");
-  const execStart = "ExecStart=/usr/bin/env node bin/tocsin.js serve";
-  for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0", execStart])
-    expect(unit.split("\n")).toContain(line);
-  expect(unit, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
-  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThanOrEqual(shutdownS + 5);
+describe("the systemd units", () => {
+  const service = readText("deploy/tocsin.service");
+  const socket = readText("deploy/tocsin.socket");
+  /** `Key=value` of a unit, the last of each key. */
+  const settingsOf = (unit: string) =>
+    new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, key, value]) => [key, value]));
+
+  test("start again for ever as an ordinary user, and give a stop its time", () => {
+    const execStart = "ExecStart=/usr/bin/env node bin/tocsin.js serve";
+    for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0", execStart])
+      expect(service.split("\n")).toContain(line);
+    expect(service, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
+    expect(Number(settingsOf(service).get("TimeoutStopSec"))).toBeGreaterThanOrEqual(shutdownS + 5);
+  });
+
+  test("leave the socket to systemd over restarts, never give it up, and let it be the relay's by default", () => {
+    const { host, port } = loadConfig({ env: {}, cwd: root, readFile: () => undefined }).server;
+    expect(settingsOf(service).get("Requires")).toBe("tocsin.socket");
+    expect(settingsOf(service).get("After")?.split(" ")).toContain("tocsin.socket");
+    expect(Object.fromEntries(settingsOf(socket))).toMatchObject({
+      ListenStream: `${host}:${port}`,
+      Backlog: "4096",
+      TriggerLimitIntervalSec: "0",
+      WantedBy: "sockets.target",
+    });
+    expect(socket, "a process for each connection").not.toMatch(/^Accept=/m);
+  });
+
+  test("are copied together, and stopped together where a start in between would do harm", () => {
+    const shell = [...codeBlocks(readText("README.md"), "sh"), ...codeBlocks(readText("docs/operations.md"), "sh")];
+    expect(shell.filter((text) => text.includes("tocsin.service")).join()).toContain("deploy/tocsin.socket");
+    const stops = shell
+      .join("\n")
+      .split("\n")
+      .filter((line) => line.includes("systemctl stop"));
+    expect(stops.length).toBeGreaterThan(0);
+    expect(stops.filter((line) => !line.includes("tocsin.socket tocsin"))).toEqual([]);
+  });
 });
 
-test("the proxy keeps bodies as large as the hook takes, so that alerts wait for a restart", () => {
-  expect(readText("deploy/Caddyfile")).toMatch(/lb_try_duration 30s[\s\S]*request_buffers 2MiB/);
+test("the proxy keeps bodies as large as the hook takes, and no connection that may end when an alert leaves", () => {
+  expect(readText("deploy/Caddyfile")).toMatch(/keepalive off[\s\S]*lb_try_duration 30s[\s\S]*request_buffers 2MiB/);
 });

@@ -66,11 +66,15 @@ test("the documents name every request of HTTP that a script could use, and no o
 
 test("the documents name every metric, and no other", async () => {
   const text = await formatMetrics({
+    watches: [{ name: "account", verdict: "well", summary: "", troubles: [], lookedAt: 0 }],
+    keyExpiresAt: 0,
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [],
     routing: { givenUp: 0, repeats: 0 },
     refusedMessages: new Map(),
+    silence: [],
+    canary: { everyMs: 1, state: "works", nextAt: 0 },
     now: 0,
   });
   const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();

@@ -11,6 +11,7 @@ import type { Inbox } from "../../src/core/ports/inbox.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
+import { askForProof, readProof } from "../../src/intake/door/hook-proof.ts";
 import { listen } from "../../src/listen.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRaw } from "../support/raw-http.ts";
@@ -61,7 +62,7 @@ async function openDoor(
     },
   };
   onTestFinished(() => store.close());
-  const server = await listen({ door: watched, host: "127.0.0.1", port: 0, clock: systemClock });
+  const server = await listen({ door: watched, host: "127.0.0.1", port: 0, clock: systemClock, headers: {} });
   onTestFinished(server.close);
   const { port } = server.address();
   const origin = `http://127.0.0.1:${port}`;
@@ -116,6 +117,26 @@ describe("the hook", () => {
     const [first, second] = await Promise.all((data?.ids ?? []).map((id) => store.getAlert(id)));
     expect([first?.request?.item, second?.request?.item]).toEqual([0, 1]);
     expect(first?.request?.items).toBe(2);
+  });
+
+  it("proves itself to whoever knows the secret, stores and counts nothing for it, and shows strangers nothing", async () => {
+    const { origin, door } = await openDoor();
+    const nonce = "n".repeat(43);
+    const known = new Secret(secret);
+    const ask = async (path: string, method = "GET") => {
+      const response = await fetch(`${origin}/hooks/${path}`, { method });
+      return { status: response.status, body: await response.text() };
+    };
+    const answers = [await ask(askForProof(known, nonce)), await ask(`${askForProof(known, nonce)}/?x=1`)];
+    const relays = answers.map(({ body }) => readProof(known, nonce, body));
+    expect(relays).toEqual([expect.stringMatching(idPattern), relays[0]]);
+    expect(door.counters).toMatchObject({ accepted: 0, unknownSecret: 0 });
+    const unknown = await ask("guess");
+    const strangers = await ask(askForProof(new Secret("another-secret-of-a-stranger"), nonce));
+    expect([strangers, await ask(askForProof(known, nonce), "POST")]).toEqual([unknown, unknown]);
+    door.addSecret(new Secret("rotated-secret-Vb72kdPwq0XnRt64"));
+    const rotated = new Secret("rotated-secret-Vb72kdPwq0XnRt64");
+    expect(readProof(rotated, nonce, (await ask(askForProof(rotated, nonce))).body)).toBe(relays[0]);
   });
 
   it("marks a test alert as one", async () => {

@@ -8,11 +8,13 @@ function view(name: string, channel: DestinationView["channel"]): DestinationVie
 
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
   const text = await formatMetrics({
+    watches: [],
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [view("ops", "webhook"), view("telegram:-1001", "telegram"), view("telegram:-1002", "telegram")],
     routing: { givenUp: 0, repeats: 0 },
     refusedMessages: new Map([["telegram:-1002", 1]]),
+    silence: [],
     now: 0,
   });
   const labels = [...text.matchAll(/tocsin_destination_up\{destination="([^"]*)"\} 1/g)].map(([, label]) => label);

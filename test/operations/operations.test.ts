@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { DestinationView } from "../../src/core/operations.ts";
@@ -8,6 +9,7 @@ import type { Mute } from "../../src/core/rules.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
+import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { readinessOf, viewDestinations, viewLog } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
@@ -56,6 +58,91 @@ describe("resending manually", () => {
     await clock.settle();
     await expect(resend("01a1fb74-3be6-7000-aab0-a0517905e242")).rejects.toMatchObject({ code: "not_found" });
     await expect(resend(id, "nowhere")).rejects.toMatchObject({
+      code: "not_found",
+      hint: expect.stringContaining("chat, hook"),
+    });
+  });
+});
+
+describe("a test straight to one destination", () => {
+  const open = async (destinations = [telegramTo("chat"), ntfyTo("hook")]) => {
+    const fixture = await startFixture(destinations);
+    const { store, clock } = fixture;
+    const test = createDestinationTests({
+      store,
+      destinations,
+      clock,
+      newId: createIdSource(clock.now),
+      log: silentLog,
+    });
+    return { ...fixture, test };
+  };
+
+  it("goes there alone, marked, as a delivery of its own kind, and asks for no fallback", async () => {
+    const { test, clock, channels, store } = await open();
+    const { isNew, alert } = await test("chat", "warning");
+    expect([isNew, alert.origin, alert.facts?.severity, alert.request]).toEqual([true, "test", "warning", undefined]);
+    await clock.advance(5_000);
+    expect(channels.hook?.calls).toEqual([]);
+    expect(channels.chat?.calls).toMatchObject([{ action: "send", text: expect.stringContaining("Test of chat") }]);
+    const after = await store.getAlert(alert.id);
+    expect(after?.deliveries).toMatchObject([{ purpose: "test", state: "sent", attempts: [{ outcome: "sent" }] }]);
+    expect(after?.decisions).toMatchObject([{ route: "test", destination: "chat", result: "deliver" }]);
+  });
+
+  it("is tried for real at a dead destination, and revives it", async () => {
+    const { accept, test, clock, channels, engine } = await open();
+    channels.chat?.script.push(kicked);
+    await accept({}, { to: ["chat"] });
+    await clock.advance(5_000);
+    expect(engine.statuses()[0]?.own.health).toBe("dead");
+    const calls = channels.chat?.calls.length ?? 0;
+    await test("chat");
+    await clock.advance(5_000);
+    expect(channels.chat?.calls).toHaveLength(calls + 1);
+    expect(engine.statuses()[0]?.own.health).toBe("ok");
+  });
+
+  it("that fails causes no notice: whoever sent it looks on", async () => {
+    const { test, clock, channels, store } = await open();
+    channels.chat?.script.push({ kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" });
+    channels.chat?.script.push({ kind: "rejected", scope: "message", reason: "empty_text", detail: "text is empty" });
+    const { alert } = await test("chat");
+    await clock.advance(120_000);
+    expect((await store.getAlert(alert.id))?.deliveries[0]?.state).toBe("failed");
+    expect(await store.countAlerts()).toMatchObject({ total: 1 });
+  });
+
+  it("is sent once however often it is asked for, until it has ended and 10 s are over", async () => {
+    const { test, clock, channels } = await open();
+    channels.chat?.script.push({ kind: "retry", reason: "connect_failed", detail: "nobody listens", waitMs: 60_000 });
+    const both = await Promise.all([test("chat"), test("chat")]);
+    await clock.advance(30_000);
+    const later = await test("chat");
+    expect(new Set([...both, later].map(({ alert }) => alert.id)).size).toBe(1);
+    expect(later).toMatchObject({ isNew: false, alert: { deliveries: [{ state: "waiting" }] } });
+    await clock.advance(120_000);
+    expect(channels.chat?.calls).toHaveLength(2);
+    const second = await test("chat");
+    await clock.advance(9_000);
+    expect(await test("chat")).toMatchObject({ isNew: false, alert: { id: second.alert.id } });
+    await clock.advance(1_000);
+    expect(await test("chat")).toMatchObject({ isNew: true });
+    expect(await test("hook")).toMatchObject({ isNew: true });
+  });
+
+  it("is not taken for sent when the store refuses it, and says what is wrong with an unknown name", async () => {
+    const { test, store, clock, channels } = await open();
+    const { recordNotice } = store;
+    store.recordNotice = async () => {
+      throw new AppError("store_unavailable", "the disk is full");
+    };
+    await expect(test("chat")).rejects.toMatchObject({ code: "store_unavailable" });
+    store.recordNotice = recordNotice;
+    expect(await test("chat")).toMatchObject({ isNew: true });
+    await clock.advance(5_000);
+    expect(channels.chat?.calls).toHaveLength(1);
+    await expect(test("nowhere")).rejects.toMatchObject({
       code: "not_found",
       hint: expect.stringContaining("chat, hook"),
     });
@@ -173,13 +260,16 @@ describe("mutes made at run time", () => {
 
 describe("readiness", () => {
   const healthy = { writable: true, full: false, unrouted: 0, bytes: 1 };
-  const ask = (changes: object, idleMs = 0, stopped = false, problem?: string) => {
+  const ask = (changes: object, idleMs = 0, stopped = false, problem?: string, laneIdleMs = 0) => {
     const clock = createTestClock();
     const stopping = new AbortController();
     if (stopped) stopping.abort();
     return readinessOf({
       store: { health: async () => ({ ...healthy, ...changes }) },
-      engine: { lastTurnAt: () => clock.now() - idleMs },
+      engine: {
+        lastTurnAt: () => clock.now() - idleMs,
+        laneTurns: () => [{ destination: "desk", at: clock.now() - laneIdleMs }],
+      },
       reader: { problem: () => problem },
       clock,
       stopping: stopping.signal,
@@ -193,8 +283,9 @@ describe("readiness", () => {
     ["the dispatcher hangs", {}, 31_000, false, false],
     ["it is being stopped", {}, 0, true, false],
     ["nothing can be read", {}, 0, false, false, "no threads left"],
-  ])("when %s", async (_name, changes, idleMs, stopped, ready, problem?: string) => {
-    const verdict = await ask(changes, idleMs, stopped, problem);
+    ["a lane hangs", {}, 0, false, false, undefined, 31_000],
+  ])("when %s", async (_name, changes, idleMs, stopped, ready, problem?: string, laneIdleMs?: number) => {
+    const verdict = await ask(changes, idleMs, stopped, problem, laneIdleMs);
     expect(verdict.ready).toBe(ready);
     expect(verdict.reasons.length).toBe(ready ? 0 : 1);
   });
@@ -222,6 +313,7 @@ describe("what is shown of destinations", () => {
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({
+      watches: [],
       door: { accepted: 4, tooLarge: 1, alerts: 6 },
       store: {
         writable: true,
@@ -234,6 +326,7 @@ describe("what is shown of destinations", () => {
       destinations,
       routing: { givenUp: 2, repeats: 3 },
       refusedMessages: new Map([["hook", 2]]),
+      silence: [],
       now,
     });
     expect(text).toContain('tocsin_refused_messages_total{destination="hook"} 2');
@@ -260,7 +353,7 @@ it("adds up what the destinations have, and takes the oldest that waits anywhere
     view("b", { counts: { queued: 4, sending: 1, held: 5, failed: 2, expired: 6 }, oldestWaitingAt: 60 }),
     view("c", {}),
   ];
-  const log = viewLog(health, { total: 12, lastReceivedAt: 90 }, destinations);
+  const log = viewLog(health, { total: 12, kept: 7, lastReceivedAt: 90 }, destinations, { maxAgeMs: 5 });
   expect(log.queue).toEqual({
     unrouted: 3,
     oldestUnroutedAt: 40,
@@ -273,7 +366,8 @@ it("adds up what the destinations have, and takes the oldest that waits anywhere
     oldestWaitingAt: 60,
   });
   expect(log).toMatchObject({
-    alerts: { total: 12, lastReceivedAt: 90 },
+    alerts: { total: 12, kept: 7, lastReceivedAt: 90 },
+    retention: { maxAgeMs: 5 },
     destinations: [{ name: "a" }, { name: "b" }, { name: "c" }],
     disk: { databaseBytes: 10, freeBytes: 20, full: true },
   });

@@ -5,6 +5,7 @@ import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reader.ts";
 import type { Store } from "../../src/core/ports/store.ts";
+import { createAcceptedBuffer, keepAccepted } from "../../src/routing/accepted-buffer.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -28,6 +29,8 @@ export function factsOf(title: string): AlertFacts {
 export const hourMs = 3_600_000;
 
 export interface LoopOptions {
+  /** What the buffer of accepted requests holds at most. Default 10,000. */
+  maxRequests?: number;
   /** Default: the body is the title. */
   reader?: BodyReader;
   journal?: ReadingJournal;
@@ -51,8 +54,11 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
+  const accepted = createAcceptedBuffer({ maxRequests: options.maxRequests });
+  const inbox = keepAccepted(store, accepted);
   const loop = createRoutingLoop({
     store: options.wrap?.(store) ?? store,
+    accepted,
     router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
@@ -64,7 +70,7 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   async function accept(body: string, count = 1) {
     const ids = Array.from({ length: count }, newId);
-    await store.acceptRequest({
+    await inbox.acceptRequest({
       receivedAt: clock.now(),
       headers: "[]",
       body: Buffer.from(body),
@@ -75,6 +81,7 @@ export async function startLoop(options: LoopOptions = {}) {
     return ids;
   }
   await options.before?.(store, accept);
+  let running = Promise.resolve();
   const fixture = {
     clock,
     /** Sets the clock, as a person or NTP does; who sleeps does not notice. */
@@ -84,13 +91,18 @@ export async function startLoop(options: LoopOptions = {}) {
     store,
     loop,
     accept,
+    /** Ends the loop, as the end of the test does. */
+    async stop() {
+      stop.abort();
+      await running;
+    },
     /** Whether the loop hears of what its store commits. */
     hears: true,
   };
   store.subscribe("accepted", () => {
     if (fixture.hears) loop.wake();
   });
-  const running = loop.run(stop.signal);
+  running = loop.run(stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await running;

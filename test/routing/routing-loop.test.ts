@@ -60,6 +60,25 @@ it("goes on when the clock is set back or forward by an hour, in a flood and wit
   expect(await isRouted(last)).toBe(true);
 });
 
+it("does not rest on once a flood is over", async () => {
+  let flooded = true;
+  const { accept, store, clock, shift } = await startLoop({
+    flooded: () => flooded,
+    reader: createLocalReader((body) => {
+      if (String(Buffer.from(body)) === "slow") shift(100);
+      return [{ facts: factsOf("any") }];
+    }),
+  });
+  await accept("slow");
+  await clock.advance(20);
+  const [id = ""] = await accept("waits");
+  flooded = false;
+  await clock.advance(10);
+  expect((await store.getAlert(id))?.routedAt).toBeUndefined();
+  await clock.advance(30);
+  expect((await store.getAlert(id))?.routedAt).toBeDefined();
+});
+
 it("shows an alert that no route wants as such", async () => {
   const { accept, store, clock } = await startLoop();
   const [id = ""] = await accept("nobody's");

@@ -113,9 +113,9 @@ describe("the stand-in for the Bot API", () => {
   });
 
   it("shows a bot what was said to it, until the bot has seen it", async () => {
-    standIn.post("-2", "Dana", "/start");
+    standIn.post("-2", "Dana", "/start@tocsin_7_bot");
     const updates = (await call("getUpdates")).body.result as unknown as { update_id: number; message?: unknown }[];
-    expect(updates.at(-1)?.message).toMatchObject({ text: "/start", chat: { id: -2 } });
+    expect(updates.at(-1)?.message).toMatchObject({ text: "/start@tocsin_7_bot", chat: { id: -2 } });
     const after = await call("getUpdates", { offset: (updates.at(-1)?.update_id ?? 0) + 1 });
     expect(after.body.result).toEqual([]);
   });

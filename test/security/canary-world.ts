@@ -38,6 +38,7 @@ export const canaries = {
   ntfyToken: makeCanary("ntfyToken"),
   appriseUser: makeCanary("appriseUser"),
   routingKey: { name: "routingKey", value: "CANARYroutingKeyq7Zk3Vx9XXXXXXXX" },
+  heartbeat: makeCanary("heartbeat", "%20%3C"),
   applicationUrl: makeCanary("applicationUrl", "%22"),
 } satisfies Record<string, Canary>;
 
@@ -112,6 +113,7 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
     BEARER: canaries.bearer.value,
     API_HEADER: canaries.apiHeader.value,
     PLAIN_HEADER: canaries.plainHeader.value,
+    HEARTBEAT: `${origins.rejects}/ping/${canaries.heartbeat.value}?key=${canaries.heartbeat.value}`,
     NTFY_TOKEN: canaries.ntfyToken.value,
     APPRISE_URL: `mailto://${canaries.appriseUser.value}:${canaries.applicationUrl.value}@mail.example`,
   };
@@ -135,7 +137,7 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
   const configFile = join(dataDir, "tocsin.yaml");
   writeFileSync(
     configFile,
-    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\n`,
+    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\n`,
   );
   env.TOCSIN_CONFIG = configFile;
   const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");

@@ -45,7 +45,7 @@ function judge(body: ReadBody): string[] {
   for (const [name, read] of Object.entries(readings)) {
     const ofOne = least + share * costOfMebibyte * 2;
     const ofBatch = least + translations.length * costOfAlert + share * costOfBatch;
-    const isBatch = name === "translateRequest" && translations.length > 1;
+    const isBatch = name.startsWith("translate") && translations.length > 1;
     hold(name, isBatch ? ofBatch : ofOne, () => read(body));
   }
   const sizes = translations.map(({ facts }) => JSON.stringify(facts).length);

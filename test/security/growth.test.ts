@@ -175,13 +175,13 @@ describe("twice the body costs at most about twice as much:", () => {
     "%s",
     (_name, make) => {
       for (const unit of someUnits) {
-        const fault = watchGrowth((size) => {
-          const body = { bytes: Buffer.from(make(unit, size)), contentType: undefined };
-          return () => {
-            for (const read of Object.values(readings)) read(body);
-          };
-        }, costOfMebibyte);
-        expect(fault, JSON.stringify(unit)).toBeUndefined();
+        for (const [name, read] of Object.entries(readings)) {
+          const fault = watchGrowth((size) => {
+            const body = { bytes: Buffer.from(make(unit, size)), contentType: undefined };
+            return () => read(body);
+          }, costOfMebibyte);
+          expect(fault, `${name} of ${JSON.stringify(unit)}`).toBeUndefined();
+        }
       }
     },
     120_000,

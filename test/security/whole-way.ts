@@ -1,6 +1,9 @@
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
+import { mappableFacts } from "../../src/core/mapping.ts";
 import type { Condition } from "../../src/core/rules.ts";
+import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
+import { createShapeReader } from "../../src/intake/find/shape.ts";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
@@ -22,9 +25,18 @@ export interface ReadBody {
 
 const keyPaths = ["payload.event.id", "payload.alerts[0].labels.id", "payload.items[3].id", "payload.id"];
 
+const mapping = compileMapping(
+  Object.fromEntries(
+    mappableFacts.map((fact) => [fact, [...keyPaths, "payload.title", "payload.text", "payload.a", "payload.items"]]),
+  ),
+);
+
 /** What the door and the routing loop do with bytes. */
 export const readings: Readonly<Record<string, (body: ReadBody) => unknown>> = {
   translateRequest: ({ bytes, contentType }) => translateRequest(bytes, contentType),
+  /** A reader of shapes that has seen none describes all that it may. */
+  translateMapped: ({ bytes, contentType }) =>
+    translateRequest(bytes, contentType, { mapping, shapes: createShapeReader() }),
   countAlerts: ({ bytes, contentType }) => readRequest(bytes, contentType).countAlerts(),
   explicitKey: ({ bytes, contentType }) => explicitKey({}, readRequest(bytes, contentType), keyPaths),
   showBody: ({ bytes }) => showBody(bytes),

@@ -1,9 +1,11 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
 import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
+import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { request } from "../conformance/store/scene-samples.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -179,6 +181,7 @@ describe("answers on their way back", () => {
   const call: Call = { name: "acceptRequest", arguments: [incoming] };
   it.each<Acceptance>([
     { kind: "accepted", ids: incoming.ids, conflict: false },
+    { kind: "accepted", ids: incoming.ids, conflict: false, firstSeq: 7 },
     { kind: "accepted", ids: incoming.ids, conflict: true },
     { kind: "duplicate", ids: ["c"] },
   ])("say $kind, conflict $conflict", (value) => {
@@ -190,3 +193,39 @@ describe("answers on their way back", () => {
 function bytesOf({ body }: IncomingRequest): string {
   return Buffer.from(body).toString("latin1");
 }
+
+describe("the threads of a store", () => {
+  const open = async () => {
+    const started: unknown[] = [];
+    const note = (message: unknown) => void started.push(message);
+    subscribe("worker_threads", note);
+    onTestFinished(() => void unsubscribe("worker_threads", note));
+    const store = await openThreadedStore({
+      dataDir: makeTempFolder(),
+      threadEntry: compiledThread(),
+      ballastBytes: 0,
+    });
+    onTestFinished(() => store.close());
+    return { store, started };
+  };
+
+  it("are one until somebody reads, and then two, however many read at once", async () => {
+    const { store, started } = await open();
+    await store.acceptRequest(request({}));
+    await store.listUnrouted(0, 10);
+    await store.loadStatuses();
+    expect(started).toHaveLength(1);
+    const counts = await Promise.all([store.countAlerts(), store.countAlerts(), store.countAlerts()]);
+    expect(counts.map(({ total }) => total)).toEqual([1, 1, 1]);
+    expect(started).toHaveLength(2);
+  });
+
+  it("end with the store: who reads afterwards is refused and starts none", async () => {
+    const { store, started } = await open();
+    const reading = store.countAlerts();
+    await store.close();
+    await expect(reading).resolves.toMatchObject({ total: 0 });
+    await expect(store.countAlerts()).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(started).toHaveLength(2);
+  });
+});

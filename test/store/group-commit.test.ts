@@ -16,7 +16,7 @@ const notice = (id: string) => ({
 function setUp(change = (transactions: Transactions): Transactions => transactions) {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
-  const context = { db, newId, now: Date.now, changed: new Set<number>() };
+  const context = { db, newId, now: Date.now, changed: new Set<number>(), version: 0 };
   const group = createGroupCommit(context, change(createTransactions(context)));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
   const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();

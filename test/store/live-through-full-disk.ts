@@ -130,6 +130,10 @@ async function look(): Promise<unknown> {
 const first = 75;
 let kept = 0;
 for (let count = 0; count < first; count += 1) if ((await accept()) === "accepted") kept += 1;
+// With an empty log nothing but the ballast gives room back. With a large one there may be room for the ballast again, and
+// after a second, on a busy machine before the test looks, the disk would not count as full.
+await store.close();
+store = await open();
 if (way === "fill") fillDisk();
 kept += (await acceptUntil("store_unavailable")).accepted;
 say("refused", "store_unavailable");

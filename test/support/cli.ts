@@ -27,6 +27,12 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
     stdin: new PassThrough(),
     env: {},
     cwd: process.cwd(),
+    pid: process.pid,
+    startAgain: () => {
+      throw new Error("a test in this process starts none");
+    },
+    endWithParent() {},
+    onHangUp() {},
     isTty: { stdin: false, stdout: false, stderr: false },
     readingThreadEntry,
     now: () => at,

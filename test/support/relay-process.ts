@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import type { Readable, Stream } from "node:stream";
 import { onTestFinished } from "vitest";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
-const built = new URL("../../dist/main.js", import.meta.url).pathname;
+const built = new URL("../../dist/bundle/main.js", import.meta.url).pathname;
 
 export const webhookSecret = "journey-hook-kS93jdLwm2PzQe81";
 export const adminToken = "journey-admin-Vb72kdPwq0XnRt64";
@@ -28,14 +29,22 @@ export interface RelayProcess {
   kill(): Promise<void>;
 }
 
-/** @param command what Node runs. Default: the built `serve`. */
+/**
+ * @param command what Node runs. Default: the built `serve`.
+ * @param socket an open socket, which is handed over as systemd does it: as descriptor 3, with `LISTEN_FDS` and
+ * `LISTEN_PID`. Default: none.
+ */
 export async function startRelayProcess(
   dataDir: string,
   env: Record<string, string>,
   command = [bin, "serve", "--json"],
+  socket?: Stream | number,
 ): Promise<RelayProcess> {
   if (!existsSync(built)) throw new Error("dist/ is missing: run `npm run build` first (npm test does)");
-  const child = spawn(process.execPath, command, {
+  // Only the process itself knows its id before it begins; the shell becomes Node.
+  const asSystemd = ["-c", 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"', process.execPath, ...command];
+  const [file, args] = socket === undefined ? [process.execPath, command] : ["/bin/sh", asSystemd];
+  const child = spawn(file, args, {
     cwd: dataDir,
     env: {
       PATH: process.env.PATH,
@@ -47,8 +56,8 @@ export async function startRelayProcess(
       LOG_LEVEL: "info",
       ...env,
     },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+    stdio: ["ignore", "pipe", "pipe", ...(socket === undefined ? [] : [socket])],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   let log = "";
   child.stderr.on("data", (chunk) => {
     log += chunk;
@@ -101,7 +110,10 @@ async function readUrl(child: ChildProcess, log: () => string): Promise<string> 
     child.stdout?.on("data", (chunk) => {
       text += chunk;
       const end = text.indexOf("\n");
-      if (end !== -1) resolve((JSON.parse(text.slice(0, end)) as { data: { url: string } }).data.url);
+      if (end === -1) return;
+      const { data } = JSON.parse(text.slice(0, end)) as { data?: { url: string } };
+      // Without it, it is an error, and an end follows.
+      if (data !== undefined) resolve(data.url);
     });
     child.once("exit", (code) => reject(new Error(`the relay ended with ${code}: ${log()}${text}`)));
   });

@@ -6,9 +6,17 @@ import type { NextStep } from "../../src/core/delivery-job.ts";
 import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
-import type { DestinationView, Operations } from "../../src/core/operations.ts";
+import type {
+  AccountView,
+  CanaryView,
+  DestinationView,
+  Operations,
+  ShapesView,
+  SilenceView,
+} from "../../src/core/operations.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
+import type { WatchView } from "../../src/core/ports/watch.ts";
 import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
@@ -16,6 +24,7 @@ import { tryDestination } from "../../src/operations/operations.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
+import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { viewDestinations, viewLog } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
@@ -68,12 +77,20 @@ export interface AlertInput {
 }
 
 export interface WebFixtureOptions extends Partial<WebDeps> {
+  silence?: SilenceView[];
+  canary?: CanaryView;
   clock?: TestClock;
   log?: Log;
   /** Of `ops` and `treasury`; default: well. */
   statuses?: Record<string, Partial<Omit<DestinationStatus, "kind">>>;
+  /** What the watch over the account has heard. Default: nothing. */
+  account?: Partial<AccountView>;
+  watches?: WatchView[];
+  putBack?: Operations["putBackOutputs"];
   /** What a destination says when it is tried. Default: that it works. */
   probe?: Outcome;
+  /** Default: none have come. */
+  shapes?: ShapesView;
 }
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
@@ -128,12 +145,14 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     previewResend: (filter) => previewResend(resending, filter),
     resendFailed: (filter) => resendFailed(resending, filter),
     tryDestination: tryNamed,
+    testDestination: createDestinationTests({ store, destinations: configured, clock, newId, log: silentLog }),
     releaseHeld: (filter) => releaseHeld(resending, filter),
     previewMute: createMutePreview({
       store,
       reader: createLocalReader(),
       clock,
     }),
+    shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     readiness: async () => ({ ready: true, reasons: [] }),
     status: async () => ({
       relay: {
@@ -143,10 +162,16 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         stopping: false,
         ...(await operations.readiness()),
         unreadableAlerts: 0,
+        socketIsHeld: false,
       },
-      ...viewLog(await store.health(), await store.countAlerts(), await destinations()),
-      account: { serviceConfigured: false },
+      ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
+      account: { serviceConfigured: false, canPutBack: false, ...options.account },
+      watches: options.watches ?? [],
+      silence: operations.silence(),
     }),
+    putBackOutputs: options.putBack ?? (async () => "unchanged"),
+    silence: () => options.silence ?? [],
+    canary: () => options.canary,
     metricsText: async () => "tocsin_disk_full 0\n",
   };
   const web = await createWeb({

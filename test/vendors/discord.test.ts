@@ -91,4 +91,12 @@ describe("a Discord webhook", () => {
       reason: "gone",
     });
   });
+
+  it("is not gone because a server that imitates Discord does not know the question", async () => {
+    vendor.behave({ kind: "answer", answer: () => ({ status: 404, body: "not found" }) });
+    expect(await channel.probe("ops", AbortSignal.timeout(240_000))).toMatchObject({
+      kind: "rejected",
+      scope: "message",
+    });
+  });
 });

@@ -413,12 +413,27 @@ describe("the login", () => {
 });
 
 describe("a probe", () => {
-  it("connects, logs in and leaves without a mail", async () => {
+  it("connects, logs in, names the sender and leaves without a mail", async () => {
     const server = await startServer({ starttls: true });
     const channel = connectChannel(server.port, { ...login, allowInsecureAuth: false }, { tls: { ca: server.ca } });
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toEqual({ kind: "sent" });
     expect(server.commands.at(-1)).toBe("tls QUIT");
-    expect(server.commands.some((line) => line.includes("MAIL"))).toBe(false);
+    const [mail, ...more] = server.commands.filter((line) => /MAIL|RCPT|DATA/.test(line));
+    expect([mail, more]).toEqual([expect.stringMatching(/^tls MAIL FROM:<[^<> ]+@[^<> ]+>$/), []]);
+    expect(server.mails).toEqual([]);
+  });
+
+  it("says that the server does not take the sender, or says nothing to it", async () => {
+    const refusing = await startServer({ script: { mail: "553-5.7.1 Not your address\r\n553 5.7.1 at all" } });
+    const channel = connectChannel(refusing.port, login);
+    expect(await channel.probe("ops@example.com", new AbortController().signal)).toMatchObject({
+      kind: "rejected",
+      reason: "no_rights",
+      detail: expect.stringContaining("553 5.7.1 Not your address"),
+    });
+    const dropping = await startServer({ script: { mail: { drop: true } } });
+    const outcome = await connectChannel(dropping.port, login).probe("ops@example.com", new AbortController().signal);
+    expect(outcome).toMatchObject({ kind: "retry", reason: "connection_lost" });
   });
 
   it("reports what would stop a mail", async () => {

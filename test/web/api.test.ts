@@ -70,6 +70,28 @@ describe("GET /api/alerts", () => {
     expect(seen).toEqual(ids);
   });
 
+  test("a page that was not full when its time was over says how far back it looked, and goes on from there", async () => {
+    const fixture = await createWebFixture();
+    const [older, newer] = [await fixture.addAlert(), await fixture.addAlert()];
+    const [, before] = await fixture.store.listAlerts({ limit: 2 });
+    if (before === undefined) throw new Error("there are two");
+    const { listAlertsWithin } = fixture.store;
+    fixture.store.listAlertsWithin = async (query) => {
+      if (query.before !== undefined) return listAlertsWithin(query, 0);
+      const [alert] = await fixture.store.listAlerts({ limit: 1 });
+      if (alert === undefined) throw new Error("there is one");
+      return { alerts: [alert], stopped: { position: alert.position, receivedAt: alert.receivedAt } };
+    };
+    const first = z
+      .object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string(), searchedTo: z.string() }) })
+      .parse(await (await fixture.api("/api/alerts?q=tvl")).json());
+    expect(first.data.map(({ id }) => id)).toEqual([newer.id]);
+    expect(first.meta.searchedTo).toBe("2026-11-21T12:00:00.000Z");
+    const rest = await list(fixture, `?cursor=${first.meta.nextCursor}`);
+    expect(rest.data.map(({ id }) => id)).toEqual([older.id]);
+    expect(rest.meta).toEqual({ nextCursor: null });
+  });
+
   test("an alert that is not read yet is there, with nothing made up", async () => {
     const fixture = await createWebFixture();
     await fixture.addAlert({ unrouted: true });
@@ -517,7 +539,8 @@ describe("GET /api/status", () => {
     const status = await readStatus(await fixture.api("/api/status"));
     expect(status).toMatchObject({
       relay: { ready: true, reasons: [], stopping: false, startedAt: now },
-      alerts: { total: 2, lastReceivedAt: now },
+      alerts: { total: 2, kept: 2, oldestReceivedAt: now, lastReceivedAt: now },
+      retention: { maxAgeMs: 90 * 86_400_000 },
       queue: { unrouted: 1, oldestUnroutedAt: now, queued: 0, failed: 1, held: 0 },
       destinations: [{ name: "ops", health: "ok", counts: { failed: 1 } }, { name: "treasury" }],
       disk: { full: false },
@@ -533,7 +556,7 @@ describe("GET /api/status", () => {
   test("is empty, not absent, before the first alert", async () => {
     const { api } = await createWebFixture();
     const { alerts, queue } = await readStatus(await api("/api/status"));
-    expect(alerts).toEqual({ total: 0 });
+    expect(alerts).toEqual({ total: 0, kept: 0 });
     expect(queue).toEqual({ unrouted: 0, queued: 0, waiting: 0, sending: 0, held: 0, failed: 0, expired: 0 });
   });
 

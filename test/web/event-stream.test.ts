@@ -77,6 +77,28 @@ describe("the event stream", () => {
     expect(JSON.parse(event?.data ?? "").id).toBe(id);
   });
 
+  test("reads a change once for all who stand at the same place, and each gets all of them", async () => {
+    const fixture = await createWebFixture();
+    const { listChanges } = fixture.store;
+    let reads = 0;
+    fixture.store.listChanges = (after, limit) => {
+      reads += 1;
+      return listChanges(after, limit);
+    };
+    const streams = await Promise.all(Array.from({ length: 40 }, () => open(fixture)));
+    const nextOfAll = () =>
+      Promise.all(streams.map(async (stream) => JSON.parse((await stream.next())?.data ?? "{}").id));
+    for (let round = 0; round < 3; round += 1) {
+      const found = nextOfAll();
+      reads = 0;
+      const { id } = await fixture.addAlert();
+      expect(new Set(await found)).toEqual(new Set([id]));
+      expect(reads).toBeLessThan(10);
+    }
+    const late = await open(fixture, { "last-event-id": "0" });
+    for (let round = 0; round < 3; round += 1) expect((await late.next())?.event).toBe("alert");
+  });
+
   test("begins now, unless it is said where the reader was", async () => {
     const fixture = await createWebFixture();
     const first = await fixture.addAlert();

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
+import { createTestClock } from "../support/test-clock.ts";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
@@ -10,6 +11,53 @@ describe("the log", () => {
     expect(page).toMatch(/^<!doctype html><html/i);
     expect(page).toContain("No alert has come yet");
     expect(page).toContain("tocsin setup");
+  });
+
+  test("is drawn with the change that was the newest before the list was read", async () => {
+    const { logIn, store } = await createWebFixture();
+    const browser = await logIn();
+    const asked: string[] = [];
+    const { latestChange, listAlertsWithin } = store;
+    store.latestChange = () => {
+      asked.push("version");
+      return latestChange();
+    };
+    store.listAlertsWithin = (...query) => {
+      asked.push("list");
+      return listAlertsWithin(...query);
+    };
+    await browser.get("/");
+    expect(asked).toEqual(["version", "list"]);
+  });
+
+  test("goes out as it was written, without being read anew for its headers", async () => {
+    const { logIn } = await createWebFixture();
+    const browser = await logIn();
+    const read = vi.spyOn(Response.prototype, "body", "get");
+    const answer = await browser.get("/");
+    expect(read).not.toHaveBeenCalled();
+    read.mockRestore();
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("says how far back it looked when few alerts match, and offers to go on", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert();
+    const [alert] = await fixture.store.listAlerts({ limit: 1 });
+    if (alert === undefined) throw new Error("there is one");
+    const stopped = { position: alert.position, receivedAt: alert.receivedAt };
+    const browser = await fixture.logIn();
+    fixture.store.listAlertsWithin = async () => ({ alerts: [], stopped });
+    const none = await (await browser.get("/?q=rare")).text();
+    expect(none).toContain("No match so far");
+    expect(none).not.toContain("No alert matches");
+    expect(none).toMatch(/Searched back to <time datetime="2026-11-21T12:00:00.000Z"/);
+    expect(none).toContain(`href="/?q=rare&amp;cursor=${alert.position}" rel="next">Search further back`);
+    fixture.store.listAlertsWithin = async () => ({ alerts: [alert], stopped });
+    const some = await (await browser.get("/?q=rare")).text();
+    expect(some).toContain(`/alerts/${id}`);
+    expect(some).toContain("Search further back");
+    expect(some).not.toContain("No match so far");
   });
 
   test("says so when the filters leave nothing", async () => {
@@ -295,6 +343,23 @@ describe("an alert's page", () => {
 });
 
 describe("destinations", () => {
+  test("says when a destination last took a message, was last proven, and why it could not be asked", async () => {
+    const now = createTestClock().now();
+    const detail = "no answer within 20 s";
+    const { logIn } = await createWebFixture({
+      statuses: {
+        ops: { lastProvenAt: now - 60_000 },
+        treasury: { lastSentAt: now - 7_200_000, failedProbes: { count: 1, reason: "no_answer", detail } },
+      },
+    });
+    const page = (await (await (await logIn()).get("/destinations")).text()).replace(/<[^>]+>/g, "");
+    expect(page).toContain("Last proven 1 min ago.");
+    expect(page).toContain("Last delivered 2 h ago.");
+    expect(page).toContain(`Asked again soon, as it just did not answer: ${detail}.`);
+    // One of them was tried, the other was proven.
+    expect(page).not.toContain("nothing sent yet");
+  });
+
   test("say why one is not well, and what to do", async () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);

@@ -30,6 +30,7 @@ export function registerAlerts(program: Command, context: CliContext): void {
   registerResend(alerts, begin, context);
   registerRelease(alerts, begin);
   registerExport(alerts, begin, context);
+  registerImport(alerts, context);
 }
 
 function registerList(alerts: Command, begin: BeginRun, context: CliContext): void {
@@ -163,6 +164,7 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
         .choices(["ndjson", "csv"])
         .makeOptionMandatory(),
     )
+    .option("--full", "with decisions, attempts, headers and raw bodies: what `alerts import` takes")
     .option("-o, --output <file>", "file to write; it gets its name when it is complete")
     .action(async (options: AlertFilters & RelayFlags & ExportOptions, self: Command) => {
       const { exportAlerts } = await import("./export.ts");
@@ -172,7 +174,22 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
     addRelayOptions(command),
     "tocsin alerts export --format csv --from -7d --output week.csv",
     "tocsin alerts export --format ndjson --state failed | wc -l",
+    "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   );
+}
+
+function registerImport(alerts: Command, context: CliContext): void {
+  const command = alerts
+    .command("import")
+    .description(
+      "take alerts over from a file of `alerts export --full`, while the relay does not run; ids are kept, no alert comes twice, nothing is sent",
+    )
+    .argument("<file>", "file that `alerts export --format ndjson --full` has written")
+    .action(async (file: string, _options: unknown, self: Command) => {
+      const { importExport } = await import("./import.ts");
+      await importExport(context, openOutput(context, self), file);
+    });
+  addExamples(command, "tocsin alerts import old.ndjson");
 }
 
 function parseId(text: string): string {

@@ -12,13 +12,15 @@ import { maxPageSize } from "./filters.ts";
 export interface ExportOptions {
   format: "ndjson" | "csv";
   output?: string;
+  /** Of each alert all that the log has: decisions, attempts, headers, and the body that it came with. */
+  full?: boolean;
 }
 
 /** `tocsin alerts export`: page by page, so that a log of any length needs the memory of one page. */
 export async function exportAlerts(
   run: RelayRun,
   filters: AlertFilters,
-  { format, output: file }: ExportOptions,
+  { format, output: file, full = false }: ExportOptions,
 ): Promise<void> {
   const { output, context } = run;
   if (output.json && file === undefined) {
@@ -26,10 +28,16 @@ export async function exportAlerts(
       hint: "say --output FILE",
     });
   }
+  if (full && format === "csv") {
+    throw new AppError("usage", "--full goes with --format ndjson", {
+      hint: "a table has no place for bodies and attempts",
+    });
+  }
   const log = await openAlertLog(run);
+  const toText = full ? (alerts: AlertOnWire[]) => toFullLines(log, alerts) : toLines[format];
   try {
     if (file === undefined) {
-      const count = await writeAlerts(run, log, filters, format, output.print);
+      const count = await writeAlerts(run, log, filters, { head: heads[format], toText, write: output.print });
       await output.note(`${countOf(count, "alert")} exported`);
       return;
     }
@@ -42,7 +50,7 @@ export async function exportAlerts(
     const target = await openReplacement(path, `${path}.partial`).catch(refuse);
     try {
       const write = (text: string) => target.write(text).catch(refuse);
-      const count = await writeAlerts(run, log, filters, format, write);
+      const count = await writeAlerts(run, log, filters, { head: heads[format], toText, write });
       const bytes = await target.commit().catch(refuse);
       const data = { file: path, format, alerts: count, bytes };
       await output.result(data, () => `${countOf(count, "alert")}, ${countOf(bytes, "byte")}: ${path}\n`);
@@ -54,26 +62,49 @@ export async function exportAlerts(
   }
 }
 
+interface Writing {
+  head: string;
+  toText(alerts: AlertOnWire[]): Promise<string>;
+  write(text: string): Promise<void>;
+}
+
 async function writeAlerts(
   { output, context }: RelayRun,
   log: AlertLog,
   filters: AlertFilters,
-  format: ExportOptions["format"],
-  write: (text: string) => Promise<void>,
+  { head, toText, write }: Writing,
 ): Promise<number> {
-  const toLine = format === "csv" ? toCsvLine : toJsonLine;
-  if (format === "csv") await write(csvHead);
+  if (head !== "") await write(head);
   let count = 0;
   let cursor: string | undefined;
   do {
     context.signal.throwIfAborted();
     const page = await log.listAlerts(filters, { limit: maxPageSize, cursor });
-    await write(page.alerts.map(toLine).join(""));
+    await write(await toText(page.alerts));
     count += page.alerts.length;
     cursor = page.nextCursor;
     if (cursor !== undefined) await output.progress.update(`${countOf(count, "alert")} so far`);
   } while (cursor !== undefined);
   return count;
+}
+
+const heads = { ndjson: "", csv: csvHead };
+const toLines = {
+  ndjson: async (alerts: AlertOnWire[]) => alerts.map(toJsonLine).join(""),
+  csv: async (alerts: AlertOnWire[]) => alerts.map(toCsvLine).join(""),
+};
+
+/** Asked at once: one by one, each waits for the way to the relay and back. */
+const askedAtOnce = 8;
+
+async function toFullLines(log: AlertLog, alerts: AlertOnWire[]): Promise<string> {
+  let text = "";
+  for (let from = 0; from < alerts.length; from += askedAtOnce) {
+    const found = await Promise.all(alerts.slice(from, from + askedAtOnce).map(({ id }) => log.findAlert(id)));
+    // One that is missing has been removed since the page was read.
+    for (const alert of found) if (alert !== undefined) text += toJsonLine(alert);
+  }
+  return text;
 }
 
 function toJsonLine(alert: AlertOnWire): string {

@@ -2,6 +2,8 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
+import type { AlertLog } from "../relay/alert-log.ts";
+import type { AlertPageOnWire } from "../relay/relay-client.ts";
 import { parseInstant } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 
@@ -40,4 +42,24 @@ export const maxPageSize = 200;
 export function parseCursor(text: string): string {
   if (/^\d[\w.-]{0,99}$/.test(text)) return text;
   throw new InvalidArgumentError("give meta.nextCursor of the page before");
+}
+
+/**
+ * A page as full as the log can make it: a relay looks no longer than a moment for alerts that few filters let through,
+ * so it is asked to go on.
+ */
+export async function readFullPage(
+  log: Pick<AlertLog, "listAlerts">,
+  filters: AlertFilters,
+  { limit = 50, cursor }: { limit?: number; cursor?: string },
+  signal: AbortSignal,
+): Promise<AlertPageOnWire> {
+  const page: AlertPageOnWire = { alerts: [], nextCursor: cursor };
+  do {
+    signal.throwIfAborted();
+    const more = await log.listAlerts(filters, { limit: limit - page.alerts.length, cursor: page.nextCursor });
+    page.alerts.push(...more.alerts);
+    page.nextCursor = more.nextCursor;
+  } while (page.nextCursor !== undefined && page.alerts.length < limit);
+  return page;
 }

@@ -42,7 +42,7 @@ function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
     ...(facts === null ? [] : describeFacts(facts, now)),
     ["deliveries", summarizeDeliveries(alert)],
     ["routing error", alert.routingError],
-    ["request", request === null ? "none: a notice of Tocsin's own" : describeRequest(request)],
+    ["request", request === null ? "none: Tocsin wrote it itself" : describeRequest(request)],
     ["page", alert.url],
   ]);
 }

@@ -5,7 +5,7 @@ import type { AlertOnWire } from "../relay/relay-client.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, terminalText } from "../shell/terminal-text.ts";
-import { isFiltered } from "./filters.ts";
+import { isFiltered, readFullPage } from "./filters.ts";
 import { summarizeDeliveries } from "./format-alert.ts";
 
 /** `tocsin alerts list`: one page, newest first. */
@@ -17,7 +17,7 @@ export async function listAlerts(
   const { output, context } = run;
   const log = await openAlertLog(run);
   try {
-    const { alerts, nextCursor } = await log.listAlerts(filters, page);
+    const { alerts, nextCursor } = await readFullPage(log, filters, page, context.signal);
     await output.result(alerts, () => formatList(alerts, output, context.now(), isFiltered(filters)), {
       nextCursor: nextCursor ?? null,
     });

@@ -33,7 +33,7 @@ export async function findAlert(run: RelayRun, id: string): Promise<AlertDetailO
   }
 }
 
-/** The bytes of the request that brought it. Undefined for Tocsin's own notices. */
+/** The bytes of the request that brought it. Undefined for what Tocsin writes itself. */
 export function bodyOf({ request }: AlertDetailOnWire): Buffer | undefined {
   return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
 }
@@ -42,7 +42,7 @@ async function printBody({ context, output }: RelayRun, alert: AlertDetailOnWire
   const body = bodyOf(alert);
   if (body === undefined) {
     throw new AppError("not_found", `alert ${alert.id} came without a request`, {
-      hint: "it is a notice of Tocsin's own",
+      hint: "Tocsin wrote it itself: a notice, or a test of one destination",
     });
   }
   if (!context.isTty.stdout) return writeText(context.stdout, body);

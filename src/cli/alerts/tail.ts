@@ -7,6 +7,7 @@ import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, terminalText } from "../shell/terminal-text.ts";
+import { readFullPage } from "./filters.ts";
 import { followChanges } from "./follow-changes.ts";
 import { summarizeDeliveries } from "./format-alert.ts";
 import { leastTableWidth } from "./list.ts";
@@ -39,7 +40,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
       const [newest] = (await client.listAlerts({}, { limit: 1 })).alerts;
       const version = String(newest?.version ?? 0);
       if (lines === 0) return version;
-      const { alerts } = await client.listAlerts({ severity, destination }, { limit: lines });
+      const { alerts } = await readFullPage(client, { severity, destination }, { limit: lines }, context.signal);
       for (const alert of alerts.reverse()) {
         listed.set(alert.id, alert.version);
         await print(alert);

@@ -3,11 +3,17 @@ import { joinSections, type Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import type { Example, Tally } from "./tally.ts";
 
+/** In how many alerts the mapping of the new configuration finds a fact. */
+export interface MappedCount {
+  fact: string;
+  found: number;
+}
+
 /** The comparison for people. */
 export function formatTally(
   tally: Tally,
   output: Output,
-  { fromAt, toAt, file }: { fromAt: number; toAt: number; file: string },
+  { fromAt, toAt, file, mapping }: { fromAt: number; toAt: number; file: string; mapping: MappedCount[] },
 ): string {
   const span = `${toSeconds(new Date(fromAt).toISOString())} to ${toSeconds(new Date(toAt).toISOString())}`;
   if (tally.alerts === 0) return `No alerts of senders were stored from ${span}.\n`;
@@ -30,6 +36,10 @@ export function formatTally(
       ["wanted by no route", `before ${tally.unmatched.before}, after ${tally.unmatched.after}`],
       ["dropped on purpose", `before ${tally.dropped.before}, after ${tally.dropped.after}`],
       ["muted", `before ${tally.muted.before}, after ${tally.muted.after}`],
+      ...mapping.map(({ fact, found }): [string, string] => [
+        `${fact} by mapping`,
+        `in ${found.toLocaleString("en-US")}, else guessed`,
+      ]),
     ]),
     formatExamples("Newly sent, for example", tally.newlySent, output),
     formatExamples("No longer sent, for example", tally.noLongerSent, output),

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Translation } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
+import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
@@ -39,6 +41,7 @@ export async function runBacktest(
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
   const read = rememberLast(reader);
   const book = createTallyBook(config.rules.routes);
+  const mapped: Partial<Record<MappableFact, number>> = {};
   const toAt = context.now();
   const fromAt = toAt - last;
   try {
@@ -47,6 +50,8 @@ export async function runBacktest(
       const rerouted = await reroute(router, alert, mutes, read);
       if (rerouted === undefined) continue;
       book.add(alert, rerouted.title, rerouted.result);
+      for (const fact of mappableFacts)
+        if (rerouted.mapped?.[fact] !== undefined) mapped[fact] = (mapped[fact] ?? 0) + 1;
       await output.progress.update(`back to ${alert.receivedAt}`);
     }
   } finally {
@@ -54,13 +59,16 @@ export async function runBacktest(
     await log.close();
   }
   const tally = book.close();
+  const facts = mappableFacts.filter((fact) => config.mapping[fact] !== undefined);
+  const mapping = facts.map((fact) => ({ fact, found: mapped[fact] ?? 0 }));
   const data = {
     configuration: config.configFile,
     from: new Date(fromAt).toISOString(),
     to: new Date(toAt).toISOString(),
     ...tally,
+    ...(facts.length > 0 && { mapping }),
   };
-  await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file }));
+  await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file, mapping }));
 }
 
 /**
@@ -100,7 +108,7 @@ async function reroute(
   alert: AlertDetailOnWire,
   mutes: Mute[],
   read: (stored: StoredBody) => Promise<BodyReading>,
-): Promise<{ title: string; result: RoutingResult } | undefined> {
+): Promise<{ title: string; result: RoutingResult; mapped?: Translation["mapped"] } | undefined> {
   const { request, origin, routedAt, title } = alert;
   const body = bodyOf(alert);
   if (request === null || body === undefined) return undefined;
@@ -117,8 +125,8 @@ async function reroute(
   if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
   const translation = reading.translations[request.item - 1];
   if (translation === undefined) return undefined;
-  const { facts, payload } = translation;
-  return { title: facts.title, result: router.route({ facts, payload, origin }, mutes, at) };
+  const { facts, payload, mapped } = translation;
+  return { title: facts.title, result: router.route({ facts, payload, origin }, mutes, at), mapped };
 }
 
 /** The alerts of a batch stand one after another in the log; its body is read once for all of them. */

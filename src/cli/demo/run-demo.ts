@@ -20,12 +20,15 @@ export async function runDemo(options: DemoOptions, context: CliContext, output:
   try {
     const { relay, secrets } = await startDemoRelay(world, options, context);
     try {
-      await output.print("setup: ask the service for the account, register this relay's hook, read back\n");
-      const env = { ...context.env, ...world.env, PUBLIC_URL: relay.localUrl };
+      await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
+      const { port } = new URL(relay.localUrl);
+      // Nothing else: what is set for a relay of one's own would not be that of this one.
+      const env = { ...world.env, PORT: port, PUBLIC_URL: relay.localUrl };
       const quiet: Output = {
         ...output,
         json: false,
         result: async (_data, text) => output.print(indent(text())),
+        print: (text) => output.print(indent(text)),
       };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(relay, secrets, world, context, output);
@@ -118,5 +121,5 @@ async function play(world: DemoWorld, options: DemoOptions, stop: AbortSignal, c
 }
 
 function indent(text: string): string {
-  return `${text.trimEnd().replace(/^/gm, "  ")}\n`;
+  return `${text.trimEnd().replace(/^(?=.)/gm, "  ")}\n`;
 }

@@ -2,23 +2,22 @@ import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import type { DestinationOnWire, RelayClient, StatusOnWire } from "../relay/relay-client.ts";
-import { checkHook } from "../setup/check-hook.ts";
-import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import { checkPublicUrl } from "../setup/check-public-url.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
-  const publicUrl = await checkPublicUrl(run, config).catch((error) => toFinding("public URL", error));
-  return [...(await checkClient(run)), publicUrl];
+  const publicUrl = await lookFromOutside(run, config).catch((error) => [toFinding("public URL", error)]);
+  return [...(await checkClient(run, config)), ...publicUrl];
 }
 
-async function checkClient(run: RelayRun): Promise<Finding[]> {
+async function checkClient(run: RelayRun, config: Config): Promise<Finding[]> {
   try {
     const { client } = await connectRelay(run);
     // Asked without the token first, so that a wrong one is not taken for a relay that is down.
     const ready = await client.isReady();
     const [access, status] = await readAccess(client);
-    return [describeRunning(client.url, ready, status), ...access];
+    return [describeRunning(client.url, ready, status), ...access, ...describeHeartbeat(status, config)];
   } catch (error) {
     return [toFinding("relay", error)];
   }
@@ -33,6 +32,7 @@ async function readAccess(client: RelayClient): Promise<[Finding[], StatusOnWire
     const { damage } = status.disk;
     const findings: Finding[] = [
       { check, verdict: "ok", detail: "the relay takes it" },
+      describeSocket(status.relay),
       ...unwell.map(describeUnwell),
       ...(damage === undefined ? [] : [describeDamage(damage)]),
     ];
@@ -53,6 +53,32 @@ function describeRunning(url: string, wasReady: boolean, status: StatusOnWire | 
     verdict: "problem",
     detail: `running at ${url}, and not ready to take or deliver alerts${reasons}`,
     mend: "its log says more; most often the disk is full or cannot be written",
+  };
+}
+
+function describeHeartbeat(status: StatusOnWire | undefined, config: Config): Finding[] {
+  const check = "heartbeat";
+  const heartbeat = status?.watches?.find(({ name }) => name === "heartbeat");
+  if (heartbeat !== undefined) {
+    const { verdict, summary } = heartbeat;
+    if (verdict !== "trouble") return [{ check, verdict: "ok", detail: summary }];
+    const mend =
+      "compare the address with the one that the service shows; people there are told that the relay is gone";
+    return [{ check, verdict: "problem", detail: summary, ...(status?.relay.ready && { mend }) }];
+  }
+  if (status === undefined || config.heartbeat === undefined) return [];
+  const detail = "it is configured here, and the running relay sends none";
+  return [{ check, verdict: "warning", detail, mend: "restart the relay, or give it the same configuration" }];
+}
+
+function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
+  const check = "restarts";
+  if (socketIsHeld) return { check, verdict: "ok", detail: "alerts that come meanwhile wait in the socket" };
+  return {
+    check,
+    verdict: "warning",
+    detail: "the listening socket ends with the relay: alerts that come while it restarts are refused",
+    mend: "start it by deploy/tocsin.socket and deploy/tocsin.service, or by: tocsin serve --supervised",
   };
 }
 
@@ -78,43 +104,25 @@ function describeDamage(why: string): Finding {
   };
 }
 
-/** From this machine, which is not always what the service sees. */
-async function checkPublicUrl({ context }: RelayRun, config: Config): Promise<Finding> {
+/** From this machine, which is not always what the service sees. What is not as it should be, or else that all is. */
+async function lookFromOutside({ context }: RelayRun, config: Config): Promise<Finding[]> {
   const check = "public URL";
   const { publicUrl } = config.server;
   if (publicUrl === undefined) {
     const detail = "PUBLIC_URL is not set, so nobody outside can be told where to send alerts";
-    return {
-      check,
-      verdict: "warning",
-      detail,
-      mend: "set it to the address by which the internet reaches this relay",
-    };
+    const mend = "set it to the address by which the internet reaches this relay";
+    return [{ check, verdict: "warning", detail, mend }];
   }
   const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
   if (secret === undefined) {
-    return {
-      check,
-      verdict: "skipped",
-      detail: "there is no hook secret yet; it is made when the relay starts",
-    };
+    const detail = "there is no hook secret yet; it is made when the relay starts";
+    return [{ check, verdict: "skipped", detail }];
   }
-  const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
-  const hook = await checkHook(hookUrl, context.signal);
-  const where = maskWebhookUrl(hookUrl);
-  if (hook.reached) return { check, verdict: "ok", detail: `${where} is this relay's hook` };
-  return { check, verdict: "problem", detail: `${where}: ${hook.detail}`, mend: mendOf(hook.why) };
-}
-
-function mendOf(why: "unreachable" | "other_secret" | "something_else"): string {
-  switch (why) {
-    case "unreachable":
-      return "start the relay; check DNS, the proxy and the firewall in front of it";
-    case "other_secret":
-      return "run this with the WEBHOOK_SECRET or DATA_DIR of the relay behind that address, then: tocsin setup";
-    case "something_else":
-      return "let the proxy pass /hooks/ to the relay unchanged";
-    default:
-      return why satisfies never;
+  const findings: Finding[] = [];
+  const hook = { url: publicUrl, secret, serviceUrl: config.upstream.alerting?.url };
+  for await (const finding of checkPublicUrl(hook, { now: context.now(), signal: context.signal })) {
+    if (finding.verdict !== "ok") findings.push(finding);
   }
+  if (findings.some(({ verdict }) => verdict === "problem")) return findings;
+  return [{ check, verdict: "ok", detail: `${publicUrl}/hooks/*** is this relay's hook` }, ...findings];
 }

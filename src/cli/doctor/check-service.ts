@@ -3,7 +3,7 @@ import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { describeAge } from "../shell/amounts.ts";
+import { countOf, describeAge } from "../shell/amounts.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
@@ -36,10 +36,13 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
   }
 }
 
-function judgeExpiry({ apiKeyExpiresAt }: Account, now: number): Finding {
+/** When the key ends, in days. */
+export function judgeExpiry({ apiKeyExpiresAt }: Account, now: number): Finding {
   const check = "API key";
   if (apiKeyExpiresAt === undefined) return { check, verdict: "ok", detail: "no expiry is given" };
-  const detail = `expires ${new Date(apiKeyExpiresAt).toISOString()} (${describeAge(apiKeyExpiresAt, now)})`;
+  const days = Math.floor((apiKeyExpiresAt - now) / 86_400_000);
+  const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(apiKeyExpiresAt, now);
+  const detail = `${apiKeyExpiresAt > now ? "expires" : "expired"} ${new Date(apiKeyExpiresAt).toISOString()} (${when})`;
   if (apiKeyExpiresAt - now > soonMs) return { check, verdict: "ok", detail };
   const verdict = apiKeyExpiresAt <= now ? "problem" : "warning";
   return { check, verdict, detail, mend: "ask the service for a new key and set ALERTING_API_KEY" };

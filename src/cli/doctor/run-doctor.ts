@@ -77,7 +77,7 @@ async function readConfiguration({ context }: RelayRun): Promise<{ config?: Conf
   }
 }
 
-function formatFinding({ check, verdict, detail, mend }: Finding, output: Output): string {
+export function formatFinding({ check, verdict, detail, mend }: Finding, output: Output): string {
   const line = `${symbolOf(verdict, output)} ${output.style("bold", terminalText(check))}: ${terminalText(detail)}\n`;
   return mend === undefined ? line : `${line}    → ${terminalText(mend)}\n`;
 }

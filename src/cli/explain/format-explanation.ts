@@ -1,5 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import type { MappableFact } from "../../core/mapping.ts";
 import type { Decision } from "../../core/rules.ts";
+import { quoteValue } from "../../matching/judge.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
 import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
@@ -12,13 +14,27 @@ export interface ExplainedAlert {
   items: number;
   facts: Omit<AlertFacts, "occurredAt"> & { occurredAt?: string };
   fields: MatchFields;
+  /** Absent without a mapping in the configuration. */
+  mapping?: MappedFact[];
   decisions: Decision[];
   deliveries: ExplainedDelivery[];
 }
 
+/** A fact for which the configuration names places. */
+export interface MappedFact {
+  fact: MappableFact;
+  /** Where it is looked for. */
+  paths: string[];
+  /** Where it was found; absent: nowhere, so that it is guessed. */
+  path?: string;
+  value?: string;
+  /** What it would be without the mapping. */
+  guess?: string;
+}
+
 /** One alert of a body for people: what was read, what was decided, and each message between bars. */
 export function formatExplanation(explained: ExplainedAlert, output: Output, now: number): string {
-  const { item, items, facts, fields, decisions, deliveries } = explained;
+  const { item, items, facts, fields, mapping, decisions, deliveries } = explained;
   const number = items > 1 ? `Alert ${item} of ${items}: ` : "";
   const sections = [
     output.style("bold", `${number}${terminalText(facts.title)}`),
@@ -26,6 +42,9 @@ export function formatExplanation(explained: ExplainedAlert, output: Output, now
       [{ title: "field for match", keep: true }, { title: "value" }],
       [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
     ),
+    mapping === undefined
+      ? ""
+      : output.table([{ title: "fact" }, { title: "by mapping" }], mapping.map(describeMapped)),
     output.fields(describeRest(explained, now)),
     decisions.length === 0 ? "No route is configured." : formatDecisions(decisions, output),
     deliveries.length === 0 ? formatNowhere(decisions, output) : "",
@@ -41,6 +60,12 @@ function describeRest({ facts, fields }: ExplainedAlert, now: number): [string, 
   if (fields.payload.length === 0) rows.push(...facts.fields.map(({ name, value }): [string, string] => [name, value]));
   if (facts.occurredAt !== undefined) rows.push(["happened", withAge(facts.occurredAt, now)]);
   return [...rows, ...facts.notes.map((note): [string, string] => ["note", note])];
+}
+
+function describeMapped({ fact, paths, path, value, guess }: MappedFact): string[] {
+  if (path === undefined) return [fact, `nothing at ${paths.join(", ")}, so it is guessed`];
+  const shown = guess === undefined ? "nothing" : quoteValue(guess);
+  return [fact, `from ${path} by mapping, the guess would be ${guess === value ? "the same" : shown}`];
 }
 
 function formatNowhere(decisions: Decision[], output: Output): string {

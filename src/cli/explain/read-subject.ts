@@ -57,7 +57,7 @@ async function readStored(run: RelayRun, id: string): Promise<Subject> {
   const alert = await findAlert(run, id);
   const body = bodyOf(alert);
   if (body === undefined || alert.request === null) {
-    throw new AppError("not_found", `alert ${id} is a notice of Tocsin's own: no route decides about it`, {
+    throw new AppError("not_found", `Tocsin wrote alert ${id} itself: no route decides about it`, {
       hint: `see where it went with: tocsin alerts show ${id}`,
     });
   }

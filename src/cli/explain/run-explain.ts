@@ -1,12 +1,13 @@
 import { AppError } from "../../core/errors.ts";
 import { type Log, silentLog } from "../../core/log.ts";
+import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { ExplainedReading } from "./explainer.ts";
-import { type ExplainedAlert, formatExplanation } from "./format-explanation.ts";
+import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
 
@@ -42,20 +43,24 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const faults: string[] = [];
   const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };
   const publicUrl = config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
-  const { rules } = config;
-  const { reader, router, createComposer } = createProcessing(
-    { rules, intake: { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) } },
-    { readingThreadEntry: context.readingThreadEntry, advises: true },
-  );
+  const { rules, mapping } = config;
+  const intake = { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) };
+  const processing = { readingThreadEntry: context.readingThreadEntry, advises: true };
+  const { reader, router, createComposer } = createProcessing({ rules, intake, mapping }, processing);
   const items = await readItems(run, subject, reader).finally(() => reader.close());
+  const isMapped = Object.keys(mapping).length > 0;
+  const guesser = isMapped ? createProcessing({ rules, intake, mapping: {} }, processing).reader : undefined;
+  const guesses = guesser && (await readItems(run, subject, guesser).finally(() => guesser.close()));
   const composer = createComposer(publicUrl, log);
   const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
 
   const list = output.json ? output.openList() : undefined;
-  for (const { item, items: count, reading } of items) {
+  for (const [index, { item, items: count, reading }] of items.entries()) {
     const explanation = explain(subject, reading);
     const fields = listMatchFields(subject.origin, reading);
-    const result = { item, items: count, facts: toFacts(reading), fields, ...explanation };
+    const guess = guesses?.[index]?.reading;
+    const explained = guess && { mapping: compareWithGuess(mapping, reading, guess) };
+    const result = { item, items: count, facts: toFacts(reading), fields, ...explained, ...explanation };
     if (reading.unreadable !== undefined)
       await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`);
     if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
@@ -64,6 +69,21 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
       await output.note(`warning: rendering failed, the message goes out bare: ${fault}`);
   }
   await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null });
+}
+
+/** What a mapping gave, and what its facts would be without it. */
+function compareWithGuess(mapping: FactMapping, reading: ExplainedReading, guess: ExplainedReading): MappedFact[] {
+  return mappableFacts.flatMap((fact) => {
+    const paths = mapping[fact];
+    if (paths === undefined) return [];
+    const path = reading.mapped?.[fact];
+    return [{ fact, paths, path, value: textOfFact(reading, fact), guess: textOfFact(guess, fact) }];
+  });
+}
+
+function textOfFact({ facts }: ExplainedReading, fact: MappableFact): string | undefined {
+  const value = facts[fact];
+  return typeof value === "number" ? toIso(value) : value;
 }
 
 interface Item {

@@ -8,7 +8,7 @@ import type { SqliteStore } from "../../store/sqlite/store.ts";
 export type ReadOnlyStore = Pick<
   SqliteStore,
   | "isPosition"
-  | "listAlerts"
+  | "listAlertsWithin"
   | "getAlert"
   | "countAlerts"
   | "listMutes"

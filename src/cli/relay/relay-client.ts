@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
@@ -8,12 +9,14 @@ import type {
   deliveryDetailSchema,
   deliverySchema,
   destinationSchema,
+  destinationTestSchema,
   mutePreviewSchema,
   muteSchema,
   newMuteSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
+  shapesSchema,
   statusSchema,
   tryResultSchema,
 } from "../../web/api/schemas.ts";
@@ -51,6 +54,13 @@ export interface RelayClient {
   listDestinations(): Promise<DestinationOnWire[]>;
   /** Asks it at once whether it works. */
   tryDestination(name: string): Promise<TryResultOnWire>;
+  /**
+   * Sends one marked message straight to it. `isNew` false: an earlier one is still on its way or only just sent, and
+   * is the answer. Throws `failed` for a relay that is too old to do it.
+   */
+  testDestination(name: string, severity?: Severity): Promise<DestinationTestOnWire>;
+  /** What alerts are made of. Throws `failed` for a relay that is too old to say it. */
+  readShapes(): Promise<ShapesOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   addMute(mute: NewMute): Promise<NewMuteOnWire>;
   /** What a mute with these `field=value` texts would have held of the last 24 hours. */
@@ -83,7 +93,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
 
     readStatus: () =>
       readData({ path: "/api/status" }, ({ statusSchema }) => statusSchema).catch((error: unknown) => {
-        throw isNotFound(error) ? olderRelay(options.url) : error;
+        throw isNotFound(error) ? olderRelay(options.url, "GET /api/status") : error;
       }),
 
     async listAlerts(filters, page) {
@@ -137,6 +147,20 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
         },
         ({ tryResultSchema }) => tryResultSchema,
       ),
+
+    testDestination: (name, severity) =>
+      readData(
+        { path: `/api/destinations/${encodeURIComponent(name)}/test`, method: "POST", body: { severity } },
+        ({ destinationTestSchema }) => destinationTestSchema,
+      ).catch((error: unknown) => {
+        const isUnknownRoute = isNotFound(error) && (error as AppError).message.includes("no such page");
+        throw isUnknownRoute ? olderRelay(options.url, "POST /api/destinations/NAME/test") : error;
+      }),
+
+    readShapes: () =>
+      readData({ path: "/api/shapes" }, ({ shapesSchema }) => shapesSchema).catch((error: unknown) => {
+        throw isNotFound(error) ? olderRelay(options.url, "GET /api/shapes") : error;
+      }),
 
     listMutes: (includeEnded) =>
       readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) => z.array(muteSchema)),
@@ -224,6 +248,7 @@ export type AlertOnWire = z.infer<typeof alertSchema>;
 export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
 type DeliveryOnWire = z.infer<typeof deliverySchema>;
 export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
+export type ShapesOnWire = z.infer<typeof shapesSchema>;
 export type StatusOnWire = z.infer<typeof statusSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
 export type ReleaseOnWire = z.infer<typeof releaseSchema>;
@@ -231,6 +256,7 @@ export type MuteOnWire = z.infer<typeof muteSchema>;
 export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
 export type ResendResultOnWire = z.infer<typeof resendResultSchema>;
 export type TryResultOnWire = z.infer<typeof tryResultSchema>;
+type DestinationTestOnWire = z.infer<typeof destinationTestSchema>;
 type NewMuteOnWire = z.infer<typeof newMuteSchema>;
 type MutePreviewOnWire = z.infer<typeof mutePreviewSchema>;
 

@@ -159,8 +159,8 @@ function notARelay(url: string, why: string): AppError {
 }
 
 /** It answers, and has no `GET /api/status`. */
-export function olderRelay(url: string): AppError {
-  return new AppError("failed", `the relay at ${url} is older than this command: it has no GET /api/status`, {
+export function olderRelay(url: string, lacks: string): AppError {
+  return new AppError("failed", `the relay at ${url} is older than this command: it has no ${lacks}`, {
     hint: "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile",
   });
 }

@@ -1,18 +1,27 @@
 import type { Config } from "../../config/config.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
+import { registrationFile } from "../../config/registration.ts";
 import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
+import type { Account } from "../../upstream/alerting-schemas.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
+import { judgeExpiry } from "../doctor/check-service.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
-import { checkHook } from "./check-hook.ts";
+import { askToChange } from "./ask.ts";
+import type { KeptFile } from "./kept-file.ts";
+import { describeLastRun, judgeLastRun, type LastRun, type LeftAs, lastRunFile } from "./last-run.ts";
 import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
-import { type SavedOutputsFile, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
+import { awaitSecret, type ProvenRelay, prove } from "./prove.ts";
+import { runPutBack } from "./put-back.ts";
+import { type SavedOutputs, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
+import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
+import { openStages, type Stages } from "./stages.ts";
 
 interface Run {
   options: SetupOptions;
@@ -20,75 +29,191 @@ interface Run {
   output: Output;
   config: Config;
   client: AlertingClient;
-  saved: SavedOutputsFile;
+  /** Where the service is. */
+  serviceUrl: string;
+  stages: Stages;
+  /** What the account had before setup first changed it. */
+  saved: KeptFile<SavedOutputs>;
+  /** How far this run has come. */
+  progress: KeptFile<LastRun>;
+  startedAt: number;
+  /** A run before this one was cut off, and left the account so. */
+  interrupted?: { startedAt: string; account: LeftAs };
 }
 
+/**
+ * Everything that can be proven is proven before the account is touched, and a stage that fails ends the run there. The
+ * one PUT changes all that is to change, so at any moment the account is as it was or as it is to be; a run that is cut
+ * off leaves on disk how far it had come, and the next one reads the account and says which.
+ */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
   refuseContradictions(options);
+  if (options.putBack) return runPutBack(options, context, output);
   const channel = readChannel(options);
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  const { now, random, sleep, signal } = context;
-  const client = createAlertingClient({ ...requireAlerting(context.env), now, random, sleep });
-  const run: Run = { options, context, output, config, client, saved: savedOutputsFile(config.dataDir) };
+  const { now, random, sleep } = context;
+  const alerting = requireAlerting(context.env);
+  const run: Run = {
+    options,
+    context,
+    output,
+    config,
+    client: createAlertingClient({ ...alerting, now, random, sleep }),
+    serviceUrl: alerting.url,
+    stages: openStages(output, options),
+    saved: savedOutputsFile(config.dataDir),
+    progress: lastRunFile(config.dataDir),
+    startedAt: now(),
+  };
+  run.interrupted = await tellLastRun(run);
+  if (options.dryRun) return perform(run, channel);
+  const startedAt = new Date(run.startedAt).toISOString();
+  // An earlier run is not forgotten before it could be told how it left the account, nor before the test that it owes.
+  const isOpen = run.interrupted?.account === "unknown" || run.interrupted?.account === "new";
+  if (!isOpen) await run.progress.write({ step: "checking", startedAt });
+  try {
+    await perform(run, channel);
+    await run.progress.remove();
+  } catch (error) {
+    // Whether a change was made that failed or was interrupted the next run says.
+    const left = await run.progress.read().catch(() => undefined);
+    if (left?.step === "checking") await run.progress.remove();
+    throw error;
+  }
+}
 
-  const { account } = await client.readAccount({ signal });
-  const before = toOutputs(account.alertOutputs);
-  if (options.restore) return restore(run, account.id, before);
-  if (options.webhookOff) return turnOff(run, account.id, before, channel);
+async function perform(run: Run, channel: string | null | undefined): Promise<void> {
+  const { options } = run;
+  if (options.restore) return restore(run, await readAccount(run));
+  if (options.webhookOff) return turnOff(run, await readAccount(run), channel);
+  return register(run, channel);
+}
 
+/** An earlier run that was cut off: how it left the account, said before anything else. */
+async function tellLastRun({ client, context, output, progress }: Run): Promise<Run["interrupted"]> {
+  const last = await progress.read();
+  if (last === undefined) return undefined;
+  let now: { accountId: string; outputs: Outputs } | undefined;
+  if (last.step !== "checking") {
+    try {
+      const { account } = await client.readAccount({ signal: context.signal });
+      now = { accountId: account.id, outputs: toOutputs(account.alertOutputs) };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === "cancelled") throw error;
+    }
+  }
+  const account = judgeLastRun(last, now);
+  await output.note(describeLastRun(last, account));
+  return { startedAt: last.startedAt, account };
+}
+
+interface FoundAccount {
+  id: string;
+  name?: string;
+  outputs: Outputs;
+  /** ISO 8601; absent: the service names none that can be read. */
+  keyExpiresAt?: string;
+}
+
+/** GET /account verifies the key as well. */
+async function readAccount({ client, context, stages }: Run): Promise<FoundAccount> {
+  await stages.begin("the account");
+  const { account } = await client.readAccount({ signal: context.signal });
+  const { id, accountName, apiKeyExpiresAt } = account;
+  const outputs = toOutputs(account.alertOutputs);
+  await stages.pass([describeAccount(account, outputs), judgeKey(account, context.now())]);
+  return {
+    id,
+    name: accountName ?? undefined,
+    outputs,
+    keyExpiresAt: apiKeyExpiresAt === undefined ? undefined : new Date(apiKeyExpiresAt).toISOString(),
+  };
+}
+
+function describeAccount({ id, accountName }: Account, outputs: Outputs) {
+  const { webhookUrl, messengerChannelId } = masked(outputs);
+  const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
+  const name = accountName ? `${accountName} (${id})` : id;
+  return {
+    check: "account",
+    verdict: "ok" as const,
+    detail: `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`,
+  };
+}
+
+/** The service has just taken the key, so whatever it says of its end stops nothing. */
+function judgeKey(account: Account, now: number) {
+  const finding = judgeExpiry(account, now);
+  return finding.verdict === "problem" ? { ...finding, verdict: "warning" as const } : finding;
+}
+
+async function register(run: Run, channel: string | null | undefined): Promise<void> {
+  const { options, context, config, serviceUrl, stages } = run;
   const publicUrl = requirePublicUrl(config);
   refuseGivenSecret(run);
+  const { webhookSecret } = await loadOrCreateSecrets(config.dataDir, config);
+  const hookOf = (secret: Secret) => ({ url: publicUrl, secret, serviceUrl });
+  const relay = options.skipProof ? await warnUnproven(run) : await prove(run, hookOf(webhookSecret));
+
+  const account = await readAccount(run);
+  const before = account.outputs;
   const planFor = (secret: Secret) => {
     const webhookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
     return planSetup(before, { webhookUrl, publicUrl, channel, takeOver: options.takeOver === true });
   };
-  const { webhookSecret } = await loadOrCreateSecrets(config.dataDir, config);
   const known = planFor(webhookSecret);
-  if (options.dryRun) return report(run, known, "dry-run");
+  if (options.dryRun) {
+    if (stages.findings.some(({ verdict }) => verdict === "problem")) context.setExitStatus(1);
+    return report(run, { account, plan: known, result: "dry-run" });
+  }
   if (!known.change && !options.rotateSecret) {
     await forgetPrevious(run);
-    return report(run, known, "unchanged");
+    await keepRegistration(run, account.id, known.after);
+    const test = run.interrupted?.account === "new" ? await sendTest(run, relay, hookOf(webhookSecret)) : undefined;
+    return report(run, { account, plan: known, result: "unchanged", test });
   }
-  if (!options.rotateSecret) await noteReachability(run, known);
-  await confirm(run, known);
+  const kept = await keep(run, account.id, known);
+  await askFirst(run, known);
 
   // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
-  const plan = options.rotateSecret ? planFor(await rotateSecret(config.dataDir, "webhook-secret")) : known;
-  if (options.rotateSecret) await noteReachability(run, plan);
-  await keep(run, account.id, plan);
-  if (plan.change) await client.setAlertOutputs(plan.change, { signal });
-  await verify(run, plan.after);
+  const secret = options.rotateSecret ? await rotateSecret(config.dataDir, "webhook-secret") : webhookSecret;
+  const plan = planFor(secret);
+  if (relay !== undefined && options.rotateSecret) await awaitSecret(run, publicUrl, secret);
+  await change(run, account.id, plan);
+  if (kept.turnedOff) await run.saved.write({ ...kept, turnedOff: false });
   await forgetPrevious(run);
-  await report(run, plan, "changed");
+  await keepRegistration(run, account.id, plan.after);
+  const test = await sendTest(run, relay, hookOf(secret));
+  await report(run, { account, plan, result: "changed", test });
 }
 
 /** No alert comes here any more, until `setup` or `setup --restore` turns the webhook on again. */
-async function turnOff(
-  run: Run,
-  accountId: string,
-  before: Outputs,
-  channel: string | null | undefined,
-): Promise<void> {
+async function turnOff(run: Run, account: FoundAccount, channel: string | null | undefined): Promise<void> {
   const { publicUrl } = run.config.server;
   const takeOver = run.options.takeOver === true;
-  const plan = planSetup(before, { webhookUrl: null, publicUrl, channel, takeOver });
-  if (run.options.dryRun) return report(run, plan, "dry-run");
-  if (!plan.change) return report(run, plan, "unchanged");
-  await confirm(run, plan);
-  await keep(run, accountId, plan, { turnedOff: true });
-  await run.client.setAlertOutputs(plan.change, { signal: run.context.signal });
-  await verify(run, plan.after);
-  await report(run, plan, plan.change.webhookUrl === null ? "turned-off" : "changed");
+  const plan = planSetup(account.outputs, { webhookUrl: null, publicUrl, channel, takeOver });
+  if (run.options.dryRun) return report(run, { account, plan, result: "dry-run" });
+  if (!plan.change) {
+    await keepRegistration(run, account.id, plan.after);
+    return report(run, { account, plan, result: "unchanged" });
+  }
+  const kept = await keep(run, account.id, plan);
+  await askFirst(run, plan);
+  await run.saved.write({ ...kept, turnedOff: true });
+  await change(run, account.id, plan);
+  await keepRegistration(run, account.id, plan.after);
+  await report(run, { account, plan, result: plan.change.webhookUrl === null ? "turned-off" : "changed" });
 }
 
-async function restore(run: Run, accountId: string, before: Outputs): Promise<void> {
+async function restore(run: Run, account: FoundAccount): Promise<void> {
+  const before = account.outputs;
   const saved = await run.saved.read();
   if (!saved) {
     throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
       hint: `It keeps what was there in DATA_DIR (${run.config.dataDir}); run --restore where setup was run.`,
     });
   }
-  if (saved.accountId !== accountId) {
+  if (saved.accountId !== account.id) {
     throw new AppError("conflict", "What was kept belongs to another account.", {
       hint: "Use the API key that setup was run with.",
     });
@@ -97,14 +222,61 @@ async function restore(run: Run, accountId: string, before: Outputs): Promise<vo
   const after = saved.outputs;
   const same = describeDifference(after, before) === undefined;
   const plan: SetupPlan = { before, after, change: same ? undefined : after, isOurs: true };
-  if (run.options.dryRun) return report(run, plan, "dry-run");
+  if (run.options.dryRun) return report(run, { account, plan, result: "dry-run" });
   if (plan.change) {
-    await confirm(run, plan);
-    await run.client.setAlertOutputs(plan.change, { signal: run.context.signal });
-    await verify(run, after);
+    await askFirst(run, plan);
+    await change(run, account.id, plan);
   }
   await run.saved.remove();
-  await report(run, plan, plan.change ? "restored" : "unchanged");
+  await registrationFile(run.config.dataDir).remove();
+  await report(run, { account, plan, result: plan.change ? "restored" : "unchanged" });
+}
+
+/** The one request that changes anything, between two words on disk about how far it has come; then it is read back. */
+async function change(
+  { client, context, progress, startedAt: began }: Run,
+  accountId: string,
+  plan: SetupPlan,
+): Promise<void> {
+  if (!plan.change) return;
+  const { before, after } = plan;
+  const startedAt = new Date(began).toISOString();
+  await progress.write({ step: "changing", startedAt, accountId, before, after });
+  try {
+    await client.setAlertOutputs(plan.change, { signal: context.signal });
+    await verify(client, context, after);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
+    const hint = "Run setup again, also with --dry-run: it says whether the account has the change.";
+    throw new AppError("cancelled", "Stopped while the account was being changed.", { hint });
+  }
+  await progress.write({ step: "testing", startedAt, accountId, before, after });
+}
+
+/** The account is changed by now, so a test that fails or is interrupted is said, and undoes nothing. */
+async function sendTest(
+  run: Run,
+  relay: ProvenRelay | undefined,
+  hook: Parameters<typeof sendProof>[2],
+): Promise<ProofTest | undefined> {
+  if (relay === undefined) return undefined;
+  try {
+    const test = await sendProof(run, relay, hook);
+    if (!test.ok) run.context.setExitStatus(1);
+    return test;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
+    throw new AppError("cancelled", "Stopped: the account has the change, read back; only the test was not awaited.", {
+      hint: "Send another one with: tocsin test. Undo the change with: tocsin setup --restore",
+    });
+  }
+}
+
+async function warnUnproven({ output }: Run): Promise<undefined> {
+  await output.note(
+    "WARNING: --skip-proof: nobody has looked whether alerts reach this relay, and it any destination.",
+  );
+  return undefined;
 }
 
 /** An address that somebody has set since setup is overwritten with `--take-over` only. */
@@ -122,6 +294,9 @@ function refuseContradictions(options: SetupOptions): void {
   const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
   if (options.restore && others) {
     throw new AppError("usage", "--restore puts everything back and goes with --dry-run, --take-over and --yes only");
+  }
+  if (options.putBack && (others || options.restore || options.takeOver)) {
+    throw new AppError("usage", "--put-back goes with --dry-run and --yes only");
   }
   if (options.webhookOff && options.rotateSecret) {
     throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
@@ -155,44 +330,46 @@ async function forgetPrevious({ config }: Run): Promise<void> {
   if (config.webhookSecret === undefined) await forgetPreviousSecrets(config.dataDir, "webhook-secret");
 }
 
-/** A running relay takes up a new secret within seconds, and goes on taking the old one. */
-async function noteReachability({ context, output, options }: Run, { after }: SetupPlan): Promise<void> {
-  const hookUrl = after.webhookUrl ?? "";
-  const tries = options.rotateSecret ? 6 : 1;
-  for (let left = tries; left > 0; left -= 1) {
-    const check = await checkHook(hookUrl, context.signal);
-    if (check.reached) return;
-    if (left === 1) await output.note(`warning: ${maskWebhookUrl(hookUrl)}: ${check.detail}`);
-    else await context.sleep(1_000, context.signal);
-  }
-}
-/** The account is known to send to the present secret. Only a relay that runs takes the older one, until it ends. */
-async function confirm(run: Run, plan: SetupPlan): Promise<void> {
-  const { context, options, output } = run;
-  if (options.yes || !context.isTty.stdin || !context.isTty.stderr) return;
-  await output.note(describe(run, plan));
-  const { confirm: ask, isCancel } = await import("@clack/prompts");
-  const answer = await ask({ message: "Change the account like this?" });
-  if (isCancel(answer) || !answer) throw new AppError("cancelled", "Nothing was changed.");
+function askFirst(run: Run, plan: SetupPlan): Promise<void> {
+  const { context, output, options } = run;
+  return askToChange({ context, output, yes: options.yes }, describe(run, plan), "Change the account like this?");
 }
 
-/** Saves what was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. */
-async function keep(
-  run: Run,
-  accountId: string,
-  { before, isOurs }: SetupPlan,
-  { turnedOff = false } = {},
-): Promise<void> {
+/**
+ * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
+ * before anybody is asked, so `turnedOff` stays as it was until the change that it tells of.
+ */
+async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan): Promise<SavedOutputs> {
   const read = await run.saved.read();
   const kept = read?.accountId === accountId ? read : undefined;
   const isOwnDoing = isOurs || (kept?.turnedOff === true && before.webhookUrl === null);
   const savedAt = new Date(run.context.now()).toISOString();
   const found = kept !== undefined && isOwnDoing ? kept : { savedAt, accountId, outputs: before };
-  await run.saved.write({ ...found, turnedOff });
+  await run.saved.write(found);
+  return found;
 }
 
-async function verify({ client, context }: Run, wanted: Outputs): Promise<void> {
-  const { account } = await client.readAccount({ signal: context.signal });
+/**
+ * What the account is held to from now on. Behind the change, so that a relay that looks meanwhile finds what it
+ * expects, or what it will expect when it looks a second time.
+ */
+async function keepRegistration(run: Run, accountId: string, after: Outputs): Promise<void> {
+  const { dataDir, server } = run.config;
+  const file = registrationFile(dataDir);
+  const publicUrl = server.publicUrl ?? (await file.read())?.publicUrl;
+  if (publicUrl === undefined) return;
+  const { webhookUrl, messengerChannelId } = after;
+  const webhookOff = webhookUrl === null ? true : undefined;
+  try {
+    await file.write({ accountId, publicUrl, webhookOff, messengerChannelId, at: run.context.now() });
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code;
+    await run.output.note(`warning: ${dataDir} cannot be written (${why}), so the relay does not watch this change`);
+  }
+}
+
+async function verify(client: AlertingClient, { signal }: CliContext, wanted: Outputs): Promise<void> {
+  const { account } = await client.readAccount({ signal });
   const difference = describeDifference(wanted, toOutputs(account.alertOutputs));
   if (difference === undefined) return;
   throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
@@ -202,15 +379,43 @@ async function verify({ client, context }: Run, wanted: Outputs): Promise<void> 
 
 type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
 
-async function report(run: Run, plan: SetupPlan, result: SetupResult): Promise<void> {
-  const { output } = run;
+interface Outcome {
+  account: FoundAccount;
+  plan: SetupPlan;
+  result: SetupResult;
+  /** Absent: none was sent. */
+  test?: ProofTest;
+}
+
+async function report(run: Run, { account, plan, result, test }: Outcome): Promise<void> {
+  const { output, context, stages, interrupted } = run;
+  const { id, name, keyExpiresAt } = account;
   const data = {
     result,
     before: masked(plan.before),
     after: masked(plan.after),
     changed: result !== "dry-run" && result !== "unchanged",
+    confirmed: test?.ok === true,
+    account: { id, name, keyExpiresAt },
+    findings: stages.findings,
+    test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: test.deliveries },
+    interrupted,
   };
-  await output.result(data, () => `${describe(run, plan)}\n${closingLine(result, plan)}\n`);
+  await output.result(data, () => {
+    const lines = [describe(run, plan), closingLine(run, result, plan)];
+    if (test !== undefined) {
+      lines.push("", formatProof(test, output, context.now()), whatNext(test, output));
+    }
+    return `${lines.join("\n")}\n`;
+  });
+}
+
+function whatNext({ ok, page }: ProofTest, { style }: Output): string {
+  const look = page === undefined ? "" : ` The test in the log: ${page}`;
+  if (ok) {
+    return `${style("green", "Confirmed:")} alerts of the account come here and arrive. Look again at any time with: tocsin doctor.${look}`;
+  }
+  return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor; then send another test with: tocsin test.${look}`;
 }
 
 function describe({ options, output }: Run, { before, after }: SetupPlan): string {
@@ -231,10 +436,12 @@ function describe({ options, output }: Run, { before, after }: SetupPlan): strin
     .trimEnd();
 }
 
-function closingLine(result: SetupResult, { isOurs }: SetupPlan): string {
+function closingLine({ stages }: Run, result: SetupResult, { isOurs }: SetupPlan): string {
   switch (result) {
     case "dry-run":
-      return "Nothing was changed (--dry-run).";
+      return stages.findings.some(({ verdict }) => verdict === "problem")
+        ? "Nothing was changed (--dry-run), and setup would stop at what is marked ✗."
+        : "Nothing was changed (--dry-run).";
     case "unchanged":
       return "Everything is as it should be; nothing had to change.";
     case "changed":

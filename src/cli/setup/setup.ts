@@ -10,21 +10,27 @@ export interface SetupOptions {
   channel?: string | boolean;
   rotateSecret?: boolean;
   webhookOff?: boolean;
+  skipProof?: boolean;
+  putBack?: boolean;
   yes?: boolean;
 }
 
-/** `tocsin setup`: verifies the key and registers this relay's own hook with the account. */
+/** `tocsin setup`: proves the way of an alert, registers this relay's own hook with the account, and tests it. */
 export function registerSetup(program: Command, context: CliContext): void {
   const command = program
     .command("setup")
-    .description("verify the key, and make the account send its alerts to this relay")
+    .description(
+      "prove that alerts would arrive, make the account send them to this relay, and send a marked test to every destination",
+    )
     .option("--dry-run", "show what would change, and change nothing")
     .option("--restore", "put back what the account had before setup")
+    .option("--put-back", "let the account send here again, as setup left it, after somebody else has changed it")
     .option("--take-over", "replace, or turn off, a webhook address that is not this relay's")
     .option("--channel <id>", "also set the account's messenger channel (starts with -)")
     .option("--no-channel", "also clear the account's messenger channel")
     .option("--rotate-secret", "make a new secret for the hook and register the new address")
     .option("--webhook-off", "let the account send to no webhook, instead of to this relay")
+    .option("--skip-proof", "change the account without looking whether alerts would arrive, and without a test")
     .option("-y, --yes", "do not ask")
     .action(async (_options: SetupOptions, self: Command) => {
       const options = self.opts<SetupOptions>();
@@ -38,6 +44,7 @@ export function registerSetup(program: Command, context: CliContext): void {
     "tocsin setup --dry-run",
     "tocsin setup --channel -1001234567890",
     "tocsin setup --restore",
+    "tocsin setup --put-back",
     "tocsin setup --webhook-off --no-channel",
   );
 }

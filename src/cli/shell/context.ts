@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import type { Stream } from "node:stream";
 import type { Now, Random } from "../../core/clock.ts";
 
 /** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
@@ -20,6 +22,18 @@ export interface CliContext {
   /** `process.env`, with what a `.env` file in the working directory adds. */
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** Of this process. */
+  pid: number;
+  /**
+   * Starts this program anew as a child, with the environment that this process was started with (without `.env`, which
+   * the child reads as it then is) and the code that then lies at its place. It has standard input, output and error of
+   * this process, `socket` as descriptor 3, and learns of this process's end (see `endWithParent`).
+   */
+  startAgain(args: readonly string[], socket: number | Stream): ChildProcess;
+  /** From now on the end of the process that called `startAgain` counts as a signal to stop. */
+  endWithParent(): void;
+  /** Calls at each SIGHUP, which no longer ends this process. */
+  onHangUp(listener: () => void): void;
   /** Whether a person sits at each end. */
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
   /** Width of the terminal in columns; `undefined` when stdout is no terminal: then nothing is cut to fit. */

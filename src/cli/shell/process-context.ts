@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,16 +12,37 @@ import { type CliContext, isClosedPipe } from "./context.ts";
  */
 const sameSignalWithinMs = 1_000;
 
-/** The context of the real process. Takes SIGINT and SIGTERM, and tolerates a reader of stdout that goes away. */
+/**
+ * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT and SIGTERM, and tolerates a reader of
+ * stdout that goes away.
+ */
 export function createProcessContext(): CliContext {
   tolerateClosedPipe(process.stdout);
   tolerateClosedPipe(process.stderr);
+  const signals = takeSignals();
+  const { LISTEN_FDS: _fds, LISTEN_PID: _pid, ...ownEnv } = process.env;
+  const [script = ""] = process.argv.slice(1);
+  const cwd = process.cwd();
   return {
     stdout: process.stdout,
     stderr: process.stderr,
     stdin: process.stdin,
     env: process.env,
-    cwd: process.cwd(),
+    cwd,
+    pid: process.pid,
+    startAgain: (args, socket) =>
+      spawn(process.execPath, [...process.execArgv, script, ...args], {
+        // As a path: the folder may be another one by now, with the next version in it.
+        cwd,
+        env: ownEnv,
+        stdio: ["inherit", "inherit", "inherit", socket, "ipc"],
+      }),
+    endWithParent() {
+      process.once("disconnect", () => signals.take("the end of its supervisor"));
+      // It is only listened to, and keeps nothing running.
+      process.channel?.unref();
+    },
+    onHangUp: (listener) => void process.on("SIGHUP", listener),
     isTty: {
       stdin: process.stdin.isTTY === true,
       stdout: process.stdout.isTTY === true,
@@ -30,7 +52,7 @@ export function createProcessContext(): CliContext {
     now: Date.now,
     random: Math.random,
     sleep,
-    signal: abortOnSignals(),
+    signal: signals.signal,
     setExitStatus: () => {},
   };
 }
@@ -57,12 +79,12 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-function abortOnSignals(): AbortSignal {
+function takeSignals(): { signal: AbortSignal; take(name: string): void } {
   const controller = new AbortController();
   // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
   setMaxListeners(0, controller.signal);
   let firstAt: number | undefined;
-  const onSignal = (name: NodeJS.Signals) => {
+  const take = (name: string) => {
     if (firstAt === undefined) {
       firstAt = Date.now();
       controller.abort(new AppError("cancelled", `stopped by ${name}`));
@@ -70,9 +92,9 @@ function abortOnSignals(): AbortSignal {
       process.exit(1);
     }
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return controller.signal;
+  process.on("SIGINT", take);
+  process.on("SIGTERM", take);
+  return { signal: controller.signal, take };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { DestinationOnWire, StatusOnWire } from "../relay/relay-client.ts";
 import { RelayUnreachable } from "../relay/relay-transport.ts";
 
 /** What is known without a relay. */
-type LogOnWire = Omit<StatusOnWire, "relay" | "account">;
+type LogOnWire = Omit<StatusOnWire, "relay" | "account" | "watches" | "silence" | "canary">;
 
 /**
  * What the relay says under `/api/status`; without one, what its database holds; else nothing but that it does not
@@ -29,6 +29,9 @@ export interface RelayStatus extends Partial<Omit<StatusOnWire, "destinations" |
 export interface StoreStatus {
   /** All that were ever accepted. */
   alerts?: number;
+  /** Those that were not removed since. */
+  kept?: number;
+  oldestReceivedAt?: string;
   lastReceivedAt?: string;
   /** Accepted, and not decided about yet. */
   unrouted?: number;
@@ -71,8 +74,17 @@ export async function readStatus(run: RelayRun): Promise<RelayStatus> {
 function toStore({ alerts, queue, disk }: LogOnWire): StoreStatus {
   const { unrouted, oldestUnroutedAt } = queue;
   const { databaseBytes, freeBytes } = disk;
-  const { total, lastReceivedAt } = alerts;
-  return { alerts: total, lastReceivedAt, unrouted, oldestUnroutedAt, databaseBytes, freeBytes };
+  const { total, kept, oldestReceivedAt, lastReceivedAt } = alerts;
+  return {
+    alerts: total,
+    kept,
+    oldestReceivedAt,
+    lastReceivedAt,
+    unrouted,
+    oldestUnroutedAt,
+    databaseBytes,
+    freeBytes,
+  };
 }
 
 /** What the relay left in its database; nothing where that cannot be read, and a note says why. */
@@ -94,7 +106,7 @@ async function readLeft({ output, context }: RelayRun, config: Config): Promise<
     const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
     const states = config.rules.destinations.map((one) => stateOf(one, find, context.now()));
     const destinations = viewDestinations(states, await store.countByDestination());
-    return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations));
+    return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations, config.retention));
   } finally {
     await store.close();
   }

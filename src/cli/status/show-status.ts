@@ -1,7 +1,9 @@
+import { describeRetention } from "../../core/ports/retention.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { DestinationOnWire } from "../relay/relay-client.ts";
-import { describeAge, withAge } from "../shell/amounts.ts";
+import { describeAge, toSeconds, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
@@ -31,18 +33,43 @@ function formatStatus(
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
     ["hook", hook],
     ["data", status.dataDir],
-    ["alerts", store.alerts?.toLocaleString("en-US")],
+    ["alerts", describeAlerts(status)],
+    ["oldest kept", store.oldestReceivedAt === undefined ? undefined : withAge(store.oldestReceivedAt, now)],
+    ["kept for", status.retention && describeRetention(status.retention)],
     ["last received", store.lastReceivedAt === undefined ? "none yet" : withAge(store.lastReceivedAt, now)],
     ["not routed yet", describeUnrouted(status, now)],
     ["unreadable", describeUnreadable(status)],
     ["damage", describeDamage(status)],
     ["database", store.databaseBytes === undefined ? undefined : formatBytes(store.databaseBytes)],
     ["disk", describeDisk(status)],
+    ...describeWatches(status, now),
+    ["canary", status.canary && describeCanary(status.canary, now)],
+    ...(status.silence ?? []).map((watch): [string, string] => [
+      `silence, ${watch.name === undefined ? "all alerts" : `${watch.of} ${watch.name}`}`,
+      describeSilence(watch, now),
+    ]),
   ];
   const facts = output.fields(
     rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as [string, string]])),
   );
-  return `${facts}\n${formatDestinations(destinations, output, now, status.running)}`;
+  const troubles = (status.watches ?? []).flatMap((watch) => watch.troubles);
+  const told = troubles.map((trouble) => `${terminalText(trouble)}\n`).join("");
+  return `${facts}\n${told === "" ? "" : `${told}\n`}${formatDestinations(destinations, output, now, status.running)}`;
+}
+
+/** One row for each watch, named as it is; what is wrong stands below the table in full. */
+function describeWatches({ watches = [], account }: RelayStatus, now: number): [string, string][] {
+  return watches.map(({ name, verdict, summary, lookedAt }) => {
+    const looked = lookedAt === undefined ? "" : ` (looked ${describeAge(Date.parse(lookedAt), now)})`;
+    const expiresAt = name === "account" ? account?.answer?.keyExpiresAt : undefined;
+    const expiry = expiresAt === undefined ? "" : `; its key expires ${withAge(expiresAt, now)}`;
+    return [name, terminalText(`${verdict === "trouble" ? "TROUBLE: " : ""}${summary}${expiry}${looked}`)];
+  });
+}
+
+function describeAlerts({ store: { alerts, kept } }: RelayStatus): string | undefined {
+  if (alerts === undefined || kept === undefined || kept === alerts) return alerts?.toLocaleString("en-US");
+  return `${kept.toLocaleString("en-US")} of ${alerts.toLocaleString("en-US")}; the others were removed`;
 }
 
 function describeState({ running, ready, url, relay }: RelayStatus): string {
@@ -77,6 +104,31 @@ function describeDisk({ store }: RelayStatus): string | undefined {
   const { freeBytes, diskFull } = store;
   if (diskFull) return "FULL: new alerts are refused until there is room";
   return freeBytes === undefined ? undefined : `${formatBytes(freeBytes)} free`;
+}
+
+function describeCanary(canary: NonNullable<RelayStatus["canary"]>, now: number): string {
+  const { state, lastOkAt, nextAt, since, stage, detail } = canary;
+  const last = lastOkAt === undefined ? "none has come through yet" : `last came through ${withAge(lastOkAt, now)}`;
+  const next = `next ${describeAge(Date.parse(nextAt), now)}`;
+  if (state !== "fails") return `${last}; ${next}`;
+  return `FAILS at ${stage}${since === undefined ? "" : ` since ${withAge(since, now)}`}: ${detail}; ${last}; ${next}`;
+}
+
+type SilenceOnWire = NonNullable<RelayStatus["silence"]>[number];
+
+function describeSilence(watch: SilenceOnWire, now: number): string {
+  const { state, since, lastAt, usualMs, tellsAt, toldAt, learning, mute } = watch;
+  const last = lastAt === undefined ? `no alert since ${toSeconds(since)}` : `last alert ${withAge(lastAt, now)}`;
+  const usual = usualMs === undefined ? "" : `, usual longest gap now ${formatDuration(usualMs)}`;
+  if (mute !== undefined) return `muted until ${toSeconds(mute.until)} (${mute.reason}); ${last}`;
+  if (state === "silent")
+    return `SILENT, ${toldAt === undefined ? "not told yet" : `told ${withAge(toldAt, now)}`}; ${last}${usual}`;
+  if (learning !== undefined) {
+    const { days, daysNeeded, arrivals, arrivalsNeeded } = learning;
+    const needs = `needs ${daysNeeded} days (so far ${days}) and ${arrivalsNeeded} spans with alerts (so far ${arrivals})`;
+    return `learning since ${toSeconds(since)}, ${needs}; ${last}`;
+  }
+  return `${last}${usual}${tellsAt === undefined ? "" : `; told ${describeAge(Date.parse(tellsAt), now)} if none comes`}`;
 }
 
 function formatDestinations(destinations: DestinationOnWire[], output: Output, now: number, running: boolean): string {

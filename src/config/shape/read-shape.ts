@@ -139,6 +139,8 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
       return "write { timeZone: UTC }";
     case "intake":
       return "write { maxBodyBytes: 1048576 }";
+    case "mapping":
+      return "write { title: payload.rule.name }";
     case "delivery":
       return "write { giveUpAfter: 24h }";
     default:

@@ -17,7 +17,7 @@ export interface StoreHealth {
   /** Alerts that wait for routing. */
   unrouted: number;
   oldestUnroutedAt?: number;
-  /** Size of the database, in bytes. */
+  /** Size of the database on disk, in bytes, with what was written and not yet put into its place. */
   bytes: number;
   /** Room on the disk of the database. Absent where that is another machine's. */
   freeBytes?: number;

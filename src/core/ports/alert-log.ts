@@ -54,6 +54,16 @@ export interface AlertSummary {
   deliveries: DeliverySummary[];
 }
 
+/** Newest first. */
+export interface AlertsFound {
+  alerts: AlertSummary[];
+  /**
+   * The time was over before the page was full. Nothing was left out so far: `position` goes on from there, and
+   * `receivedAt` is when the oldest alert came that was looked at.
+   */
+  stopped?: { position: Position; receivedAt: number };
+}
+
 export interface DeliverySummary {
   id: string;
   destination: string;
@@ -112,7 +122,7 @@ export interface AttemptEntry {
 export interface AlertDetail extends AlertSummary {
   decisions: Decision[];
   deliveries: (DeliverySummary & { attempts: AttemptEntry[] })[];
-  /** Absent for notices. */
+  /** Absent for what the relay writes itself: notices, and tests of one destination. */
   request?: {
     receivedAt: number;
     contentType?: string;
@@ -131,6 +141,10 @@ export interface AlertDetail extends AlertSummary {
 export interface AlertCounts {
   /** All that were ever accepted, and the relay's own notices. */
   total: number;
+  /** Those of them that were not removed since. */
+  kept: number;
+  /** When the oldest came that is kept. */
+  oldestReceivedAt?: number;
   lastReceivedAt?: number;
 }
 
@@ -150,17 +164,32 @@ export interface StoredFacts {
   facts: AlertFacts;
 }
 
+/** That an alert came, and by which routes it was taken. */
+export interface StoredArrival {
+  position: Position;
+  id: string;
+  receivedAt: number;
+  source?: string;
+  routes: string[];
+}
+
 /** An alert as it is now, and how far whoever has read it has come. */
 export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
 }
 
+/** What is asked later sees nothing older: two reads may be asked one after the other without waiting between them. */
 export interface AlertLog {
   /** Whether a text from outside has the form of this driver's positions. What has it is taken, whatever it says. */
   isPosition(text: string): text is Position;
   isChangeCursor(text: string): text is ChangeCursor;
-  /** Newest first. */
+  /** Newest first, however much has to be read to find them. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
+  /**
+   * The same for whoever waits: filters that let little through together, or words that few alerts have, are looked
+   * for no longer than `mostMs` (a little longer where that is short) and found by going on.
+   */
+  listAlertsWithin(query: AlertQuery, mostMs: number): Promise<AlertsFound>;
   /** The alerts that stand beside this one in the log; none for an unknown id. */
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
@@ -179,15 +208,14 @@ export interface AlertLog {
    * `limit` where their texts are long, and none at the end only.
    */
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
+  /** That senders' alerts came, routed ones at or after `fromAt`, newest first; fewer than `limit` at the end only. */
+  listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
   /** Of an empty log a cursor as well: every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
   /** Costs as much for a long log as for a short one. */
   countAlerts(): Promise<AlertCounts>;
-  /**
-   * Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Reads an entry for each
-   * alert that was repeated.
-   */
+  /** Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Costs as much for a long log. */
   countDuplicates(): Promise<number>;
 }

@@ -1,4 +1,5 @@
 import type { Translation } from "../alert.ts";
+import type { Json } from "../json.ts";
 
 /** A body as it was stored. */
 export interface StoredBody {
@@ -22,6 +23,14 @@ export interface BodyReader {
    */
   read(bodies: StoredBody[], signal?: AbortSignal): Promise<BodyReading[]>;
 }
+
+/**
+ * The payloads of a body that was read before, by the place of their alerts in it; undefined where there is none. Reads
+ * in this thread.
+ *
+ * @throws when it cannot be read after all
+ */
+export type ReadPayloads = (body: Uint8Array, contentType: string | undefined) => (item: number) => Json | undefined;
 
 /**
  * Remembers outside the process which alerts are being read. When the process dies of one, the next start knows which

@@ -23,6 +23,13 @@ export interface ClaimInput {
   digestId?: string;
 }
 
+/** Deliveries that were claimed under one token, with what was sent before of the alert key of the first. */
+export interface ClaimedTogether {
+  token: string;
+  deliveries: ClaimedDelivery[];
+  thread?: Thread;
+}
+
 /** What to make at the fallback destination of one delivery. */
 export interface FallbackCall {
   deliverySeq: number;
@@ -128,8 +135,15 @@ export interface Dispatch {
    * alerts' facts, in the order asked.
    */
   claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): Promise<ClaimedDelivery[] | "lost">;
+  /**
+   * Several claims in one step, each as `claimDeliveries` makes it; those that nothing can be taken for are left out.
+   * Their calls are made one after another, and each claim ends for itself.
+   */
+  claimRun(lane: LaneFence, claims: ClaimInput[]): Promise<ClaimedTogether[] | "lost">;
   /** `late`: the claim was no longer held; the attempt is on the record and changed nothing else but the paces. */
   recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
+  /** Several in one step, each as `recordAttempt` does it; the answers in their order. */
+  recordAttempts(lane: LaneFence, records: AttemptRecord[]): Promise<("recorded" | "late")[] | "lost">;
   /** Ends waiting deliveries without an attempt: too old, destination dead. */
   finishDeliveries(
     lane: LaneFence,

@@ -22,6 +22,11 @@ export type Acceptance =
       ids: string[];
       /** An earlier request had the same key and another body. */
       conflict: boolean;
+      /**
+       * Position of the first alert in the log; the others follow it one by one. Positions grow in the order in which
+       * acceptances are answered. Absent when other processes may accept in between.
+       */
+      firstSeq?: number;
     }
   | { kind: "duplicate"; ids: string[] };
 

@@ -1,10 +1,11 @@
 import type { AlertFacts, AlertOrigin } from "../alert.ts";
 import type { DeliveryPurpose } from "../delivery.ts";
 import type { Decision, PlannedDelivery } from "../rules.ts";
+import type { ClaimedTogether } from "./dispatch.ts";
 import type { LaneFence } from "./lanes.ts";
+import type { WatchState } from "./watch.ts";
 
 export interface UnroutedRequest {
-  requestSeq: number;
   contentType?: string;
   body: Uint8Array;
   alerts: {
@@ -20,11 +21,21 @@ export interface UnroutedRequest {
   }[];
 }
 
+/** A claim to make with the routing of its delivery, for a lane that would call at once. */
+export interface PlannedClaim {
+  lane: LaneFence;
+  token: string;
+  /** See `ClaimInput`. */
+  leaseMs: number;
+}
+
 export interface RoutingRecord {
   alertSeq: number;
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
+  /** By the place of the delivery. A claim whose lane is lost is not made, and its delivery is due like the others. */
+  claims?: (PlannedClaim | undefined)[];
   purpose: DeliveryPurpose;
   routedAt: number;
   /**
@@ -34,15 +45,26 @@ export interface RoutingRecord {
   repeatWindowMs?: number;
 }
 
-/** An alert that was recorded as the repeat of an earlier one: without decisions and deliveries. */
-export interface Repeat {
+/** An alert whose routing was written. */
+export interface RecordedAlert {
   alertSeq: number;
-  /** Id of the first alert. */
-  repeatOf: string;
+  /** Id of the first alert, when this one was recorded as its repeat: without decisions and deliveries. */
+  repeatOf?: string;
+  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. */
+  deliveries: MadeDelivery[];
 }
 
-/** A notice of the relay itself: an alert without a request, routed by whoever makes it. */
+export interface MadeDelivery {
+  seq: number;
+  id: string;
+  /** It was claimed in the same step. */
+  claimed?: ClaimedTogether;
+}
+
+/** What the relay says itself: an alert without a request, routed by whoever makes it. */
 export interface NoticeRecord {
+  /** `test`: a person asked for it. The purpose of its deliveries is the same. Default `notice`. */
+  origin?: "notice" | "test";
   /** It is written only while its sender holds this lane. Absent: in any case. */
   lane?: LaneFence;
   id: string;
@@ -50,22 +72,27 @@ export interface NoticeRecord {
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
+  /** Saved in the same step: a notice that is on record was told, and one that is not was not. */
+  watch?: WatchState;
 }
 
 export interface RoutingDesk {
   /**
    * Oldest first, whole requests: the last may go beyond `limit` alerts. Those whose routing has failed come back
-   * after their wait and behind all others: at most one such request, at the end of a list that has room.
+   * after their wait and behind all others: at most one such request, at the end of each list, so that what goes on
+   * coming in keeps none of them waiting for ever.
+   * @param after position: only what was accepted behind it, or has failed. Default 0: all
    */
-  listUnrouted(limit: number, now: number): Promise<UnroutedRequest[]>;
+  listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
-   * In their order, in one step. Which of them are repeats is decided here, among alerts of one origin whose requests
-   * have no key: the first has the same bytes and the same place in its request, and was recorded with
+   * In their order, in one step. Returns those that were written: an alert that is routed already is left as it is, and
+   * left out. Which of them are repeats is decided here, among alerts of one origin whose requests have no key: the
+   * first has the same bytes and the same place in its request, and was recorded with
    * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which
    * is the one accepted first unless reading or routing that one has failed; one that was sent unjudged is nobody's
    * first. When earlier ones cannot be looked up, because the database is damaged there, none is a repeat.
    */
-  recordRouting(records: RoutingRecord[]): Promise<Repeat[]>;
+  recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
   /** `lost`: another relay holds the lane, and nothing was written. */

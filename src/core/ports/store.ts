@@ -3,9 +3,11 @@ import type { AlertLog } from "./alert-log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Lanes } from "./lanes.ts";
+import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
 import type { Signals } from "./signals.ts";
+import type { WatchStore } from "./watch.ts";
 
 /**
  * All ports of one database: what opening it gives, and what the composition root hands out in parts. Every method is
@@ -21,5 +23,7 @@ export interface Store
     AlertLog,
     MuteStore,
     ExpiringKeyStore,
+    WatchStore,
+    Retention,
     Signals,
     Administration {}

@@ -4,8 +4,9 @@ import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
-import { type Destination, planDeliveries } from "../../core/rules.ts";
+import type { NoticeRecord, RoutingDesk } from "../../core/ports/routing-desk.ts";
+import type { WatchState } from "../../core/ports/watch.ts";
+import { type Destination, type PlannedDelivery, planDeliveries } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { accountOf } from "../plan/accounts.ts";
@@ -24,6 +25,11 @@ export interface Notifier {
    */
   send(lane: LaneFence, facts: AlertFacts, targets: Destination[]): Promise<"done" | "lost">;
   sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
+  /**
+   * To every destination that is set for notices, or, where none is, to each that works; with none of these to all.
+   * @param watch saved in the same step, so that it is told once
+   */
+  sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void>;
 }
 
 export interface NotifierDeps {
@@ -45,44 +51,62 @@ export function createNotifier(deps: NotifierDeps): Notifier {
 
   function targetsFor(concerned: Destination[]): Destination[] {
     const accounts = new Set(concerned.map(accountOf));
-    const others = deps.destinations.filter((other) => !concerned.includes(other) && deps.isWell(other));
+    const others = deps.destinations.filter(
+      (other) => !concerned.includes(other) && other.notices !== false && deps.isWell(other),
+    );
     const isElsewhere = (other: Destination) => accountOf(other) === undefined || !accounts.has(accountOf(other));
-    return [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
+    const sorted = [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
+    return [...sorted.filter(({ notices }) => notices === true), ...sorted.filter(({ notices }) => notices !== true)];
   }
 
   async function send(lane: LaneFence, facts: AlertFacts, [target, second]: Destination[]): Promise<"done" | "lost"> {
+    const fallback = second && { to: second.name, at: clock.now() + fallbackAfterMs };
+    const notice = write(facts, target ? [target] : [], "no other destination works that could take it", fallback);
+    return store.recordNotice({ ...notice, lane: { group: lane.group, fence: lane.fence } });
+  }
+
+  async function sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void> {
+    const { destinations } = deps;
+    const chosen = destinations.filter(({ notices }) => notices === true);
+    const well = destinations.filter((destination) => destination.notices !== false && deps.isWell(destination));
+    const willing = destinations.filter(({ notices }) => notices !== false);
+    const targets = [chosen, well, willing].find((some) => some.length > 0) ?? [];
+    await store.recordNotice({ ...write(facts, targets, "no destination takes notices"), watch });
+  }
+
+  function write(
+    facts: AlertFacts,
+    targets: Destination[],
+    whyNowhere: string,
+    fallback?: PlannedDelivery["fallback"],
+  ): NoticeRecord {
     const now = clock.now();
-    if (!target) log.error("notice.nowhere", { title: facts.title });
-    return store.recordNotice({
-      lane: { group: lane.group, fence: lane.fence },
+    if (targets.length === 0) log.error("notice.nowhere", { title: facts.title });
+    return {
       id: newId(),
       at: now,
       facts,
-      decisions: [
-        target
-          ? { route: "notices", destination: target.name, result: "deliver", reason: why }
-          : {
-              route: "notices",
-              result: "skipped",
-              reason: "no other destination works that could take it",
-            },
-      ],
-      deliveries: target
-        ? planDeliveries(target, recipientsOf(target), {
-            route: "notices",
-            state: "queued",
-            reason: why,
-            dueAt: now,
-            updates: "new",
-            fallback: second && { to: second.name, at: now + fallbackAfterMs },
-          })
-        : [],
-    });
+      decisions:
+        targets.length === 0
+          ? [{ route: "notices", result: "skipped", reason: whyNowhere }]
+          : targets.map(({ name }) => ({ route: "notices", destination: name, result: "deliver", reason: why })),
+      deliveries: targets.flatMap((target) =>
+        planDeliveries(target, recipientsOf(target), {
+          route: "notices",
+          state: "queued",
+          reason: why,
+          dueAt: now,
+          updates: "new",
+          fallback,
+        }),
+      ),
+    };
   }
 
   return {
     targetsFor,
     send,
+    sendToAll,
     sendOrphans: (lane, destination, count) => send(lane, writeOrphanNotice(destination, count), targetsFor([])),
   };
 }

@@ -5,7 +5,7 @@ import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import type { Destination } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
-import { callChannel } from "../lane/call-channel.ts";
+import type { Calls } from "../lane/call-channel.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import type { PaceMemory } from "../memory/pace.ts";
@@ -18,12 +18,18 @@ export type Trial = { kind: "probed"; outcome: Outcome } | { kind: "parked"; unt
 export interface Prober {
   /** Those who ask at the same time share one call. Rejects as the store does. */
   probe(stop: AbortSignal): Promise<Trial>;
+  /**
+   * The same without having been asked, to know that a destination is well: in a slot of the pace that messages are
+   * sent with, which it does not use up, so that it delays none.
+   */
+  prove(stop: AbortSignal): Promise<Trial>;
 }
 
 export interface ProberDeps {
   store: Pick<LaneStore, "savePaces">;
   destination: Destination;
   channel: Channel;
+  calls: Calls;
   pace: PaceMemory;
   health: HealthMemory;
   settings: DeliverySettings;
@@ -34,14 +40,14 @@ export interface ProberDeps {
 const timeoutMs = 20_000;
 
 export function createProber(deps: ProberDeps): Prober {
-  const { store, destination, channel, pace, health, settings, clock, log } = deps;
+  const { store, destination, channel, calls, pace, health, settings, clock, log } = deps;
   const [recipient = destination.name] = recipientsOf(destination);
   let running: Promise<Trial> | undefined;
 
   function ask(stop: AbortSignal): Promise<Outcome> {
     const { moved } = health.of(destination);
     const address = moved?.from === recipient ? moved.to : recipient;
-    return callChannel((signal) => channel.probe(address, signal), { timeoutMs, stop }, { clock, log });
+    return calls.make((signal) => channel.probe(address, signal), { timeoutMs, stop });
   }
 
   async function askWhereItIs(stop: AbortSignal): Promise<Outcome> {
@@ -51,26 +57,33 @@ export function createProber(deps: ProberDeps): Prober {
     return ask(stop);
   }
 
-  async function probe(stop: AbortSignal): Promise<Trial> {
+  async function probe(stop: AbortSignal, isAsked: boolean): Promise<Trial> {
     const now = clock.now();
-    const slot = pace.nextSlot(paceKeysOf(destination, recipient, settings), now);
+    const { at, why } = pace.nextSlot(paceKeysOf(destination, recipient, settings), now);
     // Without a reason it is only our own pace, which is about messages.
-    if (slot.at > now && slot.why !== undefined) return { kind: "parked", until: slot.at, why: slot.why };
+    if (at > now && (why !== undefined || !isAsked)) return { kind: "parked", until: at, why: why ?? "the pace" };
     const outcome = await askWhereItIs(stop);
     if (stop.aborted) return { kind: "probed", outcome };
-    log.info("destination.probed", { destination: destination.name, outcome: outcome.kind });
-    health.observeProbe(destination, outcome);
-    const parked = pace.parkAfter(outcome, destination, recipient, clock.now());
+    const isNews = isAsked || outcome.kind !== "sent";
+    log[isNews ? "info" : "debug"]("destination.probed", { destination: destination.name, outcome: outcome.kind });
+    if (isAsked) health.observeProbe(destination, outcome);
+    else health.observeProof(destination, outcome, now);
+    // Messages have not been asked to wait by a page that only we have looked at.
+    const isAboutMessages = isAsked || (outcome.kind === "retry" && outcome.reason === "rate_limited");
+    const parked = isAboutMessages ? pace.parkAfter(outcome, destination, recipient, clock.now()) : [];
     if (parked.length > 0) await store.savePaces(parked);
     return { kind: "probed", outcome };
   }
 
+  function share(stop: AbortSignal, isAsked: boolean): Promise<Trial> {
+    running ??= probe(stop, isAsked).finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
   return {
-    probe(stop) {
-      running ??= probe(stop).finally(() => {
-        running = undefined;
-      });
-      return running;
-    },
+    probe: (stop) => share(stop, true),
+    prove: (stop) => share(stop, false),
   };
 }

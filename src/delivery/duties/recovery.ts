@@ -2,6 +2,7 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { orphanReason } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
+import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
 import type { AbandonedDelivery, Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
@@ -13,6 +14,7 @@ import type { Notifier } from "./notices.ts";
 
 export interface RecoveryDeps {
   store: Pick<Dispatch, "listAbandoned">;
+  journal?: ClaimJournal;
   settings: DeliverySettings;
   clock: Clock;
   random: Random;
@@ -24,7 +26,8 @@ const recoveryBatch = 2000;
 
 /**
  * Claims that nobody will end: of a former holder of a lane, or whose lease has run out. The call may or may not have
- * been made, so each is recorded as ambiguous and goes on as the policy says.
+ * been made, so each is recorded as ambiguous and goes on as the policy says; but what the journal knows to be untried
+ * goes back into the queue.
  * @param groups those that are held: one question for all of them, since it is asked every second
  * @param detail why nobody will, for people
  */
@@ -52,13 +55,18 @@ export async function recoverAbandoned(
 }
 
 async function recover(
-  { settings, clock, random }: RecoveryDeps,
+  { settings, clock, random, journal }: RecoveryDeps,
   delivery: AbandonedDelivery,
   destination: Destination,
   { store, health }: Pick<LaneGroup, "store" | "health">,
   detail: string,
 ): Promise<"recorded" | "late"> {
   const { progress, digestId, token, seq } = delivery;
+  if (journal?.isUntried(token)) {
+    // Only what was due when it was made is claimed ahead.
+    await store.releaseClaim(token, delivery.createdAt);
+    return "recorded";
+  }
   const outcome = { kind: "ambiguous", reason: "process_stopped", detail } as const;
   const now = clock.now();
   const history = historyOf({ deliveries: [delivery], digest: digestId }, destination, progress);

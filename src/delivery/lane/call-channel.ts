@@ -3,6 +3,38 @@ import type { Outcome } from "../../core/delivery.ts";
 import type { Log } from "../../core/log.ts";
 import { createTimeoutError } from "../../ground/net/time-limit.ts";
 
+/** Calls to one destination. Each surely ends, so whoever waits for one hangs no longer than it takes. */
+export interface Calls {
+  make(
+    call: (signal: AbortSignal) => Promise<Outcome>,
+    options: { timeoutMs: number; stop: AbortSignal },
+  ): Promise<Outcome>;
+  underWay(): number;
+  /** Undefined: none has ended yet. */
+  lastEndedAt(): number | undefined;
+}
+
+export function createCalls(deps: { clock: Clock; log: Log }): Calls {
+  let underWay = 0;
+  let lastEndedAt: number | undefined;
+  return {
+    async make(call, options) {
+      underWay += 1;
+      try {
+        return await callChannel(call, options, deps);
+      } finally {
+        underWay -= 1;
+        lastEndedAt = deps.clock.now();
+      }
+    },
+    underWay: () => underWay,
+    lastEndedAt: () => lastEndedAt,
+  };
+}
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const over = new Error("the call is over");
+
 /** How long a channel may take to give up after it was asked to. */
 const graceMs = 5_000;
 
@@ -18,8 +50,12 @@ export async function callChannel(
 ): Promise<Outcome> {
   const { clock, log } = deps;
   const giveUp = new AbortController();
-  const settled = new AbortController();
-  const onStop = () => giveUp.abort(options.stop.reason);
+  let waiting = new AbortController();
+  let isSettled = false;
+  const onStop = () => {
+    giveUp.abort(options.stop.reason);
+    waiting.abort(over);
+  };
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();
 
@@ -32,30 +68,26 @@ export async function callChannel(
       detail: "the channel failed in a way that it does not know",
     };
   });
-  const deadline = clock
-    .sleep(options.timeoutMs, AbortSignal.any([settled.signal, giveUp.signal]))
-    .then(() => {
-      if (!settled.signal.aborted) giveUp.abort(createTimeoutError());
-      return clock.sleep(graceMs, settled.signal);
-    })
-    .then(
-      (): Outcome =>
-        options.stop.aborted
-          ? {
-              kind: "ambiguous",
-              reason: "process_stopped",
-              detail: `${options.stop.reason.message} during the call`,
-            }
-          : {
-              kind: "ambiguous",
-              reason: "no_answer",
-              detail: `no answer within ${Math.round(options.timeoutMs / 1000)} s`,
-            },
-    );
+  async function giveUpInTime(): Promise<Outcome> {
+    await clock.sleep(options.timeoutMs, waiting.signal);
+    if (!isSettled) {
+      giveUp.abort(createTimeoutError());
+      waiting = new AbortController();
+      await clock.sleep(graceMs, waiting.signal);
+    }
+    if (options.stop.aborted) {
+      const detail = `${options.stop.reason.message} during the call`;
+      return { kind: "ambiguous", reason: "process_stopped", detail };
+    }
+    const detail = `no answer within ${Math.round(options.timeoutMs / 1000)} s`;
+    return { kind: "ambiguous", reason: "no_answer", detail };
+  }
+
   try {
-    return await Promise.race([answer, deadline]);
+    return await Promise.race([answer, giveUpInTime()]);
   } finally {
-    settled.abort();
+    isSettled = true;
+    waiting.abort(over);
     options.stop.removeEventListener("abort", onStop);
   }
 }

@@ -1,29 +1,27 @@
-import type { Clock, Random } from "../../core/clock.ts";
+import type { Random } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
-import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
-import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
-import type { Destination } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
-import type { PaceMemory } from "../memory/pace.ts";
+import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, type ClaimPlan, isGoodNews, isStale } from "../plan/plan-claim.ts";
+import { type Claim, isGoodNews, isStale } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { answerTo, contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
-import { callChannel } from "./call-channel.ts";
+import type { Calls } from "./call-channel.ts";
+import { type Claims, type ClaimsDeps, createClaims, placeOf } from "./claims.ts";
 import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
-import type { PayloadReader } from "./payloads.ts";
+import { createSharedRecords } from "./shared-records.ts";
 
 /**
  * The story of one delivery, or of several that are sent together, from the plan to the record.
@@ -60,28 +58,33 @@ import type { PayloadReader } from "./payloads.ts";
  * call that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose
  * lane is lost writes nothing more, and what it had claimed is for the next holder to recover.
  */
-export interface Deliverer {
-  /** Takes what was planned; undefined when nothing of it can be taken any more. */
-  claim(plan: ClaimPlan, now: number): Promise<Claim | undefined>;
+export interface Deliverer extends Omit<Claims, "begin" | "end"> {
   /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
-  deliver(claim: Claim, stop: AbortSignal): Promise<void>;
+  deliver(claim: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void>;
+  /** No call follows soon: hands the store what it was to record with the attempts of the next. */
+  flush(): void;
 }
 
-export interface DelivererDeps {
-  store: Pick<LaneStore, "claimDeliveries" | "recordAttempt" | "releaseClaim" | "findThread" | "findAlertFacts">;
-  destination: Destination;
+export interface DeliveryListener {
+  /**
+   * The last call is over, and its record is on its way to the store.
+   * @param isWell the message was sent
+   */
+  onAnswered(isWell: boolean): void;
+  /** The store does not take the record of a call, and is asked again until it does or the lease ends. */
+  onRefused(): void;
+}
+
+export interface DelivererDeps extends Omit<ClaimsDeps, "store" | "threads" | "leaseMs"> {
+  store: ClaimsDeps["store"] & Pick<LaneStore, "recordAttempt" | "recordAttempts" | "findThread" | "findAlertFacts">;
   channel: Channel;
+  calls: Calls;
   composer: Composer;
-  payloads: PayloadReader;
-  pace: PaceMemory;
   health: HealthMemory;
   planFallbacks: PlanFallbacks;
   /** A call was refused for what the message is. */
   onRefusedMessage(): void;
-  settings: DeliverySettings;
-  clock: Clock;
   random: Random;
-  newId: NewId;
   log: Log;
   /** When this process began to deliver, epoch milliseconds. */
   startedAt: number;
@@ -91,6 +94,7 @@ export interface DelivererDeps {
 interface Work {
   readonly claim: Claim;
   readonly stop: AbortSignal;
+  readonly listener?: DeliveryListener;
   /** No sound for what is stale or over. */
   readonly silent: boolean;
   /** Replaced by what `advance` makes of it, never changed. */
@@ -123,59 +127,50 @@ const giveBackForMs = 5_000;
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const { store, destination, channel, composer, pace, health, settings, clock, log } = deps;
+  const threads = createThreadMemory();
+  const shared = createSharedRecords({ store, clock });
   const timeoutMs = settingsOf(destination.type, settings).sendTimeoutMs;
-  // So that a slow send is not doubled.
   const leaseMs = Math.max(settings.leaseMs, timeoutMs + leaseMarginMs);
+  const claims = createClaims({ ...deps, threads, leaseMs });
 
-  async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
-    const recipient = plan.deliveries[0]?.recipient ?? "";
-    const digestId = plan.kind === "digest" ? (plan.digestId ?? deps.newId()) : undefined;
-    const token = deps.newId();
-    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
-    const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
-    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
-    // They are `sending` now; what they were before says why they are late.
-    const states = new Map(plan.deliveries.map(({ seq, state }) => [seq, state]));
-    const [newest, ...rest] = claimed.map((delivery) => ({
-      ...delivery,
-      state: states.get(delivery.seq) ?? delivery.state,
-    }));
-    if (!newest) return undefined;
-    const digest = plan.kind === "digest" && digestId ? { id: digestId, reason: plan.reason } : undefined;
-    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
-  }
-
-  async function deliver(claimed: Claim, stop: AbortSignal): Promise<void> {
+  async function deliver(claimed: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void> {
     const [newest] = claimed.deliveries;
     const work: Work = {
       claim: claimed,
       stop,
+      listener,
       silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery)),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
-      hasSlot: true,
+      hasSlot: claimed.ofRun === undefined,
       isUnrecorded: false,
       calledAt: clock.now(),
       paces: [],
     };
     try {
-      await deps.payloads.fill(claimed.deliveries);
+      await claims.begin(claimed);
       if (claimed.digest) {
         work.progress = advance(work.progress, { kind: "digest", reason: claimed.digest.reason });
         await send(work, { action: "send" }, undefined);
       } else await deliverAlert(work);
     } catch (error) {
       // What cannot be given back either returns by its lease.
-      if (!work.isUnrecorded) await store.releaseClaim(claimed.token, clock.now() + giveBackForMs).catch(() => {});
+      if (!work.isUnrecorded)
+        await store
+          .releaseClaim(claimed.token, clock.now() + giveBackForMs)
+          .then(() => deps.journal?.strike(claimed.token))
+          .catch(() => {});
       throw error;
+    } finally {
+      claims.end(claimed);
     }
   }
 
   async function deliverAlert(work: Work): Promise<void> {
     const [newest] = work.claim.deliveries;
-    const { recipient, alertKey, alertSeq, status, severity, updates } = newest;
+    const { alertSeq, status, severity, updates } = newest;
     const isUpdate = isUpdatable(newest);
-    const thread = isUpdate ? await store.findThread(destination.name, recipient, alertKey) : undefined;
+    const thread = isUpdate ? await findThread(work.claim) : undefined;
     const policy = isUpdate ? updates : "new";
     const steps = planUpdate({
       policy,
@@ -194,6 +189,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
     await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+  }
+
+  async function findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {
+    if (ofRun) return threads.latest(newest) ?? ofRun.thread;
+    return await store.findThread(destination.name, newest.recipient, newest.alertKey);
   }
 
   /** Changes an earlier message. An edit that nobody answered for is made again: that changes nothing more. */
@@ -323,7 +323,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         return true;
       }
       if (stop.aborted || at - now > longestSlotWaitMs) {
-        await store.releaseClaim(claim.token, Math.max(at, now));
+        // What is behind it in its run goes back where it was, so it must as well.
+        const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
+        await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : Math.max(at, now));
         return false;
       }
       await clock.sleep(at - now, stop);
@@ -345,7 +347,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       threadKey: id ?? newest.alertKey,
       silent: work.silent,
     };
-    return callChannel((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop }, { clock, log });
+    return deps.calls.make((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop });
   }
 
   /** Judges the outcome, remembers it, writes it, and logs it. */
@@ -371,7 +373,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
       durationMs: now - work.calledAt,
     };
-    const result = await write(work, {
+    const writing = write(work, {
       ...said,
       token: claim.token,
       deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
@@ -383,6 +385,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       thread,
       fallbacks: fallbacksAfter(claim, outcome, next, now),
     });
+    if (thread) threads.note(newest, thread);
+    if (next) work.listener?.onAnswered(outcome.kind === "sent");
+    const result = await writing;
     work.isUnrecorded = false;
     work.leaseUntil = now + leaseMs;
     work.paces = [];
@@ -420,20 +425,28 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /** A call that was made must get on the record, or it is made again: the store is asked until the lease ends. */
   async function write(work: Work, attempt: AttemptRecord): Promise<"recorded" | "late"> {
+    let isShared = work.claim.ofRun !== undefined && attempt.next !== undefined && work.paces.length === 0;
     for (;;) {
       try {
+        if (isShared) return await shared.record(attempt);
         return await store.recordAttempt(attempt, work.paces);
       } catch (error) {
         const mayPass = error instanceof AppError && error.code === "store_unavailable";
+        const wasShared = isShared;
+        isShared = false;
+        // Another record among them may be the reason.
+        if (wasShared && !mayPass) continue;
         const isOver = work.stop.aborted || clock.now() + recordAgainMs >= work.leaseUntil;
         if (!mayPass || isOver) throw error;
+        work.listener?.onRefused();
         log.warn("delivery.record_refused", { destination: destination.name, error: error.message });
         await clock.sleep(recordAgainMs, work.stop);
       }
     }
   }
 
-  return { claim, deliver };
+  const { claim, claimRun, offer, adopt, withdraw, giveBack } = claims;
+  return { claim, claimRun, offer, adopt, withdraw, giveBack, deliver, flush: shared.flush };
 }
 
 const uncomposable: Outcome = {

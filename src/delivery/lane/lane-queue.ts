@@ -26,9 +26,12 @@ export interface QueueLook {
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
   isOpen: boolean;
+  /** So many at most, for whoever sends them one by one. Default: all that one message accounts for. */
+  most?: number;
 }
 
 export interface QueueView {
+  /** In the order in which they became due. */
   due: DueDelivery[];
   /** See `ClaimLimits.ofKeys`. */
   ofKeys?: DueDelivery[];
@@ -49,8 +52,6 @@ export interface LaneQueueDeps {
  * and accepting alerts waits for it; 2,000 took 73 and 28 ms.
  */
 const mostSent = 400;
-/** One more shows whether there are more. */
-const mostListed = mostSent + 1;
 /**
  * Where a vendor joins by key, each event is chosen among these keys, and from this much of what is unsent of them. It
  * is read for each event, so an outage with thousands that wait must not make accepting wait. A resolution beyond it
@@ -107,14 +108,16 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
 
   return {
     async list(look, now) {
-      const listed = await store.listDue(destination.name, look.isRecovering ? now + longestAheadMs : now, mostListed);
-      const cutAt = listed.length < mostListed ? undefined : listed.at(-1)?.dueAt;
+      const { most = mostSent } = look;
+      // One more shows whether there are more.
+      const listed = await store.listDue(destination.name, look.isRecovering ? now + longestAheadMs : now, most + 1);
+      const cutAt = listed.length <= most ? undefined : listed.at(-1)?.dueAt;
       const due = listed.filter(
         (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
       if (overdue.length > 0) await endOverdue(overdue, now);
-      const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, mostSent);
+      const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, most);
       return { due: taken, ofKeys: await listOfKeys(taken), cutAt };
     },
     fail: (deliveries, reason, because, now) => finish(deliveries, { state: "failed", reason }, because, now),

@@ -10,9 +10,13 @@ import type { PaceMemory } from "../memory/pace.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
 import { explainReason } from "../plan/explain-reason.ts";
 import { isProbed } from "../plan/health.ts";
-import { type ClaimPlan, isManual, planClaim } from "../plan/plan-claim.ts";
+import { type ClaimLimits, type ClaimPlan, isManual, planClaim, planRun } from "../plan/plan-claim.ts";
+import type { Calls } from "./call-channel.ts";
+import type { Offer, Offered } from "./claims.ts";
 import type { Deliverer } from "./deliver.ts";
 import type { LaneQueue } from "./lane-queue.ts";
+import { createOffers, type Offers } from "./offers.ts";
+import { createRun } from "./run.ts";
 
 /**
  * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
@@ -21,10 +25,25 @@ import type { LaneQueue } from "./lane-queue.ts";
  *     probe due ──▶ ask, then look again
  *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
  *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim and deliver (deliver.ts) ──▶ look again
+ *                                   └──▶ nothing is due, nor will be before T: until then no listing but for a change
+ *                                             └──▶ no pace, nothing but alerts: claim a run of them (run.ts) ──▶ look again
  */
 export interface Lane {
   /** Something may have become due: look at once. */
   wake(): void;
+  /**
+   * Asked for each delivery that routing is about to make here. Undefined: it is to be found as any other.
+   * What is offered has to be settled.
+   */
+  offer(delivery: Offered): Offer | undefined;
+  settle: Offers["settle"];
+  /** Nothing is claimed, and no call is under way. */
+  isIdle(): boolean;
+  /**
+   * When it last came round without a fault, epoch milliseconds: every few seconds, however little there is to do. While
+   * a call is under way, which surely ends, it counts as coming round.
+   */
+  turnedAt(): number;
   /** Runs until `claiming` is aborted and all calls have ended; `calls` ends those under way. Never rejects. */
   run(stop: LaneStop): Promise<void>;
 }
@@ -39,7 +58,10 @@ export interface LaneDeps {
   prober: Prober;
   destination: Destination;
   channel: Channel;
+  calls: Pick<Calls, "underWay" | "lastEndedAt">;
   deliverer: Deliverer;
+  /** Deliveries may be claimed ahead. */
+  canRun: boolean;
   pace: PaceMemory;
   health: HealthMemory;
   settings: DeliverySettings;
@@ -47,39 +69,109 @@ export interface LaneDeps {
   log: Log;
 }
 
+interface OpenTurn {
+  isTrying: boolean;
+  /** Several may be claimed at once. */
+  isQuick: boolean;
+  isShort: boolean;
+}
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const woken = new Error("woken");
+
 /** The safety net under a lost signal. */
 const pollMs = 5_000;
 /** All that is due waits for an earlier resolution of its key. */
 const heldBackLookMs = 1_000;
+/**
+ * Enough for the longest run and for the one behind it. A shorter run needs less: each row is read, sent between threads
+ * and looked at, and what is not claimed is listed again.
+ */
+const shortList = 128;
 /** A shut destination is looked at no more often, however many alerts come for it. */
 const shutLookMs = 1_000;
 
 export function createLane(deps: LaneDeps): Lane {
-  const { queue, prober, destination, channel, deliverer, pace, health, settings, clock, log } = deps;
-  const inFlight = new Set<Promise<void>>();
+  const { queue, prober, destination, channel, calls, deliverer, pace, health, settings, clock, log } = deps;
+  const concurrency = concurrencyOf(destination);
+  const { name, digestOver } = destination;
+  const run = createRun({
+    deliverer,
+    concurrency,
+    digestOver,
+    clock,
+    log,
+    onRoom: look,
+    onGivenBack: () => offers.noteChange(),
+    destination: name,
+  });
   let waiting = new AbortController();
   let wasDown = false;
+  let stopped: LaneStop | undefined;
   let lookAgainAt = 0;
+  let lastTurnAt = clock.now();
 
-  function wake(): void {
-    waiting.abort();
+  const offers = createOffers({
+    deliverer,
+    take: (claims) => stopped && run.add(claims, stopped.calls, stopped.claiming.aborted),
+    wake: look,
+    log,
+    destination: name,
+  });
+
+  function look(): void {
+    waiting.abort(woken);
   }
 
-  async function run(stop: LaneStop): Promise<void> {
-    stop.claiming.addEventListener("abort", wake, { once: true });
+  function wake(): void {
+    offers.noteChange();
+    look();
+  }
+
+  function offer(delivery: Offered): Offer | undefined {
+    const isTaken =
+      stopped?.claiming.aborted === false &&
+      offers.isOpen() &&
+      isWell() &&
+      !isBounded(delivery.recipient) &&
+      slotWait(delivery.recipient, clock.now()) === 0 &&
+      offers.count() < run.room();
+    const made = isTaken ? offers.make(delivery) : undefined;
+    if (!made) offers.noteChange();
+    return made;
+  }
+
+  /** Nothing has to be tried out first. */
+  function isWell(): boolean {
+    const status = health.of(destination);
+    const isProbing = [health.ofAccount(destination), status].some((entry) => entry && isProbed(entry));
+    return deps.canRun && !wasDown && !isProbing && status.openUntil === undefined;
+  }
+
+  async function runLane(stop: LaneStop): Promise<void> {
+    stopped = stop;
+    stop.claiming.addEventListener("abort", look, { once: true });
     while (!stop.claiming.aborted) {
       waiting = new AbortController();
-      const waitMs = await takeTurn(stop).catch((error: unknown) => {
+      let waitMs = pollMs;
+      try {
+        waitMs = await takeTurn(stop);
+        lastTurnAt = clock.now();
+      } catch (error) {
         log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
-        return pollMs;
-      });
+      }
+      offers.endTurn();
       if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), waiting.signal);
     }
-    await Promise.all(inFlight);
+    await offers.settled();
+    await run.end();
   }
 
   /** Does what can be done now; how long there is nothing more to do. */
   async function takeTurn(stop: LaneStop): Promise<number> {
+    // What routing has claimed goes first: it was made before what a listing finds.
+    if (offers.count() > 0) return pollMs;
+    offers.beginTurn();
     const now = clock.now();
     const status = health.of(destination);
     const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
@@ -90,26 +182,58 @@ export function createLane(deps: LaneDeps): Lane {
     const openUntil = status.openUntil ?? 0;
     const isShut = probed !== undefined || openUntil > now;
     const isTrying = isShut || status.openUntil !== undefined;
-    if (inFlight.size >= (isTrying ? 1 : concurrencyOf(destination))) return pollMs;
+    const isQuick = !isTrying && deps.canRun && !recipientsOf(destination).some(isBounded);
+    if (isQuick ? run.room() === 0 : run.isBusy(isTrying ? 1 : concurrency)) return pollMs;
     if (isShut) return await takeShutTurn(stop.calls, now);
+    const emptyMs = isTrying || wasDown ? 0 : offers.emptyFor(now);
+    if (emptyMs > 0) return emptyMs;
     // Before the queue is read: with many waiting for a slow chat, each new one would have all of them read again.
     const slotMs = Math.min(...recipientsOf(destination).map((recipient) => slotWait(recipient, now)));
-    return slotMs > 0 ? slotMs : await takeOpenTurn(isTrying, stop.calls, now);
+    return slotMs > 0 ? slotMs : await takeOpenTurn({ isTrying, isQuick, isShort: true }, stop.calls, now);
   }
 
-  async function takeOpenTurn(isTrying: boolean, stop: AbortSignal, now: number): Promise<number> {
-    const afterOutage = wasDown || isTrying;
-    const { due, ofKeys, cutAt } = await queue.list({ isRecovering: afterOutage, isOpen: true }, now);
+  async function takeOpenTurn(turn: OpenTurn, stop: AbortSignal, now: number): Promise<number> {
+    const afterOutage = wasDown || turn.isTrying;
+    const most = turn.isShort ? lengthOfShortList(turn.isQuick) : undefined;
+    const look = { isRecovering: afterOutage, isOpen: true, most };
+    const { due, ofKeys, cutAt } = await queue.list(look, now);
     const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
     const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
-    const { digestOver } = destination;
-    const plan = planClaim(ready, { digestOver, can: channel.can, afterOutage, ofKeys, cutAt }, now);
+    const claimed = run.countWaiting(ready[0]?.recipient ?? "");
+    if (claimed > 0 && ready.length + claimed > digestOver) {
+      run.giveBack();
+      return 0;
+    }
+    const limits: ClaimLimits = { digestOver, can: channel.can, afterOutage, ofKeys, cutAt };
+    const plans = turn.isQuick ? planRun(ready, limits, run.room(), now) : [];
+    if (plans.length > 0) {
+      const claims = await deliverer.claimRun(plans, now);
+      run.add(claims, stop);
+      const taken = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+      if (cutAt === undefined && taken === due.length) offers.noteListed();
+      if (claims.length > 0) return 0;
+    }
+    const plan = planClaim(ready, limits, now);
+    if (plan?.kind === "digest" && most !== undefined && cutAt !== undefined)
+      return await takeOpenTurn({ ...turn, isShort: false }, stop, now);
+    // What goes alone waits for those before it, whose record may change what it has to say.
+    if (plan && run.isBusy(concurrency)) return pollMs;
     if (plan) return await claimAndDeliver(plan, stop, now);
     if (ready.length > 0) return heldBackLookMs;
     if (due.length > 0) return Math.min(...waits.values());
     wasDown = false;
+    offers.noteListed();
     const nextAt = await queue.nextDueAt();
-    return nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
+    const waitMs = nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
+    offers.noteEmpty(now, now + Math.min(waitMs, pollMs));
+    return waitMs;
+  }
+
+  /** Undefined where fewer are sent together: all of them have to be in view. */
+  function lengthOfShortList(isQuick: boolean): number | undefined {
+    if (digestOver < shortList) return undefined;
+    const isForRun = isQuick && digestOver >= 2 * shortList;
+    return isForRun ? Math.min(shortList, Math.max(shortList / 4, 2 * run.room())) : shortList;
   }
 
   /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused or down: it waits. */
@@ -136,26 +260,25 @@ export function createLane(deps: LaneDeps): Lane {
     if (slotMs > 0) return slotMs;
     const claim = await deliverer.claim(plan, now);
     if (!claim) return 0;
-    const delivering = deliverer
-      .deliver(claim, stop)
-      .catch((error: unknown) => {
-        log.error("delivery.unrecorded", {
-          destination: destination.name,
-          error: String(error).slice(0, 300),
-        });
-      })
-      .finally(() => {
-        inFlight.delete(delivering);
-        wake();
-      });
-    inFlight.add(delivering);
-    if (concurrencyOf(destination) === 1) await delivering;
+    const delivering = run.deliverAlone(claim, stop);
+    if (concurrency === 1) await delivering;
     return 0;
+  }
+
+  function isBounded(recipient: string): boolean {
+    return pace.isBounded(paceKeysOf(destination, recipient, settings));
   }
 
   function slotWait(recipient: string, now: number): number {
     return Math.max(0, pace.nextSlot(paceKeysOf(destination, recipient, settings), now).at - now);
   }
 
-  return { wake, run };
+  return {
+    wake,
+    offer,
+    settle: offers.settle,
+    isIdle: () => calls.underWay() === 0 && offers.count() === 0 && !run.isBusy(1),
+    turnedAt: () => (calls.underWay() > 0 ? clock.now() : Math.max(lastTurnAt, calls.lastEndedAt() ?? 0)),
+    run: runLane,
+  };
 }

@@ -14,7 +14,16 @@ import type { Destination } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
-import { accountKeyOf, judgeOutcome, judgeProbe, keyOf, newStatus, stateOf, tryAgainNow } from "../plan/health.ts";
+import {
+  accountKeyOf,
+  judgeOutcome,
+  judgeProbe,
+  judgeProof,
+  keyOf,
+  newStatus,
+  stateOf,
+  tryAgainNow,
+} from "../plan/health.ts";
 import { titlesKept } from "../plan/plan-notice.ts";
 
 /** What came of the deliveries of one claim or of one that was abandoned. */
@@ -42,6 +51,11 @@ export interface HealthMemory {
   isWell(destination: Destination): boolean;
   observe(destination: Destination, outcome: Outcome): void;
   observeProbe(destination: Destination, outcome: Outcome): void;
+  /**
+   * Of a probe that nobody asked for, of a destination that seemed well.
+   * @param askedAt a message that got through since says more than a no
+   */
+  observeProof(destination: Destination, outcome: Outcome, askedAt: number): void;
   noteMove(destination: Destination, from: string, to: string): void;
   noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void;
   /**
@@ -55,6 +69,8 @@ export interface HealthMemory {
   noteNotified(summary: UndeliveredSummary, now: number): void;
   /** Writes what has changed since. Rejects as the store does; the next call tries it again. */
   save(): Promise<void>;
+  /** The same, and when the last messages got through to the very time: the group is given up. */
+  saveAll(): Promise<void>;
 }
 
 export interface HealthDeps {
@@ -78,6 +94,10 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
   };
   for (const status of saved) statuses[status.kind].set(status.name, tryAgainNow(status, clock.now()));
   const unsaved = { destination: new Set<string>(), account: new Set<string>() };
+  /** Of the destinations, as the store has it. */
+  const savedSentAt = new Map<string, number>();
+  for (const { kind, name, lastSentAt } of saved)
+    if (kind === "destination" && lastSentAt !== undefined) savedSentAt.set(name, lastSentAt);
 
   function read({ kind, name }: StatusKey): DestinationStatus {
     return statuses[kind].get(name) ?? newStatus({ kind, name }, clock.now());
@@ -93,10 +113,30 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
     const after = change(before);
     if (after === before) return;
     statuses[key.kind].set(key.name, after);
-    if (isWorthSaving(before, after)) unsaved[key.kind].add(key.name);
+    if (isWorthSaving(before, after) || isSentLongSince(after)) unsaved[key.kind].add(key.name);
     if (after.health === before.health) return;
     log.warn("destination.health", { destination: key.name, health: after.health, reason: after.reason });
     deps.onChange();
+  }
+
+  /** The time of the last message changes with each, and is not worth a commit of its own. */
+  function isSentLongSince({ kind, name, lastSentAt = 0 }: DestinationStatus): boolean {
+    return kind === "destination" && Math.abs(lastSentAt - (savedSentAt.get(name) ?? 0)) > 60_000;
+  }
+
+  async function save(): Promise<void> {
+    for (const kind of ["destination", "account"] as const)
+      for (const name of [...unsaved[kind]]) {
+        unsaved[kind].delete(name);
+        const status = read({ kind, name });
+        try {
+          await store.saveStatus(status);
+        } catch (error) {
+          unsaved[kind].add(name);
+          throw error;
+        }
+        if (kind === "destination" && status.lastSentAt !== undefined) savedSentAt.set(name, status.lastSentAt);
+      }
   }
 
   const ofAccount = (destination: Destination): DestinationStatus | undefined => {
@@ -130,6 +170,16 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
         if (health !== "dead" && health !== "paused" && health !== "down") continue;
         judge(key, (status) => judgeProbe(status, outcome, isProof(destination, status), now));
       }
+      if (outcome.kind === "sent") judge(keyOf(destination), (status) => ({ ...status, lastProvenAt: now }));
+    },
+    observeProof(destination, outcome, askedAt) {
+      const own = keyOf(destination);
+      const now = clock.now();
+      if (outcome.kind !== "sent" && (read(own).lastSentAt ?? Number.NEGATIVE_INFINITY) >= askedAt) return;
+      const isOfAccount = outcome.kind === "rejected" && outcome.scope === "account";
+      const key = (isOfAccount && accountKeyOf(destination)) || own;
+      const { probeProves } = vendorOf(destination.type);
+      judge(key, (status) => judgeProof(status, outcome, probeProves, now));
     },
     noteMove: (destination, from, to) => write(keyOf(destination), { moved: { from, to } }),
     noteNotice: (about, notice) => write(about, { notice }),
@@ -152,17 +202,11 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
       const left = pending === summary ? {} : { pending };
       write(key, { undelivered: { ...left, notifiedAt: now } });
     },
-    async save() {
-      for (const kind of ["destination", "account"] as const)
-        for (const name of [...unsaved[kind]]) {
-          unsaved[kind].delete(name);
-          try {
-            await store.saveStatus(read({ kind, name }));
-          } catch (error) {
-            unsaved[kind].add(name);
-            throw error;
-          }
-        }
+    save,
+    async saveAll() {
+      for (const { name, lastSentAt } of statuses.destination.values())
+        if (lastSentAt !== savedSentAt.get(name)) unsaved.destination.add(name);
+      await save();
     },
   };
 }
@@ -173,14 +217,13 @@ function isProof({ type }: Destination, status: DestinationStatus): boolean {
   return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
 }
 
-/** The time of the last success changes with every message and is not worth a commit of its own. */
 function isWorthSaving(before: DestinationStatus, after: DestinationStatus): boolean {
   return (
     before.health !== after.health ||
     before.failures !== after.failures ||
     before.openUntil !== after.openUntil ||
     before.probeAt !== after.probeAt ||
-    (after.lastSentAt ?? 0) - (before.lastSentAt ?? 0) > 60_000
+    before.lastProvenAt !== after.lastProvenAt
   );
 }
 

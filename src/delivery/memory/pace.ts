@@ -14,6 +14,8 @@ export interface Slot {
 export interface PaceMemory {
   /** When a call under all of these keys may be made. */
   nextSlot(keys: PaceKey[], now: number): Slot;
+  /** Calls under these keys have to be counted. What the other side asks for holds for the others as well. */
+  isBounded(keys: PaceKey[]): boolean;
   /** Counts a call; what it returns has to be stored with the claim. */
   take(keys: PaceKey[], now: number): PaceRecord[];
   /**
@@ -76,6 +78,8 @@ export function createPaceMemory(records: PaceRecord[]): PaceMemory {
       }
       return slot;
     },
+
+    isBounded: (keys) => keys.some(({ key, pace }) => Object.keys(pace).length > 0 || recordOf(key).sentAt.length > 0),
 
     take(keys, now) {
       return keys.flatMap(({ key, pace }) => {

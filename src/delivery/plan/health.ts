@@ -2,6 +2,7 @@ import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { DestinationState, DestinationStatus, StatusKey } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
+import type { Vendor } from "../../vendors/vendor.ts";
 import { accountOf } from "./accounts.ts";
 
 const deadProbeMs = 24 * 60 * 60 * 1000;
@@ -106,6 +107,70 @@ export function judgeProbe(
   return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
 }
 
+/** So many unasked probes in a row have to come to nothing until that counts: one in twenty may, for months. */
+const failedProbesThatCount = 5;
+/** Nobody answers at the address. Where a probe is no more than a connection, nothing else says something of messages. */
+const unreachable: readonly ReasonCode[] = [
+  "connect_failed",
+  "dns_failed",
+  "tls_failed",
+  "timeout_before_send",
+  "no_answer",
+  "connection_lost",
+];
+
+/**
+ * What an unasked probe says about a destination that seems well, or that such probes alone have found down. Pure.
+ *
+ *     ok, degraded ──refused for good──▶ dead or paused, as if a delivery had found it
+ *     ok, degraded ──no answer, five times in a row──▶ down, and its next message is tried at once all the same
+ *     down, found so ──a yes──▶ ok
+ *
+ * A refusal counts only where the probe asks what a delivery would: a server may well have no page for its health.
+ */
+export function judgeProof(
+  status: DestinationStatus,
+  outcome: Outcome,
+  proves: Vendor["probeProves"],
+  now: number,
+): DestinationStatus {
+  switch (outcome.kind) {
+    case "sent": {
+      const well = isFoundByProbes(status) ? recovered(status, now) : status;
+      return { ...well, failedProbes: undefined, lastProvenAt: now };
+    }
+    case "rejected": {
+      const isRefused = outcome.scope === "destination" || outcome.scope === "account";
+      return isRefused && proves !== "connection" ? judgeRejection(status, outcome, now) : status;
+    }
+    case "retry":
+      if (outcome.movedTo !== undefined || outcome.countsAsAttempt === false) return status;
+      return unproven(status, outcome, proves, now);
+    case "ambiguous":
+      return unproven(status, outcome, proves, now);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function unproven(
+  status: DestinationStatus,
+  { reason, detail }: Failure,
+  proves: Vendor["probeProves"],
+  now: number,
+): DestinationStatus {
+  const isJudged = status.health === "ok" || status.health === "degraded" || isFoundByProbes(status);
+  if (!isJudged || (proves === "connection" && !unreachable.includes(reason))) return status;
+  const failedProbes = { count: (status.failedProbes?.count ?? 0) + 1, reason, detail };
+  if (failedProbes.count < failedProbesThatCount || isFoundByProbes(status)) return { ...status, failedProbes };
+  return { ...status, health: "down", reason: detail, reasonCode: reason, since: now, openUntil: now, failedProbes };
+}
+
+/** Down, and no delivery has failed since: a yes of the same kind is enough to end it. */
+export function isFoundByProbes({ health, failedProbes }: DestinationStatus): boolean {
+  return health === "down" && failedProbes !== undefined;
+}
+
 /** At the start of a lane: whatever is shut is tried at once, since somebody may have mended it meanwhile. Pure. */
 export function tryAgainNow(status: DestinationStatus, now: number): DestinationStatus {
   if (isProbed(status)) return { ...status, probeAt: now };
@@ -128,11 +193,13 @@ function failedOnce(
   { breaker }: DeliverySettings,
   now: number,
 ): DestinationStatus {
-  const failures = status.failures + 1;
+  const isConfirmed = isFoundByProbes(status);
+  const failures = isConfirmed ? Math.max(status.failures + 1, breaker.openAfter) : status.failures + 1;
   if (status.health === "dead" || status.health === "paused") return { ...status, failures };
   if (failures < breaker.openAfter) {
     return {
       ...status,
+      failedProbes: undefined,
       failures,
       reason,
       reasonCode,
@@ -142,7 +209,8 @@ function failedOnce(
   }
   const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
   const since = status.health === "ok" ? now : status.since;
-  return { ...status, failures, reason, reasonCode, health: "down", since, openUntil: now + pauseMs };
+  const openUntil = now + pauseMs;
+  return { ...status, failedProbes: undefined, failures, reason, reasonCode, health: "down", since, openUntil };
 }
 
 function turned(
@@ -162,6 +230,7 @@ function turned(
     probeAt,
     openUntil: undefined,
     failures: status.failures + 1,
+    failedProbes: undefined,
   };
 }
 
@@ -173,7 +242,7 @@ function afterMessage(status: DestinationStatus, degraded: string | undefined, n
 }
 
 function recovered(status: DestinationStatus, now: number): DestinationStatus {
-  if (status.health === "ok" && status.failures === 0) return status;
+  if (status.health === "ok" && status.failures === 0 && status.failedProbes === undefined) return status;
   return {
     ...status,
     health: "ok",
@@ -183,5 +252,6 @@ function recovered(status: DestinationStatus, now: number): DestinationStatus {
     failures: 0,
     openUntil: undefined,
     probeAt: undefined,
+    failedProbes: undefined,
   };
 }

@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
+import type { ClaimedDelivery, DueDelivery, Thread } from "../../core/delivery-job.ts";
 import type { Json } from "../../core/json.ts";
 import type { MessageForm } from "../../core/message.ts";
 import type { DigestReason } from "../../core/message-context.ts";
@@ -32,6 +32,13 @@ export interface Claim {
   /** The first is the newest; the rest are sent by its message. */
   deliveries: [LoadedDelivery, ...LoadedDelivery[]];
   digest?: { id: string; reason: DigestReason };
+  /** Claimed together with others that are sent before it or behind it, see `planRun`. */
+  ofRun?: {
+    /** What was sent of its alert key, as it stood when it was claimed. */
+    thread?: Thread;
+    /** What its message carries besides the facts was fetched with that of the others. */
+    isFilled: boolean;
+  };
 }
 
 /** A claimed delivery in the state that it had before, with the sender's payload where the message carries it. */
@@ -65,6 +72,29 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   // under an id of its own, since a receiver that knows the id would take the rest for the same message.
   const others = waiting.filter((delivery) => !isBegun(delivery));
   return planNew(others, limits, now) ?? { ...begun, digestId: undefined };
+}
+
+/**
+ * What `planClaim` would choose one after another, at most so many, as long as each is an alert that nothing was tried
+ * of: what comes of one says nothing about the next. Pure.
+ */
+export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, now: number): ClaimPlan[] {
+  const plans: ClaimPlan[] = [];
+  // With these, what is sent of one key decides what the next may be.
+  if (limits.can.joinsByKey) return plans;
+  let left = due;
+  while (plans.length < most) {
+    const plan = planClaim(left, limits, now);
+    if (plan?.kind !== "single" || !plan.deliveries.every(isUntried)) break;
+    plans.push(plan);
+    left = left.filter((delivery) => !plan.deliveries.includes(delivery));
+  }
+  return plans;
+}
+
+function isUntried({ state, attempts, ambiguous, purpose, progress }: DueDelivery): boolean {
+  const isOfAlert = purpose === "alert" || purpose === "fallback" || purpose === "bulk_resend";
+  return isOfAlert && state === "queued" && attempts === 0 && ambiguous === 0 && progress.refs.length === 0;
 }
 
 /**

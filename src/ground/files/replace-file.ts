@@ -96,17 +96,20 @@ export async function renameFile(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
-/**
- * Some file systems know no such thing, and a folder may be writable without being readable: the name stands either
- * way.
- */
 async function syncFolder(path: string): Promise<void> {
   try {
     await syncFile(path);
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (!["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes(code)) throw error;
+    if (!isWithoutFolderSync(error)) throw error;
   }
+}
+
+/**
+ * Some file systems know no sync of a folder, and a folder may be writable without being readable: the name stands
+ * either way.
+ */
+export function isWithoutFolderSync(error: unknown): boolean {
+  return ["EINVAL", "ENOTSUP", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 /** Puts on disk what was written to a file, or which names a folder has. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { formatBytes } from "../text/format-bytes.ts";
 import { suggestOrList } from "../text/suggest.ts";
 import { parseDuration, writeDuration } from "../time/duration.ts";
 import { isTimeZone } from "../time/zoned-time.ts";
@@ -97,6 +98,21 @@ export function readDuration(leastMs: number, mostMs: number) {
     if (durationMs >= leastMs && durationMs <= mostMs) return durationMs;
     const bounds = `${writeDuration(leastMs)} to ${writeDuration(mostMs)}`;
     return new Refusal(`${showValue(value)} is out of bounds`, `write ${bounds}`);
+  };
+}
+
+const sizeUnits: Record<string, number> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+
+/** An amount of bytes, e.g. `20 GB`; 1 KB is 1,024 bytes, and so on. */
+export function readSize(least: number) {
+  return (value: unknown): number | Refusal => {
+    const example = "write a number with its unit, e.g. 500 MB or 20 GB";
+    const [, amount, unit] =
+      /^(\d+(?:\.\d+)?)\s*([kmgt])i?b?$/i.exec(typeof value === "string" ? value.trim() : "") ?? [];
+    if (amount === undefined || unit === undefined) return new Refusal(`${showValue(value)} is not a size`, example);
+    const bytes = Math.floor(Number(amount) * (sizeUnits[unit.toLowerCase()] as number));
+    if (bytes >= least && Number.isSafeInteger(bytes)) return bytes;
+    return new Refusal(`${showValue(value)} is out of bounds`, `write at least ${formatBytes(least)}`);
   };
 }
 

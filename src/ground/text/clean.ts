@@ -21,8 +21,16 @@ const removedByTelegram = /\u030A|\u0333|\u033F/g;
 const towersOfMarks = /(\p{M}{6})\p{M}+/gu;
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 
+/** Most texts hold nothing of what is replaced, and these two looks cost a tenth of seven replacements. */
+const plainAscii = /^[\t\n\x20-\x7e]*$/;
+/** All that any of the patterns above changes (six marks in a row are left, so seven): without it a text is clean. */
+const unclean =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|\p{Cs}|\u030A|\u0333|\u033F|\p{M}{7}/u;
+
 /** Keeps line breaks (as LF) and tabs; other control characters are shown as pictures (`␀`), lone surrogates as `�`. */
 export function cleanText(text: string): string {
+  if (plainAscii.test(text) || !unclean.test(text)) return text;
   return text
     .replace(lineBreaks, "\n")
     .replace(loneSurrogates, "\uFFFD")
@@ -35,10 +43,12 @@ export function cleanText(text: string): string {
 
 /** As `cleanText`, on one line: runs of blanks become one space, runs with a line break become `lineBreak`. */
 export function cleanLine(text: string, lineBreak = " "): string {
-  return cleanText(text)
-    .trim()
-    .replace(/\s+/g, (blanks) => (blanks.includes("\n") ? lineBreak : " "));
+  const clean = cleanText(text).trim();
+  if (!otherThanOneSpace.test(clean)) return clean;
+  return clean.replace(/\s+/g, (blanks) => (blanks.includes("\n") ? lineBreak : " "));
 }
+
+const otherThanOneSpace = /[^\S ]|\s\s/;
 
 /** What acts or hides without being seen, and all blanks. */
 const blanks = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu;

@@ -21,6 +21,7 @@ function pictureOf(control: string): string {
 
 /** Any text → text of several lines: line breaks are `\n`, tabs stay, no space at the ends. */
 export function toPlainText(text: string): string {
+  if (isPlainAlready(text)) return text;
   if (!suspicious.test(text)) return text.trim();
   return text
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
@@ -30,8 +31,24 @@ export function toPlainText(text: string): string {
     .replace(controls, pictureOf);
 }
 
+/** Longer texts are left to the patterns, which cost more to start and less for each character. */
+const shortText = 200;
+
+/** A short text of printable ASCII that no space begins, ends or repeats: most values are one, and stay as they are. */
+function isPlainAlready(text: string): boolean {
+  if (text.length > shortText) return false;
+  let isAfterSpace = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e || (code === 0x20 && isAfterSpace)) return false;
+    isAfterSpace = code === 0x20;
+  }
+  return !isAfterSpace;
+}
+
 /** Any text → one line: runs of spaces and line breaks become one space. */
 export function toPlainLine(text: string): string {
+  if (isPlainAlready(text)) return text;
   return toPlainText(text).replace(/\s+/g, " ").trim();
 }
 

@@ -3,10 +3,14 @@
  */
 export function suggest(word: string, known: readonly string[], mostEdits = 3): string | undefined {
   const wanted = simplify(word);
+  const allowed = Math.min(allowedEdits(wanted), mostEdits);
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
-    const distance = countEdits(wanted, simplify(name));
-    if (distance <= Math.min(allowedEdits(wanted), mostEdits) && (best === undefined || distance < best.distance)) {
+    const candidate = simplify(name);
+    // At least as many edits as the lengths differ: a start compares each variable of the environment with all names.
+    if (Math.abs(candidate.length - wanted.length) > allowed) continue;
+    const distance = countEdits(wanted, candidate);
+    if (distance <= allowed && (best === undefined || distance < best.distance)) {
       best = { name, distance };
     }
   }

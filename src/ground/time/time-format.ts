@@ -1,4 +1,4 @@
-import { createZonedClock, isTimeZone } from "./zoned-time.ts";
+import { createZonedClock, isTimeZone, oncePerMinute } from "./zoned-time.ts";
 
 /** Shows instants in one zone. */
 export interface TimeFormat {
@@ -59,13 +59,13 @@ function createZoneNames(zone: string): (at: number) => string {
   );
   const nameIn = (format: Intl.DateTimeFormat, at: number): string =>
     format.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? zone;
-  return (at) => {
+  return oncePerMinute((at) => {
     for (const format of formats) {
       const name = nameIn(format, at);
       if (!/^GMT[+-−]/.test(name)) return name;
     }
     return formats[0] === undefined ? zone : nameIn(formats[0], at);
-  };
+  });
 }
 
 function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {

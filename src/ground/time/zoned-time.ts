@@ -37,11 +37,17 @@ export function createZonedClock(timeZone: string): ZonedClock {
     second: "numeric",
   });
 
-  /** The wall clock's reading as if it were UTC: differences of such readings are differences of clocks. */
-  function readingAt(at: number): number {
+  function readFormatted(at: number): number {
     const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
     const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
     return Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
+  }
+
+  const offsetAt = oncePerMinute((at) => readFormatted(at) - Math.floor(at / 1000) * 1000);
+
+  /** The wall clock's reading as if it were UTC: differences of such readings are differences of clocks. */
+  function readingAt(at: number): number {
+    return Math.floor(at / 1000) * 1000 + offsetAt(at);
   }
 
   function wallTimeAt(at: number): WallTime {
@@ -79,6 +85,25 @@ export function createZonedClock(timeZone: string): ZonedClock {
   }
 
   return { wallTimeAt, instantOf };
+}
+
+/** Since then clocks have been put forward and back on whole minutes of UTC only: Liberia was the last not to. */
+const wholeMinutesSince = Date.UTC(1973, 0, 1);
+const keptMinutes = 100;
+
+/** What `Intl` says of a zone's clock, asked once a minute: messages are made of the same few minutes again and again. */
+export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
+  const known = new Map<number, T>();
+  return (at) => {
+    if (at < wholeMinutesSince) return read(at);
+    const minute = Math.floor(at / minuteMs);
+    const kept = known.get(minute);
+    if (kept !== undefined) return kept;
+    if (known.size >= keptMinutes) known.clear();
+    const value = read(at);
+    known.set(minute, value);
+    return value;
+  };
 }
 
 /** Whether the platform knows this IANA name. */

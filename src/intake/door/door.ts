@@ -8,6 +8,7 @@ import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.
 import type { Secret } from "../../core/secret.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
+import { answerForProof } from "./hook-proof.ts";
 import { type BodyReading, createHeaderKeeper, readRequestBody } from "./request-parts.ts";
 
 export interface DoorOptions {
@@ -75,6 +76,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  *
  * 202 after the commit; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
  * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
+ * Whoever knows the secret may also ask for a proof that this relay does (`hook-proof.ts`).
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
@@ -82,6 +84,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const secrets = [bytesOf(options.secret)];
+  const relayId = newId();
   const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
     accepted: 0,
@@ -221,6 +224,12 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       }),
     handle(request, response, given) {
       if (!isOneOf(secrets, given)) {
+        const proof = request.method === "GET" ? answerForProof(secrets, given, relayId) : undefined;
+        if (proof !== undefined) {
+          if (!request.complete) response.setHeader("connection", "close");
+          answer(response, 200, proof);
+          return;
+        }
         counters.unknownSecret += 1;
         answerError(response, 404, "not_found", "There is nothing here.");
       } else if (request.method !== "POST") {
@@ -259,14 +268,31 @@ function isCompressed({ headers }: IncomingMessage): boolean {
   return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
 }
 
+/**
+ * The head as a flat list, which Node writes as it is, and head and body as one string, for which the socket is held:
+ * `end` alone would write an empty one behind it and so call the system for a list of two. A seventh of what Node's
+ * HTTP costs an alert. Behind an answer that is still to come (pipelining) there is no socket yet.
+ */
 function answer(response: ServerResponse, status: number, text: string): void {
   if (response.destroyed || response.headersSent) return;
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-  });
-  response.end(text);
+  const length = String(Buffer.byteLength(text));
+  response.writeHead(status, [
+    "content-type",
+    "application/json",
+    "content-length",
+    length,
+    "cache-control",
+    "no-store",
+  ]);
+  const { socket } = response;
+  if (socket === null) {
+    response.end(text);
+    return;
+  }
+  socket.cork();
+  response.write(text);
+  socket.uncork();
+  response.end();
 }
 
 function answerError(

@@ -1,4 +1,4 @@
-import { type Leaf, laterElement } from "./leaves.ts";
+import { type Leaf, laterElement, perPlace } from "./leaves.ts";
 
 /**
  * The usual names of each fact, the preferred first. A name is lower case without separators (`alert_name` and
@@ -53,6 +53,8 @@ const names = {
 
 export type FactName = keyof typeof names;
 
+const factNames = Object.keys(names) as FactName[];
+
 /** Containers that only wrap: a fact inside them is as good as one beside them. */
 const wrappers = words(`data alert event payload body detail details labels annotations commonlabels commonannotations
   attributes properties notification message msg params content result record item info extra fields dimensions tags
@@ -99,30 +101,38 @@ export interface Candidate {
   score: number;
 }
 
+/** Which facts a place's names may give, and how well. */
+const matchesOf = perPlace(({ names }) =>
+  (patternsByLastName.get(names.at(-1) ?? "") ?? []).flatMap((pattern) => {
+    const score = scoreOf(names, pattern);
+    return score === undefined ? [] : [{ fact: factNames.indexOf(pattern.fact), score }];
+  }),
+);
+
+const noCandidates: readonly Candidate[] = [];
+
 /** For each fact the leaves that bear one of its names, the best first. */
-export function findCandidates(leaves: Leaf[]): Record<FactName, Candidate[]> {
-  const found = Object.fromEntries(Object.keys(names).map((fact) => [fact, []])) as unknown as Record<
-    FactName,
-    Candidate[]
-  >;
+export function findCandidates(leaves: Leaf[]): (fact: FactName) => readonly Candidate[] {
+  const found: (Candidate[] | undefined)[] = [];
   for (const leaf of leaves) {
-    for (const pattern of patternsByLastName.get(leaf.names.at(-1) ?? "") ?? []) {
-      const score = scoreOf(leaf, pattern);
-      if (score !== undefined) found[pattern.fact].push({ leaf, score });
+    for (const { fact, score } of matchesOf(leaf)) {
+      const candidates = found[fact];
+      if (candidates === undefined) found[fact] = [{ leaf, score }];
+      else candidates.push({ leaf, score });
     }
   }
-  for (const candidates of Object.values(found)) {
-    if (candidates.length > 1) candidates.sort((a, b) => a.score - b.score);
+  for (const candidates of found) {
+    if (candidates !== undefined && candidates.length > 1) candidates.sort((a, b) => a.score - b.score);
   }
-  return found;
+  return (fact) => found[factNames.indexOf(fact)] ?? noCandidates;
 }
 
-function scoreOf(leaf: Leaf, { fact, rank, parents }: Pattern): number | undefined {
-  const outside = leaf.names.length - 1 - parents.length;
-  if (outside < 0 || parents.some((parent, at) => leaf.names[outside + at] !== parent)) return undefined;
+function scoreOf(names: string[], { fact, rank, parents }: Pattern): number | undefined {
+  const outside = names.length - 1 - parents.length;
+  if (outside < 0 || parents.some((parent, at) => names[outside + at] !== parent)) return undefined;
   let unknown = 0;
   for (let at = 0; at < outside; at += 1) {
-    const name = leaf.names[at] ?? "";
+    const name = names[at] ?? "";
     if (entities.has(name)) return undefined;
     if (!wrappers.has(name)) unknown += 1;
   }

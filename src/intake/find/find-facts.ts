@@ -1,8 +1,11 @@
 import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
+import type { MappableFact } from "../../core/mapping.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine, toPlainText } from "../../ground/text/plain-text.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
-import type { Leaf } from "./leaves.ts";
+import { type Leaf, lineOf, perPlace } from "./leaves.ts";
+import type { MappedPlaces } from "./mapped-facts.ts";
+import type { Measured } from "./read-measurement.ts";
 import { readSeverity } from "./read-severity.ts";
 import { leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { readTime } from "./read-time.ts";
@@ -30,65 +33,206 @@ export interface FoundFacts
   /** A kind of event at best ("price.alert"), for want of a title. */
   weakTitle?: string;
   text?: string;
+  /** Only by a mapping. */
+  alertKey?: string;
+  /** The paths of the mapping by which facts were found. */
+  mapped?: Partial<Record<MappableFact, string>>;
   notes: string[];
   /** Leaves that a fact says already and need no line in the field list. */
   used: Set<Leaf>;
   /** The leaf that the value was taken from: its name may say what the number is. */
   valueLeaf?: Leaf;
+  /** From which leaf each fact was read, as far as it was read from one. */
+  reads: FactRead[];
+}
+
+export interface FactRead {
+  fact: MappableFact;
+  leaf: Leaf;
 }
 
 const maxShortFact = 200;
 
+type GuessedFact = Exclude<FactName, "weakTitle">;
+
 /**
  * Takes for each fact the best leaf that bears one of its names *and* reads as one: a `time` that is no instant, a
  * `link` that is no address or a `severity` of unknown meaning is passed over and stays in the field list. Pure.
+ *
+ * @param places what a mapping has found; it comes before every guess, and reads by the same rules
  */
-export function findFacts(leaves: Leaf[]): FoundFacts {
+export function findFacts(leaves: Leaf[], places?: MappedPlaces): FoundFacts {
   const candidates = findCandidates(leaves);
   const used = new Set<Leaf>();
   const notes: string[] = [];
-  const choose = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined) => {
-    const chosen = firstReadable(candidates[fact], used, read);
-    if (chosen !== undefined) used.add(chosen.leaf);
+  const reads: FactRead[] = [];
+  const mapped = places === undefined || places.size === 0 ? nothingMapped : readMapped(places, { used, notes, reads });
+  const choose = <T>(fact: GuessedFact, read: (leaf: Leaf) => T | undefined) => {
+    const chosen = firstReadable(candidates(fact), used, read);
+    if (chosen === undefined) return undefined;
+    used.add(chosen.leaf);
+    reads.push({ fact, leaf: chosen.leaf });
     return chosen;
   };
-  const take = <T>(fact: FactName, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
+  const take = <T>(fact: GuessedFact, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
 
-  const title = take("title", readTitle);
-  const text = take("text", (leaf) => (leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined));
-  const threshold = take("threshold", readShort);
-  const previousValue = take("previousValue", readQuantity);
-  const value = choose("value", readQuantity);
-  const found = {
+  const takePair = () => {
+    const pair = choose("externalId", readPair);
+    if (pair !== undefined) reads.push({ fact: "token", leaf: pair.leaf });
+    return pair?.value;
+  };
+
+  const title = mapped.title ?? take("title", readTitle);
+  const text =
+    mapped.text ?? take("text", (leaf) => (leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined));
+  const threshold = mapped.threshold ?? take("threshold", readShort);
+  const previousValue = mapped.previousValue ?? take("previousValue", readQuantity);
+  const value = mapped.value ?? choose("value", readQuantity);
+  const metric = mapped.metric ?? take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? "");
+  const unit = mapped.unit ?? take("unit", readShort);
+  const chain = mapped.chain ?? take("chain", readShort);
+  const token = mapped.token ?? take("token", readShort) ?? takePair();
+  const link = mapped.link ?? take("link", (leaf) => readLink(leaf.text));
+  const externalId = mapped.externalId ?? take("externalId", readShort);
+  const source = mapped.source ?? take("source", (leaf) => (leaf.kind === "string" ? readShort(leaf) : undefined));
+  const weakTitle = firstReadable(candidates("weakTitle"), used, readTitle)?.value;
+  const status =
+    mapped.status ?? takeStatus(leaves, candidates("status"), { used, reads }) ?? statusOfTitle(title ?? text);
+  const parts = metric === undefined ? undefined : readMetricKey(metric);
+  return {
     title,
     text,
-    metric: take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? ""),
+    metric,
     threshold,
     previousValue,
     value: value?.value,
-    unit: take("unit", readShort),
-    chain: take("chain", readShort),
-    token: take("token", readShort) ?? take("externalId", readPair),
-    link: take("link", (leaf) => readLink(leaf.text)),
-    externalId: take("externalId", readShort),
-    source: take("source", (leaf) => (leaf.kind === "string" ? readShort(leaf) : undefined)),
-    weakTitle: firstReadable(candidates.weakTitle, used, readTitle)?.value,
-  };
-  const status = takeStatus(leaves, candidates.status, used) ?? statusOfTitle(title ?? text);
-  return {
-    ...found,
-    ...fromMetricKey(found),
-    severity: takeSeverity(candidates, title ?? text, used, notes),
+    unit,
+    chain: chain ?? parts?.chain,
+    token: token ?? (parts?.kind === "token" ? parts.address : undefined),
+    link,
+    externalId,
+    source,
+    weakTitle,
+    severity: mapped.severity ?? takeSeverity(candidates, title ?? text, { used, notes, reads }),
     status: status ?? "unknown",
-    occurredAt: takeTime(candidates.occurredAt, status === "resolved" ? leaves : [], used, notes),
+    occurredAt:
+      mapped.occurredAt ??
+      takeTime(candidates("occurredAt"), status === "resolved" ? leaves : [], { used, notes, reads }),
+    alertKey: mapped.alertKey,
+    mapped: mapped.by,
     notes,
     used,
     valueLeaf: value?.leaf,
+    reads,
+  };
+}
+
+interface Mapped
+  extends Partial<
+    Pick<FoundFacts, Exclude<MappableFact, "value" | "severity" | "status">> & Pick<AlertFacts, "severity" | "status">
+  > {
+  value?: { leaf: Leaf; value: string };
+  by?: FoundFacts["mapped"];
+}
+
+const nothingMapped: Mapped = {};
+
+/**
+ * The facts that a mapping gives, and in `by` from where. What stands there and does not read as the fact is passed
+ * over with a note. Leaves that are read are no guess for other facts, but severity and status keep their line, since
+ * the sender's own word may say more.
+ */
+function readMapped(
+  places: MappedPlaces,
+  { used, notes, reads }: Pick<FoundFacts, "used" | "notes" | "reads">,
+): Mapped {
+  const by: FoundFacts["mapped"] = {};
+  const passedOver: string[] = [];
+  const choose = <T>(fact: MappableFact, read: (leaf: Leaf) => T | undefined) => {
+    const filled = places.get(fact) ?? [];
+    for (const { path, leaf } of filled) {
+      const value = leaf && read(leaf);
+      if (leaf === undefined || value === undefined) continue;
+      by[fact] = path;
+      reads.push({ fact, leaf });
+      if (fact !== "severity" && fact !== "status") used.add(leaf);
+      return { leaf, value };
+    }
+    if (filled[0] !== undefined) passedOver.push(`${fact} (${filled[0].path})`);
+    return undefined;
+  };
+  const take = <T>(fact: MappableFact, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
+  const readAny = (leaf: Leaf) => (leaf.kind === "boolean" ? undefined : toPlainText(leaf.text) || undefined);
+  const severity = choose("severity", (leaf) =>
+    leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? ""),
+  );
+  if (severity?.value.note !== undefined) notes.push(severity.value.note);
+  if (severity !== undefined && severity.leaf.text.trim().toLowerCase() === severity.value.severity)
+    used.add(severity.leaf);
+  const time = choose("occurredAt", (leaf) => readTime(leaf.text));
+  if (time?.value.assumedUtc) notes.push(noteOfUtc(time.leaf));
+  const mapped: Mapped = {
+    title: take("title", readAny),
+    text: take("text", readAny),
+    metric: take("metric", readShort),
+    token: take("token", readShort),
+    chain: take("chain", readShort),
+    value: choose("value", readQuantity),
+    previousValue: take("previousValue", readQuantity),
+    threshold: take("threshold", readShort),
+    unit: take("unit", readShort),
+    link: take("link", (leaf) => readLink(leaf.text)),
+    externalId: take("externalId", readShort),
+    source: take("source", readShort),
+    alertKey: take("alertKey", (leaf) => (leaf.kind === "boolean" ? undefined : lineOf(leaf) || undefined)),
+    status: take("status", (leaf) => readStatus(leaf.text, leaf.names)),
+    severity: severity?.value.severity,
+    occurredAt: time?.value.at,
+    by,
+  };
+  if (passedOver.length > 0)
+    notes.push(`guessed, since what the mapping names cannot be read as that: ${passedOver.join(", ")}`);
+  return mapped;
+}
+
+function noteOfUtc(leaf: Leaf): string {
+  return `the time ${toPlainLine(leaf.text)} names no zone and was read as UTC`;
+}
+
+/**
+ * What is found, with what the title measures, and what is made of both, as the alert has it. Member by member: spreading objects of this size costs more
+ * than finding what is in them.
+ */
+export function composeFacts(
+  found: FoundFacts,
+  measured: Measured,
+  made: Pick<AlertFacts, "title" | "format" | "text" | "alertKey" | "fields" | "notes">,
+): AlertFacts {
+  return {
+    title: made.title,
+    metric: measured.metric,
+    threshold: measured.threshold,
+    previousValue: measured.previousValue,
+    value: measured.value,
+    unit: measured.unit,
+    chain: measured.chain,
+    token: measured.token,
+    link: found.link,
+    externalId: found.externalId,
+    source: found.source,
+    severity: found.severity,
+    status: found.status,
+    occurredAt: found.occurredAt,
+    format: made.format,
+    text: made.text,
+    alertKey: made.alertKey,
+    fields: made.fields,
+    notes: made.notes,
   };
 }
 
 function firstReadable<T>(
-  candidates: Candidate[],
+  candidates: readonly Candidate[],
   used: Set<Leaf>,
   read: (leaf: Leaf) => T | undefined,
 ): { leaf: Leaf; value: T } | undefined {
@@ -131,29 +275,26 @@ function readQuantity(leaf: Leaf): string | undefined {
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
 }
 
-function fromMetricKey(found: { metric?: string; token?: string; chain?: string }): {
-  token?: string;
-  chain?: string;
-} {
-  const parts = found.metric === undefined ? undefined : readMetricKey(found.metric);
-  if (parts === undefined) return {};
-  const token = found.token ?? (parts.kind === "token" ? parts.address : undefined);
-  return { token, chain: found.chain ?? parts.chain };
-}
-
 /** Where a status word says all there is to say, its leaf needs no line of its own; "acknowledged" says more. */
 const plainStatusNames = /^(?:status|state|alertstatus|alertstate|resolved|firing)$/;
 const urgentWords = /crit|warn|fatal|error|emerg|urgent|high/i;
 const acknowledgedWords = /\back(?:nowledged?|ed)\b/i;
 const calmWords = /^(?:info|notice)$/i;
 
-function takeStatus(leaves: Leaf[], candidates: Candidate[], used: Set<Leaf>): AlertStatus | undefined {
+const isInData = perPlace(({ names }) => names.length > 1 && /^(?:data|result)$/.test(names[0] ?? ""));
+
+function takeStatus(
+  leaves: Leaf[],
+  candidates: readonly Candidate[],
+  { used, reads }: Pick<FoundFacts, "used" | "reads">,
+): AlertStatus | undefined {
   // `{"status": "ok", "data": {…}}` is how an interface wraps an answer: it says nothing about the alert inside.
-  const wrapsData = leaves.some(({ names }) => names.length > 1 && /^(?:data|result)$/.test(names[0] ?? ""));
+  const wrapsData = leaves.some(isInData);
   for (const { leaf } of candidates) {
     if (wrapsData && leaf.names.length === 1 && /^\s*(?:ok|success)\s*$/i.test(leaf.text)) continue;
     const status = readStatus(leaf.text, leaf.names);
     if (status === undefined) continue;
+    reads.push({ fact: "status", leaf });
     const saysMore = urgentWords.test(leaf.text) || acknowledgedWords.test(leaf.text);
     if (plainStatusNames.test(leaf.names.at(-1) ?? "") && !saysMore) used.add(leaf);
     return status;
@@ -177,34 +318,40 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
  * keeps the sender's own word ("P1"), since the reader may know more by it.
  */
 function takeSeverity(
-  candidates: Record<FactName, Candidate[]>,
+  candidates: (fact: FactName) => readonly Candidate[],
   title: string | undefined,
-  used: Set<Leaf>,
-  notes: string[],
+  { used, notes, reads }: Pick<FoundFacts, "used" | "notes" | "reads">,
 ): Severity {
-  for (const { leaf } of candidates.severity) {
+  for (const { leaf } of candidates("severity")) {
     const read = leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? "");
     if (read === undefined) continue;
+    reads.push({ fact: "severity", leaf });
     if (read.note !== undefined) notes.push(read.note);
     if (leaf.text.trim().toLowerCase() === read.severity) used.add(leaf);
     return read.severity;
   }
-  const status = candidates.status.find(({ leaf }) => urgentWords.test(leaf.text))?.leaf.text;
-  const word = status ?? leadingWord(title ?? "") ?? "";
+  const status = candidates("status").find(({ leaf }) => urgentWords.test(leaf.text))?.leaf;
+  const word = status?.text ?? leadingWord(title ?? "") ?? "";
   if (!urgentWords.test(word) && !calmWords.test(word)) return "unknown";
+  if (status !== undefined) reads.push({ fact: "severity", leaf: status });
   return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
+const namesEnd = perPlace(({ names }) => /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(names.at(-1) ?? ""));
+
 /** A resolution happened when the alert ended; Alertmanager and Grafana say that in `endsAt`. */
-function takeTime(candidates: Candidate[], resolved: Leaf[], used: Set<Leaf>, notes: string[]): number | undefined {
-  const ends = resolved.filter((leaf) =>
-    /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(leaf.names.at(-1) ?? ""),
-  );
+function takeTime(
+  candidates: readonly Candidate[],
+  resolved: Leaf[],
+  { used, notes, reads }: Pick<FoundFacts, "used" | "notes" | "reads">,
+): number | undefined {
+  const ends = resolved.filter(namesEnd);
   for (const leaf of [...ends, ...candidates.map((candidate) => candidate.leaf)]) {
     const time = readTime(leaf.text);
     if (time === undefined) continue;
     used.add(leaf);
-    if (time.assumedUtc) notes.push(`the time ${toPlainLine(leaf.text)} names no zone and was read as UTC`);
+    reads.push({ fact: "occurredAt", leaf });
+    if (time.assumedUtc) notes.push(noteOfUtc(leaf));
     return time.at;
   }
   return undefined;

@@ -116,7 +116,7 @@ export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefin
   }
   if (envelope.title === undefined && envelope.message === undefined) return merged;
   const own = findCandidates(listLeaves(merged).leaves);
-  if (own.title.length > 0 || own.text.length > 0) return merged;
+  if (own("title").length > 0 || own("text").length > 0) return merged;
   for (const key of ["title", "message"] as const) {
     const value = envelope[key];
     if (value !== undefined) merged[key] = value;

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
+import { toPlainLine } from "../../ground/text/plain-text.ts";
 import { unwrapPayload } from "../read/unwrap-payload.ts";
 
 /** One scalar of a payload, or one short list of scalars. */
@@ -10,6 +11,27 @@ export interface Leaf {
   kind: "string" | "number" | "boolean";
   /** As sent, digit for digit. Never empty. */
   text: string;
+  /** It is a list of scalars. */
+  isList: boolean;
+  /** Where it stands, without its value: the same for every alert that has one there. */
+  place: Place;
+  /** `text` as one plain line, once it was asked for (`lineOf`). */
+  line: string | undefined;
+}
+
+/** A leaf's path and names, and what was made of them. */
+export interface Place extends Pick<Leaf, "path" | "names"> {
+  /** Characters of `path`. */
+  length: number;
+  /**
+   * Two hashes of the path, so that a payload's shape costs two additions a leaf. Undefined for what belongs to no
+   * shape: later elements of lists, and what stands under a name that is an id.
+   */
+  shape: { a: number; b: number } | undefined;
+  /** Results of `perPlace`, by its slot. */
+  notes: unknown[];
+  /** Places of members and elements, as far as they are kept. */
+  below: Map<string | number, Place> | undefined;
 }
 
 /** What every name of an element beyond the first contains, so that no fact is read from the second of two things. */
@@ -30,19 +52,57 @@ const maxNamesOfLeaf = 128;
 /**
  * A member or element on the way to a leaf. It points to its parent, so that only leaves that are kept pay for a path.
  */
-interface Place {
-  above: Place | undefined;
+interface Step {
+  above: Step | undefined;
   /** A member's name, or an element's index. */
   step: string | number;
-  trail?: Trail;
+  place?: Place;
 }
 
-interface Trail extends Pick<Leaf, "path" | "names"> {
-  /** Characters of `path`. */
-  length: number;
+/**
+ * Places are kept from body to body, since a sender's alerts have the same ones: what they say is worked out once.
+ * Bounded in number and in units (steps and characters of all their paths); beyond that all are made anew.
+ */
+const maxPlaces = 4_000;
+const maxUnitsOfPlaces = 200_000;
+/** Longer names are not kept. */
+const maxKeptName = 100;
+
+const noShape = { a: 0x811c9dc5, b: 0x9747b28c } as const;
+
+let top = makePlace([], [], 0, noShape);
+let places = 0;
+let unitsOfPlaces = 0;
+
+function makePlace(path: string[], names: string[], length: number, shape: Place["shape"]): Place {
+  return { path, names, length, shape, notes: [], below: undefined };
 }
 
-const top: Trail = { path: [], names: [], length: 0 };
+let slots = 0;
+
+/** What follows from a leaf's place alone, worked out once for each place. `derive` gives no undefined. */
+export function perPlace<T extends {}>(derive: (place: Place) => T): (leaf: Leaf) => T {
+  const slot = slots;
+  slots += 1;
+  return ({ place }) => {
+    const known = place.notes[slot] as T | undefined;
+    if (known !== undefined) return known;
+    const made = derive(place);
+    place.notes[slot] = made;
+    return made;
+  };
+}
+
+/** A leaf that stands in no payload. */
+export function looseLeaf(name: string, text: string, kind: Leaf["kind"] = "string"): Leaf {
+  return makeLeaf(makePlace([name], namesOf(name), name.length, undefined), kind, text);
+}
+
+/** A leaf's text as one plain line. */
+export function lineOf(leaf: Leaf): string {
+  leaf.line ??= toPlainLine(leaf.text);
+  return leaf.line;
+}
 
 /** Scalars in the order of the payload; `more` is how many there are beyond the 2,000 that are kept. */
 export interface Leaves {
@@ -50,9 +110,16 @@ export interface Leaves {
   more: number;
 }
 
+/** A payload without its packing, and its leaves. */
+export interface Content extends Leaves {
+  content: Json;
+}
+
 /** `listLeaves` of a payload without its packing. */
-export function listContent(payload: Json): Leaves {
-  return listLeaves(isJsonObject(payload) ? unwrapPayload(payload) : payload);
+export function listContent(payload: Json): Content {
+  const content = isJsonObject(payload) ? unwrapPayload(payload) : payload;
+  const { leaves, more } = listLeaves(content);
+  return { content, leaves, more };
 }
 
 /**
@@ -63,53 +130,119 @@ export function listContent(payload: Json): Leaves {
 export function listLeaves(value: Json): Leaves {
   const leaves: Leaf[] = [];
   let more = 0;
-  const add = (place: Place | undefined, kind: Leaf["kind"], text: string) => {
-    if (text.trim() === "") return;
-    if (leaves.length < maxLeaves) leaves.push(makeLeaf(trailTo(place), kind, text));
-    else more += 1;
+  const add = (
+    above: Step | undefined,
+    step: string | number | undefined,
+    kind: Leaf["kind"],
+    text: string,
+    isList = false,
+  ) => {
+    if (isBlank(text)) return;
+    if (leaves.length === maxLeaves) {
+      more += 1;
+      return;
+    }
+    const place = placeOf(above);
+    leaves.push(makeLeaf(step === undefined ? place : placeBelow(place, step), kind, text, isList));
   };
-  const visit = (inner: Json, place: Place | undefined): void => {
+  /** Of a scalar without an object round it the step is undefined. */
+  const visit = (inner: Json, above: Step | undefined, step: string | number | undefined): void => {
     if (inner === null) return;
-    if (typeof inner === "string") add(place, "string", inner);
-    else if (typeof inner === "boolean") add(place, "boolean", String(inner));
-    else if (inner instanceof JsonNumber) add(place, "number", inner.text);
-    else if (isJsonObject(inner)) {
-      for (const key in inner) visit(inner[key] ?? null, { above: place, step: key });
-    } else visitList(inner, place);
+    if (typeof inner === "string") add(above, step, "string", inner);
+    else if (typeof inner === "boolean") add(above, step, "boolean", String(inner));
+    else if (inner instanceof JsonNumber) add(above, step, "number", inner.text);
+    else {
+      const own = step === undefined ? above : { above, step };
+      if (Array.isArray(inner)) visitList(inner, own);
+      else for (const key in inner) visit(inner[key] ?? null, own, key);
+    }
   };
-  const visitList = (list: Json[], place: Place | undefined): void => {
-    if (list.length <= maxJoined && list.every(isScalar)) {
-      add(place, "string", list.filter((one) => one !== null && one !== "").join(", "));
+  const visitList = (list: Json[], own: Step | undefined): void => {
+    const joined = joinScalars(list);
+    if (joined !== undefined) {
+      add(own, undefined, "string", joined, true);
       return;
     }
     for (const [index, element] of list.entries()) {
       const pair = pairOf(element);
-      if (pair !== undefined) visit(pair.value, { above: place, step: pair.name });
-      else visit(element, { above: place, step: index });
+      if (pair === undefined) visit(element, own, index);
+      else visit(pair.value, own, pair.name);
     }
   };
-  visit(value, undefined);
+  visit(value, undefined, undefined);
   return { leaves, more };
 }
 
-function makeLeaf({ path, names }: Trail, kind: Leaf["kind"], text: string): Leaf {
-  return { path, names, kind, text };
+/** A short list of scalars as one text; undefined for any other list. */
+export function joinScalars(list: Json[]): string | undefined {
+  if (list.length > maxJoined || !list.every(isScalar)) return undefined;
+  return list.filter((one) => one !== null && one !== "").join(", ");
 }
 
-function trailTo(place: Place | undefined): Trail {
-  if (place === undefined) return top;
-  place.trail ??= extend(trailTo(place.above), place.step);
-  return place.trail;
+/** As `text.trim() === ""`, without a copy. */
+function isBlank(text: string): boolean {
+  return text.charCodeAt(0) > 0x20 && text.charCodeAt(0) < 0x7f ? false : text.trim() === "";
 }
 
-function extend({ path, names, length }: Trail, step: string | number): Trail {
+function makeLeaf(place: Place, kind: Leaf["kind"], text: string, isList = false): Leaf {
+  return { path: place.path, names: place.names, kind, text, isList, place, line: undefined };
+}
+
+function placeOf(step: Step | undefined): Place {
+  if (step === undefined) return top;
+  step.place ??= placeBelow(placeOf(step.above), step.step);
+  return step.place;
+}
+
+function placeBelow(above: Place, step: string | number): Place {
+  return above.below?.get(step) ?? keepPlace(above, step);
+}
+
+function keepPlace(above: Place, step: string | number): Place {
+  if (typeof step === "string" && step.length > maxKeptName) return extend(above, step);
+  // A part of a body would keep all of that body in memory.
+  const own = typeof step === "string" ? (JSON.parse(JSON.stringify(step)) as string) : step;
+  const place = extend(above, own);
+  places += 1;
+  unitsOfPlaces += place.path.length + place.names.length + place.length;
+  if (places > maxPlaces || unitsOfPlaces > maxUnitsOfPlaces) {
+    top = makePlace([], [], 0, noShape);
+    places = 0;
+    unitsOfPlaces = 0;
+  } else {
+    above.below ??= new Map();
+    above.below.set(own, place);
+  }
+  return place;
+}
+
+function extend({ path, names, length, shape }: Place, step: string | number): Place {
   if (typeof step === "number") {
-    return { path: [...path, `[${step}]`], names: step === 0 ? names : [...names, laterElement], length };
+    const own = step === 0 ? shapeBelow(shape, "[0]") : undefined;
+    return makePlace([...path, `[${step}]`], step === 0 ? names : [...names, laterElement], length, own);
   }
   const name = step.slice(0, length > maxPathLength ? shortNameLength : maxNameLength);
   const own = namesOf(name);
   const fitting = names.length + own.length > maxNamesOfLeaf ? own.slice(-1) : own;
-  return { path: [...path, name], names: [...names, ...fitting], length: length + name.length };
+  const below = isId(name) ? undefined : shapeBelow(shape, name);
+  return makePlace([...path, name], [...names, ...fitting], length + name.length, below);
+}
+
+function shapeBelow(shape: Place["shape"], name: string): Place["shape"] {
+  if (shape === undefined) return undefined;
+  let { a, b } = shape;
+  for (let at = 0; at < name.length; at += 1) {
+    const code = name.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x5bd1e995) ^ (b >>> 13);
+  }
+  // A name ends here: "ab" with "c" below it is not "a" with "bc".
+  return { a: Math.imul(a ^ 0x2e, 0x01000193), b: Math.imul(b ^ 0x2e, 0x5bd1e995) };
+}
+
+/** A name that differs from body to body: an address, a hash, a UUID, a number. */
+function isId(name: string): boolean {
+  return /^(?:0x[0-9a-f]{6,}|\d+|[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i.test(name);
 }
 
 /** `alertName`, `alert_name`, `Alert-Name` → `alertname`; `alert.name` and `alert[name]` → two names. */

@@ -2,7 +2,7 @@ import type { AlertField } from "../../core/alert.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
 import { withoutWrappers } from "./fact-names.ts";
-import type { Leaf } from "./leaves.ts";
+import { type Leaf, lineOf, perPlace } from "./leaves.ts";
 
 const maxFields = 40;
 const maxFieldValueLength = 500;
@@ -23,12 +23,12 @@ export interface FieldList {
  */
 export function listFields(
   leaves: Leaf[],
-  said: { used: Set<Leaf>; texts: (string | undefined)[] },
+  said: { used: Set<Leaf>; unless: Leaf | undefined; texts: (string | undefined)[] },
   more: number,
 ): FieldList {
   const texts = new Set(said.texts.map((text) => toPlainLine(text ?? "")));
   const remaining = leaves.filter(
-    (leaf) => !said.used.has(leaf) && !texts.has(toPlainLine(leaf.text)) && !saysNothing(leaf),
+    (leaf) => (!said.used.has(leaf) || leaf === said.unless) && !texts.has(lineOf(leaf)) && !saysNothing(leaf),
   );
   const kept = keepOutermost(remaining);
   const taken = new Set<string>();
@@ -37,11 +37,11 @@ export function listFields(
   const fields = kept.map((leaf): AlertField => {
     const name = nameOf(leaf, taken);
     taken.add(name);
-    if (namesCredential(leaf.names)) {
+    if (isCredential(leaf)) {
       hidden += 1;
       return { name, value: "(not shown)" };
     }
-    const value = toPlainLine(leaf.text);
+    const value = lineOf(leaf);
     if (value.length > maxFieldValueLength) cutValues += 1;
     return { name, value: cut(value, maxFieldValueLength) };
   });
@@ -61,12 +61,11 @@ export function listFields(
 /**
  * `passphrase` is how trading scripts authenticate a webhook; `apiKeyHash` and the like have no place in a chat either.
  */
-export function namesCredential(names: string[]): boolean {
-  const name = names.at(-1) ?? "";
-  return /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
-    name,
-  );
-}
+export const isCredential = perPlace(({ names }) =>
+  /passw|passphrase|secret|apikey|privatekey|authorization|credential|accesstoken|authtoken|bearer|mnemonic|seedphrase/.test(
+    names.at(-1) ?? "",
+  ),
+);
 
 /**
  * Whether a value's own name says what it is a number of ("price", "tvl"), and nothing else in the message does: then
@@ -77,9 +76,11 @@ export function namesQuantity(leaf: Leaf, texts: (string | undefined)[]): boolea
   return quantity !== undefined && !texts.some((one) => one?.toLowerCase().includes(quantity));
 }
 
+const isForMachines = perPlace(({ names }) => machineNames.has(names.at(-1) ?? ""));
+
 /** Go's zero time stands for "not yet". */
 function saysNothing(leaf: Leaf): boolean {
-  return machineNames.has(leaf.names.at(-1) ?? "") || leaf.text === "0001-01-01T00:00:00Z";
+  return isForMachines(leaf) || leaf.text === "0001-01-01T00:00:00Z";
 }
 
 function keepOutermost(leaves: Leaf[]): Leaf[] {
@@ -89,9 +90,18 @@ function keepOutermost(leaves: Leaf[]): Leaf[] {
   return leaves.filter((leaf) => kept.has(leaf));
 }
 
+/** The name that a place has in the list, and the one for when `short` is taken. */
+const fieldNamesOf = perPlace(({ path }) => {
+  const short = joinPath(withoutWrappers(path));
+  return { short, shown: showName(short), whole: showName(joinPath(path)) };
+});
+
 function nameOf(leaf: Leaf, taken: Set<string>): string {
-  const short = joinPath(withoutWrappers(leaf.path));
-  const name = taken.has(short) ? joinPath(leaf.path) : short;
+  const { short, shown, whole } = fieldNamesOf(leaf);
+  return taken.has(short) ? whole : shown;
+}
+
+function showName(name: string): string {
   return cut(toPlainLine(name) || "value", maxFieldNameLength);
 }
 

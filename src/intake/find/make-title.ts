@@ -5,7 +5,7 @@ import { compareAmounts } from "../../matching/decimal.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";
-import { namesCredential } from "./list-fields.ts";
+import { isCredential } from "./list-fields.ts";
 import { readMetricKey } from "./read-value.ts";
 
 export const maxTitleLength = 300;
@@ -205,11 +205,12 @@ function unitOf(found: FoundFacts): string {
 
 /** 0xa0b8…eb48 for each whole address in the text. */
 export function shortenAddress(text: string): string {
+  if (!text.includes("0x")) return text;
   return text.replace(/(0x[0-9a-fA-F]{4})[0-9a-fA-F]{20,}([0-9a-fA-F]{4})(?![0-9a-fA-F])/g, "$1…$2");
 }
 
 function titleOfLeaves(leaves: Leaf[]): string | undefined {
-  const showable = leaves.filter((leaf) => !namesCredential(leaf.names));
+  const showable = leaves.filter((leaf) => !isCredential(leaf));
   const strings = showable.filter((leaf) => leaf.kind === "string" && /\p{L}/u.test(leaf.text));
   const parts = (showable.length > 3 && strings.length > 0 ? strings : showable)
     .slice(0, 3)

@@ -14,7 +14,7 @@ import {
   wideAbove,
   wideBelow,
 } from "./measurement-words.ts";
-import type { NumberPiece, Piece } from "./sentence.ts";
+import { type NumberPiece, type Piece, splitSentence } from "./sentence.ts";
 
 /** How a threshold was said: `crossing` and `threshold` name no side. */
 export type Side = "above" | "below" | "crossing" | "threshold";
@@ -27,6 +27,9 @@ export interface Limit {
   /** "back above": it is on that side again. */
   isBack: boolean;
 }
+
+/** A title's length. */
+const maxRemembered = 300;
 
 /** Positions of pieces. */
 export interface Roles {
@@ -41,12 +44,33 @@ export interface Roles {
   isSure: boolean;
 }
 
+export interface Sentence {
+  pieces: readonly Piece[];
+  roles: Roles;
+}
+
+let last: { line: string; sentence: Sentence } | undefined;
+
+/**
+ * A line's pieces with the parts of its numbers. The last one is remembered: an alert's title is read for what it
+ * measures, and for the key that leaves just that out.
+ */
+export function readSentence(line: string): Sentence {
+  if (last?.line === line) return last.sentence;
+  const pieces = splitSentence(line);
+  const sentence = { pieces, roles: assignRoles(pieces) };
+  // The line is a sender's and may be long; its pieces are of its beginning alone.
+  if (line.length <= maxRemembered) last = { line, sentence };
+  return sentence;
+}
+
 /** The part of each number. Of two values, two limits or two former values none is taken. */
-export function assignRoles(pieces: Piece[]): Roles {
+function assignRoles(pieces: Piece[]): Roles {
   const roles: Omit<Roles, "isSure"> = { changes: new Set(), otherLimits: new Set() };
   const found: Record<"value" | "previous", number[]> = { value: [], previous: [] };
   const limits: Limit[] = [];
-  for (const [at, { number }] of pieces.entries()) {
+  for (let at = 0; at < pieces.length; at += 1) {
+    const number = pieces[at]?.number;
     const role = number === undefined ? undefined : roleOf(pieces, at, number, { changes: roles.changes, found });
     if (role === undefined) continue;
     if (role === "change") roles.changes.add(at);

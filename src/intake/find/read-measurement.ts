@@ -1,9 +1,9 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import { compareAmounts } from "../../matching/decimal.ts";
 import { above, amounts, below, chains, measureLeads, motion, relative, times } from "./measurement-words.ts";
-import { assignRoles, type Roles } from "./number-roles.ts";
+import { type Roles, readSentence } from "./number-roles.ts";
 import { withoutStatus } from "./read-status.ts";
-import { type Piece, shoutedWords, splitSentence } from "./sentence.ts";
+import { type Piece, shoutedWords } from "./sentence.ts";
 
 /** What a sentence like "USDC on eth: total TVL 24.3 USD (below 25), before 26" measures. All texts are as sent. */
 export interface Measurement {
@@ -23,8 +23,7 @@ export interface Measurement {
  */
 export function readMeasurement(title: string): Measurement | undefined {
   if (!/\d/.test(title)) return undefined;
-  const pieces = splitSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));
-  const roles = assignRoles(pieces);
+  const { pieces, roles } = readSentence(withoutStatus(title).replace(/^[^\p{L}\p{N}$€£¥]{1,8}/u, ""));
   if (!roles.isSure || isDistance(pieces, roles)) return undefined;
   const first = Math.min(...[roles.value, roles.limit?.from, roles.previous].filter((at) => at !== undefined));
   const subject = readSubject(pieces, first);
@@ -48,7 +47,7 @@ export function readMeasurement(title: string): Measurement | undefined {
 }
 
 /** "12 % below 25M": how far, and from what is not sure. */
-function isDistance(pieces: Piece[], { value, limit }: Roles): boolean {
+function isDistance(pieces: readonly Piece[], { value, limit }: Roles): boolean {
   if (value === undefined || limit === undefined) return false;
   return pieces[value]?.number?.isPercent === true && pieces[limit.at]?.number?.isPercent === false;
 }
@@ -65,7 +64,7 @@ function agree(one: Piece | undefined, other: Piece | undefined): boolean {
 }
 
 /** Token, chain and measure, from the pieces before the first number that says something, or from around it. */
-function readSubject(pieces: Piece[], first: number): Pick<Measurement, "token" | "chain" | "measure"> {
+function readSubject(pieces: readonly Piece[], first: number): Pick<Measurement, "token" | "chain" | "measure"> {
   const measured = findMeasure(pieces, first);
   const on = pieces.findIndex(
     (piece, at) => piece.lower === "on" && (isChainSlot(pieces, at) || chains.has(pieces[at + 1]?.lower ?? "")),
@@ -83,11 +82,11 @@ function readSubject(pieces: Piece[], first: number): Pick<Measurement, "token" 
 }
 
 /** "SYMBOL on CHAIN: …" names a chain whatever it is called. */
-function isChainSlot(pieces: Piece[], on: number): boolean {
+function isChainSlot(pieces: readonly Piece[], on: number): boolean {
   return on === 1 && pieces[3]?.text === ":" && /^[a-z][a-z0-9-]{1,20}$/.test(pieces[2]?.text ?? "");
 }
 
-function findMeasure(pieces: Piece[], first: number): { from: number; to: number } | undefined {
+function findMeasure(pieces: readonly Piece[], first: number): { from: number; to: number } | undefined {
   const isMeasure = ({ lower }: Piece) => relative.has(lower) || amounts.has(lower) || times.has(lower);
   const last = pieces.findLastIndex((piece, at) => at < first && piece.kind === "word" && isMeasure(piece));
   if (last === -1) return undefined;
@@ -102,7 +101,7 @@ function isPartOfMeasure(piece: Piece | undefined): boolean {
 }
 
 function findToken(
-  pieces: Piece[],
+  pieces: readonly Piece[],
   on: number,
   measured: { from: number; to: number } | undefined,
 ): string | undefined {
@@ -123,7 +122,7 @@ function findToken(
 
 /** A ticker: capitals and digits, perhaps with small letters before ("wstETH"), or an address. */
 function symbolAt(
-  pieces: Piece[],
+  pieces: readonly Piece[],
   at: number,
   pattern = /^(?:[a-z]{0,4}[A-Z][A-Za-z0-9.]{0,15}[A-Z0-9]|0x[0-9a-fA-F]{40})$/,
 ) {
@@ -132,27 +131,40 @@ function symbolAt(
   return piece.text;
 }
 
-type Measured = Pick<AlertFacts, "token" | "chain" | "metric" | "value" | "previousValue" | "threshold" | "unit">;
+/** Facts that a title may add to. */
+export type Measured = Pick<
+  AlertFacts,
+  "token" | "chain" | "metric" | "value" | "previousValue" | "threshold" | "unit"
+>;
 
 /**
  * Facts with what the title adds to them. What the payload says itself counts; where it says of value or threshold
  * something else than the title, the title is about something else.
  */
-export function addMeasurement<T extends Measured>(facts: T, measured: Measurement | undefined): T {
+export function addMeasurement(facts: Measured, measured: Measurement | undefined): Measured {
   if (measured === undefined) return facts;
   const { token, chain, measure, value, previousValue, threshold, unit } = measured;
   const differs = (one: string | undefined, other: string | undefined) =>
     one !== undefined && other !== undefined && compareAmounts(one, other) !== 0;
   if (differs(facts.value, value) || differs(facts.threshold, threshold)) return facts;
-  const named = { token: facts.token ?? token, chain: facts.chain ?? chain, metric: facts.metric ?? measure };
+  const metric = facts.metric ?? measure;
   if (facts.value !== undefined && value === undefined) {
     // A threshold of 2 % beside a value of 0.0241: which unit the value has is not said.
     const isPlain = unit === undefined || unit === facts.unit;
-    return { ...facts, ...named, threshold: facts.threshold ?? (isPlain ? threshold : undefined) };
+    return {
+      metric,
+      token: facts.token ?? token,
+      chain: facts.chain ?? chain,
+      value: facts.value,
+      previousValue: facts.previousValue,
+      threshold: facts.threshold ?? (isPlain ? threshold : undefined),
+      unit: facts.unit,
+    };
   }
   return {
-    ...facts,
-    ...named,
+    metric,
+    token: facts.token ?? token,
+    chain: facts.chain ?? chain,
     value: facts.value ?? value,
     previousValue: facts.previousValue ?? previousValue,
     threshold: facts.threshold ?? threshold,

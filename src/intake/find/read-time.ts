@@ -17,9 +17,15 @@ export interface ReadTime {
 export function readTime(text: string): ReadTime | undefined {
   const trimmed = text.trim();
   if (trimmed.length > 64) return undefined;
-  const read = readEpoch(trimmed) ?? readIso(trimmed) ?? readMailDate(trimmed);
-  return read !== undefined && isSane(read.at) ? read : undefined;
+  if (last?.text !== trimmed) {
+    const read = readEpoch(trimmed) ?? readIso(trimmed) ?? readMailDate(trimmed);
+    last = { text: trimmed, read: read !== undefined && isSane(read.at) ? read : undefined };
+  }
+  return last.read;
 }
+
+/** An alert's time is asked for as what it is, as what names the event, and as what is left out of its key. */
+let last: { text: string; read: ReadTime | undefined } | undefined;
 
 function isSane(at: number): boolean {
   return at >= earliestAt && at < latestAt;
@@ -38,21 +44,15 @@ const isoPattern =
 function readIso(text: string): ReadTime | undefined {
   const match = isoPattern.exec(text);
   if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((digits) => Number(digits ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const at = (group: number) => Number(match[group] ?? 0);
+  const [day, minute, second] = [at(3), at(5), at(6)];
   const milliseconds = Math.floor(Number(`0.${match[7] ?? "0"}`) * 1000);
-  const local = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
+  const local = Date.UTC(at(1), at(2) - 1, day, at(4), minute, second, milliseconds);
   // Date.UTC carries 31 February over into March, and 24:00 into the next day: such a text is no instant.
   if (new Date(local).getUTCDate() !== day || minute > 59 || second > 59) return undefined;
   const offsetMinutes = match[9] === undefined ? 0 : Number(match[10]) * 60 + Number(match[11]);
-  const at = local - (match[9] === "-" ? -1 : 1) * offsetMinutes * 60_000;
-  return { at, assumedUtc: match[8] === undefined && match[9] === undefined };
+  const offsetMs = (match[9] === "-" ? -1 : 1) * offsetMinutes * 60_000;
+  return { at: local - offsetMs, assumedUtc: match[8] === undefined && match[9] === undefined };
 }
 
 function readMailDate(text: string): ReadTime | undefined {

@@ -11,6 +11,7 @@ const maxSearched = 20_000;
 export function readLink(text: string): string | undefined {
   const link = text.trim();
   if (link.length > maxLinkLength || !/^https?:\/\/[^\s<>"\\\p{C}]+$/iu.test(link)) return undefined;
+  if (!link.includes("@")) return URL.canParse(link) ? link : undefined;
   try {
     const { username, password } = new URL(link);
     // An address with a password in it must not be spread, and one with a name in it usually lies about its host.

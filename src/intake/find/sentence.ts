@@ -79,7 +79,7 @@ function splitPieces(line: string): Piece[] {
   };
   for (let at = 0; at < line.length; at += 1) {
     const char = line.charAt(at);
-    if (/\s/.test(char)) end();
+    if (isSpace(char)) end();
     else if (!marks.has(char) || digitGroups.test(line.slice(at - 1, at + 2))) chunk += char;
     else {
       end();
@@ -88,6 +88,10 @@ function splitPieces(line: string): Piece[] {
   }
   end();
   return pieces;
+}
+
+function isSpace(char: string): boolean {
+  return char === " " || ((char < "!" || char > "~") && /\s/.test(char));
 }
 
 function pieceOf(text: string): Piece {
@@ -106,8 +110,7 @@ function pieceOf(text: string): Piece {
 }
 
 /** A number with the multiplier, the percent sign and the unit that follow it as words of their own. */
-function joinNumber(pieces: Piece[], at: number, own: NumberPiece): { piece: Piece; taken: number } {
-  const number = { ...own };
+function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: Piece; taken: number } {
   let { text } = pieces[at] as Piece;
   let taken = 0;
   const next = () => {

@@ -2,8 +2,8 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { toPlainText } from "../../ground/text/plain-text.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
-import { findFacts } from "./find-facts.ts";
-import { listLeaves } from "./leaves.ts";
+import { composeFacts, findFacts } from "./find-facts.ts";
+import { listLeaves, looseLeaf } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
 import { findLink, findMetricKey, readMetricKey } from "./read-value.ts";
@@ -21,32 +21,21 @@ export function translateText(sent: string, notes: string[]): AlertFacts {
   // A sentence is no `Name: value` line, though "ETH price: 4012 (above 4000)" has the look of one.
   const pairs = measured === undefined ? text : text.slice(firstLineLength(text));
   const { leaves } = listLeaves(readLines(pairs));
-  const {
-    title: _title,
-    weakTitle: _weakTitle,
-    text: _text,
-    used,
-    valueLeaf: _valueLeaf,
-    notes: guesses,
-    ...facts
-  } = findFacts([
+  const found = findFacts([
     ...leaves,
     // Read last, so that a leading "[CRITICAL]" counts when no line names a severity.
-    { path: ["title"], names: ["title"], kind: "string", text: headline.title },
+    looseLeaf("title", headline.title),
   ]);
-  const metric = facts.metric ?? findMetricKey(text);
-  const parts = metric === undefined ? undefined : readMetricKey(metric);
-  const all = {
-    ...facts,
-    metric,
-    chain: facts.chain ?? parts?.chain,
-    token: facts.token ?? (parts?.kind === "token" ? parts.address : undefined),
-    link: facts.link ?? findLink(text),
-  };
-  const found = { ...all, title: headline.title, text: headline.text, used, notes: guesses };
-  return {
+  const guesses = found.notes;
+  found.title = headline.title;
+  found.text = headline.text;
+  found.metric ??= findMetricKey(text);
+  const parts = found.metric === undefined ? undefined : readMetricKey(found.metric);
+  found.chain ??= parts?.chain;
+  found.token ??= parts?.kind === "token" ? parts.address : undefined;
+  found.link ??= findLink(text);
+  return composeFacts(found, addMeasurement(found, measured), {
     title: headline.title,
-    ...addMeasurement(all, measured),
     format: "text",
     text: headline.text,
     alertKey: deriveAlertKey({
@@ -59,7 +48,7 @@ export function translateText(sent: string, notes: string[]): AlertFacts {
     }),
     fields: [],
     notes: [...notes, ...guesses, ...headline.notes],
-  };
+  });
 }
 
 function firstLineLength(text: string): number {

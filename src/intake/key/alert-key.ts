@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
 import type { FoundFacts } from "../find/find-facts.ts";
-import type { Leaf } from "../find/leaves.ts";
+import { type Leaf, laterElement, lineOf, perPlace } from "../find/leaves.ts";
 import { shortenAddress } from "../find/make-title.ts";
 import type { Measurement } from "../find/read-measurement.ts";
 import { readSeverity } from "../find/read-severity.ts";
@@ -47,29 +47,48 @@ export interface KeySources {
 }
 
 /**
- * Names the thing that fires and resolves. By preference: the sender's own key; the rule with what it watches; metric,
- * token, chain and condition; the title with what is watched. Two things under one key would become one, and the
- * second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when nothing better
- * names it.
+ * Names the thing that fires and resolves. By preference: what a mapping says; the sender's own key; the rule with what
+ * it watches; metric, token, chain and condition; the title with what is watched. Two things under one key would become
+ * one, and the second might only edit a message instead of ringing, so in doubt keys differ: the text counts too when
+ * nothing better names it.
  *
  * Readings leave a title only where it is sure to be about a state that lasts: it reads as a measurement, or a status
  * comes with it. "Large transfer: 5,000,000 USDC" is an event, and the next one with another amount is another event.
  */
 export function deriveAlertKey(sources: KeySources): string {
   const { leaves, found } = sources;
+  if (found.alertKey !== undefined) return keyOf("mapping", [found.alertKey]);
   const life = leaves.find((leaf) => namesLife(leaf, sources.inBatch));
-  if (life !== undefined) return keyOf(kindOfLife(life), [toPlainLine(life.text)]);
+  if (life !== undefined) return keyOf(kindOfLife(life), [lineOf(life)]);
 
   const facts = [found.metric, found.token, found.chain].filter((fact) => fact !== undefined);
   const factTexts = new Set<string>(facts);
-  const subjects = showSorted(leaves.filter((leaf) => namesSubject(leaf) && !factTexts.has(leaf.text)));
-  const conditions = showSorted(leaves.filter((leaf) => conditionNames.has(leaf.names.at(-1) ?? "")));
-  const rules = showSorted(leaves.filter(namesRule));
+  const subjects: string[] = [];
+  const conditions: string[] = [];
+  const rules: string[] = [];
+  for (const leaf of leaves) {
+    const { isSubject, isCondition, isRule } = keyNamesOf(leaf);
+    if (isSubject && !factTexts.has(leaf.text)) subjects.push(showPair(leaf));
+    if (isCondition) conditions.push(showPair(leaf));
+    if (isRule) rules.push(showPair(leaf));
+  }
+  for (const pairs of [subjects, conditions, rules]) pairs.sort();
   const watched = [...facts, ...subjects];
   if (rules.length > 0) return keyOf("rule", [...rules, ...watched, ...conditions, ...wordsOf(sources)]);
   const named = conditions.length > 0 || (found.title ?? found.text) === undefined;
   if (found.metric !== undefined && named) return keyOf("metric", [...watched, ...conditions]);
   return keyOf("title", [...steadyTitle(sources), ...watched, ...wordsOf(sources)]);
+}
+
+/** What `deriveAlertKey` looks at beside the facts, where the sender gives the parts of a key. */
+export function keyLeaves({ leaves, found, inBatch }: Pick<KeySources, "leaves" | "found" | "inBatch">): Leaf[] {
+  if (found.alertKey !== undefined) return [];
+  const life = leaves.find((leaf) => namesLife(leaf, inBatch));
+  if (life !== undefined) return [life];
+  return leaves.filter((leaf) => {
+    const { isSubject, isCondition, isRule } = keyNamesOf(leaf);
+    return isSubject || isCondition || isRule;
+  });
 }
 
 /**
@@ -79,9 +98,7 @@ export function deriveAlertKey(sources: KeySources): string {
 function wordsOf(sources: KeySources): string[] {
   const { found, leaves, text } = sources;
   if (found.status !== "unknown" || found.metric !== undefined) return [];
-  const said = leaves.filter(
-    (leaf) => !found.used.has(leaf) && (leaf.kind === "string" || /id$/.test(leaf.names.at(-1) ?? "")),
-  );
+  const said = leaves.filter((leaf) => !found.used.has(leaf) && (leaf.kind === "string" || keyNamesOf(leaf).endsInId));
   const pairs = said.filter((leaf) => readTime(leaf.text) === undefined).map(showPair);
   if (text === undefined && pairs.length === 0) return [];
   const shown = [text, ...pairs].join("\n");
@@ -96,35 +113,45 @@ function steadyLines(text: string): string {
     .join("\n");
 }
 
-function showSorted(leaves: Leaf[]): string[] {
-  return leaves.map(showPair).toSorted();
+/** What a place's names say about the key. */
+interface KeyNames {
+  /** `group`: of a batch it names the batch. */
+  life: "own" | "group" | undefined;
+  isRule: boolean;
+  isSubject: boolean;
+  isCondition: boolean;
+  endsInId: boolean;
+}
+
+const keyNamesOf = perPlace(({ names }): KeyNames => {
+  const name = names.at(-1) ?? "";
+  const above = names.at(-2) ?? "";
+  const isLater = names.includes(laterElement);
+  const isLife = lifeNames.has(name) || (name === "id" && /^(incident|issue|problem)$/.test(above));
+  const isOfRule = ruleNames.has(name) || (/^(id|uid|name)$/.test(name) && ruleContainers.has(above));
+  const isOfSubject = subjectNames.has(name) || (/^(id|key|name)$/.test(name) && subjectNames.has(above));
+  return {
+    life: isLater ? undefined : isLife ? "own" : name === "groupkey" ? "group" : undefined,
+    isRule: isOfRule && !isLater,
+    isSubject: above === "labels" ? name !== "severity" && name !== "alertname" : isOfSubject,
+    isCondition: conditionNames.has(name),
+    endsInId: name.endsWith("id"),
+  };
+});
+
+function namesLife(leaf: Leaf, inBatch: boolean): boolean {
+  const { life } = keyNamesOf(leaf);
+  return leaf.kind !== "boolean" && (life === "own" || (life === "group" && !inBatch));
 }
 
 function kindOfLife({ names }: Leaf): string {
   return names.slice(names.at(-1) === "id" ? -2 : -1).join(".");
 }
 
-function namesLife(leaf: Leaf, inBatch: boolean): boolean {
-  const name = leaf.names.at(-1) ?? "";
-  if (leaf.kind === "boolean" || leaf.names.includes("#")) return false;
-  if (lifeNames.has(name) || (name === "groupkey" && !inBatch)) return true;
-  return name === "id" && /^(incident|issue|problem)$/.test(leaf.names.at(-2) ?? "");
-}
-
-function namesRule(leaf: Leaf): boolean {
-  const name = leaf.names.at(-1) ?? "";
-  if (leaf.names.includes("#")) return false;
-  return ruleNames.has(name) || (/^(id|uid|name)$/.test(name) && ruleContainers.has(leaf.names.at(-2) ?? ""));
-}
-
-function namesSubject(leaf: Leaf): boolean {
-  const name = leaf.names.at(-1) ?? "";
-  if (leaf.names.at(-2) === "labels") return name !== "severity" && name !== "alertname";
-  return subjectNames.has(name) || (/^(id|key|name)$/.test(name) && subjectNames.has(leaf.names.at(-2) ?? ""));
-}
+const leadOfPair = perPlace(({ names }) => `${names.slice(-2).join(".")}=`);
 
 function showPair(leaf: Leaf): string {
-  return `${leaf.names.slice(-2).join(".")}=${toPlainLine(leaf.text)}`;
+  return leadOfPair(leaf) + lineOf(leaf);
 }
 
 /** The title without its status and its readings, which differ from one message to the next; then its limit. */
@@ -185,5 +212,5 @@ function keyOf(kind: string, parts: string[]): string {
 }
 
 function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text);
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
-import { type Leaf, listContent } from "../find/leaves.ts";
+import { type Leaf, listContent, perPlace } from "../find/leaves.ts";
 import { readTime } from "../find/read-time.ts";
 
 /**
@@ -41,12 +41,17 @@ function isCloudEvent(payload: JsonObject): boolean {
   return typeof payload.specversion === "string" && typeof payload.id === "string";
 }
 
-function namesEvent(leaf: Leaf): boolean {
-  if (!leaf.names.slice(0, -1).every((name) => eventContainers.has(name))) return false;
-  const name = leaf.names.at(-1) ?? "";
-  if (leaf.kind === "boolean") return false;
-  if (eventIds.has(name)) return true;
+/** What a place's names say: of a thing that is no event nothing, whatever its value. */
+const eventNameOf = perPlace(({ names }): "id" | "time" | "none" => {
+  if (!names.slice(0, -1).every((name) => eventContainers.has(name))) return "none";
+  const name = names.at(-1) ?? "";
   // `event.id` is the event's; `alert.id` and `data.id` may be the rule's.
-  if (name === "id" && leaf.names.at(-2) === "event") return true;
-  return eventTimes.has(name) && readTime(leaf.text) !== undefined;
+  if (eventIds.has(name) || (name === "id" && names.at(-2) === "event")) return "id";
+  return eventTimes.has(name) ? "time" : "none";
+});
+
+function namesEvent(leaf: Leaf): boolean {
+  const name = eventNameOf(leaf);
+  if (name === "none" || leaf.kind === "boolean") return false;
+  return name === "id" || readTime(leaf.text) !== undefined;
 }

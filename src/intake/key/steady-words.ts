@@ -1,7 +1,7 @@
 import type { AlertStatus } from "../../core/alert.ts";
 import { compareAmounts } from "../../matching/decimal.ts";
-import { assignRoles, type Limit, type Roles } from "../find/number-roles.ts";
-import { type Piece, splitSentence } from "../find/sentence.ts";
+import { type Limit, type Roles, readSentence } from "../find/number-roles.ts";
+import type { Piece } from "../find/sentence.ts";
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
@@ -41,8 +41,7 @@ export interface SteadyWords {
  */
 export function steadyWords(line: string, status: AlertStatus): SteadyWords | undefined {
   if (!/\d/.test(line)) return undefined;
-  const pieces = splitSentence(line);
-  const roles = assignRoles(pieces);
+  const { pieces, roles } = readSentence(line);
   const isRange = pieces.some(({ lower }) => rangeWords.has(lower));
   const kept: string[] = [];
   let isChanged = false;
@@ -61,7 +60,7 @@ function isWithinLimit(limit: Limit | undefined, at: number): boolean {
   return limit !== undefined && at >= limit.from && at <= limit.at;
 }
 
-function differs(pieces: Piece[], at: number, roles: Roles): boolean {
+function differs(pieces: readonly Piece[], at: number, roles: Roles): boolean {
   const piece = pieces[at] as Piece;
   if (piece.kind === "mark" || roles.otherLimits.has(at)) return false;
   if (at === roles.value || at === roles.previous || roles.changes.has(at)) return true;
@@ -92,7 +91,7 @@ function wordDiffers(word: string, before: string, after: string): boolean {
 }
 
 /** "above 4000", whichever way it was spelt, and the same when it resolves. */
-function describeLimit(limit: Limit, pieces: Piece[], roles: Roles, status: AlertStatus): string {
+function describeLimit(limit: Limit, pieces: readonly Piece[], roles: Roles, status: AlertStatus): string {
   const piece = pieces[limit.at] as Piece;
   const amount = piece.lower.replace(/[$€£¥₿,\s]/g, "");
   const value = roles.value === undefined ? undefined : pieces[roles.value];

@@ -1,3 +1,5 @@
+import { isAscii } from "node:buffer";
+
 /** Bytes as text, or what they are instead. */
 export type DecodedText =
   | { kind: "text"; text: string /** What had to be guessed, in words. */; note?: string }
@@ -9,6 +11,8 @@ export type DecodedText =
  * (as Windows-1252). Bytes of a known binary format, and bytes that are no text in any of these, are `binary`.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | undefined): DecodedText {
+  const plain = decodePlain(bytes);
+  if (plain !== undefined) return { kind: "text", text: plain };
   const marked = charsetOfMark(bytes);
   if (marked !== undefined) return { kind: "text", text: decode(bytes, marked) };
   const what = knownBinary(bytes);
@@ -25,6 +29,16 @@ export function decodeText(bytes: Uint8Array, contentType: string | undefined): 
   if (utf8 !== undefined)
     return isMostlyControls(utf8) ? { kind: "binary", what: "data" } : { kind: "text", text: utf8 };
   return decodeForeign(bytes, contentType);
+}
+
+/**
+ * ASCII that begins as JSON does, without a NUL in its head: it is no other text and no binary format, and costs a
+ * tenth.
+ */
+function decodePlain(bytes: Uint8Array): string | undefined {
+  if ((bytes[0] !== 0x7b && bytes[0] !== 0x5b) || !isAscii(bytes)) return undefined;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  return text.slice(0, 64).includes("\u0000") || isMostlyControls(text) ? undefined : text;
 }
 
 function decodeForeign(bytes: Uint8Array, contentType: string | undefined): DecodedText {
@@ -84,9 +98,12 @@ function decode(bytes: Uint8Array, charset: string): string {
   return new TextDecoder(charset).decode(bytes);
 }
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Undefined when the bytes are not valid in the character set, or the set is unknown here. */
 function decodeStrictly(bytes: Uint8Array, charset: string): string | undefined {
   try {
+    if (charset === "utf-8") return strictUtf8.decode(bytes);
     return new TextDecoder(charset, { fatal: true }).decode(bytes);
   } catch {
     return undefined;
@@ -94,8 +111,13 @@ function decodeStrictly(bytes: Uint8Array, charset: string): string | undefined 
 }
 
 function isMostlyControls(text: string): boolean {
-  const head = text.slice(0, 4096);
-  return count(head, isControl) * 5 > head.length;
+  const end = Math.min(text.length, 4096);
+  let found = 0;
+  for (let at = 0; at < end; at += 1) {
+    const code = text.charCodeAt(at);
+    if ((code < 0x20 || code >= 0x7f) && isControl(code)) found += 1;
+  }
+  return found * 5 > end;
 }
 
 /** White space and the escape character of terminal colours are fine in a text. */

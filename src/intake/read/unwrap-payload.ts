@@ -32,16 +32,22 @@ const snsPlumbing = [
  * SNS is left out, and messages in the form of Slack or Discord become plain members. The argument stays as it is.
  */
 export function unwrapPayload(payload: JsonObject): JsonObject {
-  const copy = Object.assign(Object.create(null) as JsonObject, payload);
-  for (const [key, value] of Object.entries(copy)) {
-    if (typeof value !== "string" || !/^\s*\{/.test(value) || !stringified.has(key.toLowerCase())) continue;
+  // Most payloads have no packing, and a copy costs as much as reading them.
+  let unwrapped = payload;
+  const change = () => {
+    if (unwrapped === payload) unwrapped = Object.assign(Object.create(null) as JsonObject, payload);
+    return unwrapped;
+  };
+  for (const key in payload) {
+    const value = payload[key];
+    if (typeof value !== "string" || !beginsObject(value) || !stringified.has(key.toLowerCase())) continue;
     const parsed = parseJson(value);
-    if (parsed.ok && isJsonObject(parsed.value)) copy[key] = parsed.value;
+    if (parsed.ok && isJsonObject(parsed.value)) change()[key] = parsed.value;
   }
-  if (typeof copy.TopicArn === "string" && typeof copy.Type === "string") {
-    for (const key of snsPlumbing) delete copy[key];
+  if (typeof payload.TopicArn === "string" && typeof payload.Type === "string") {
+    for (const key of snsPlumbing) delete change()[key];
   }
-  return readChatMessage(copy) ?? copy;
+  return readChatMessage(unwrapped) ?? unwrapped;
 }
 
 /** Members of a Slack or Discord message that say how it looks, not what it says. */
@@ -59,6 +65,7 @@ const slackOnly = new Set(["text", "username", "attachments", "blocks", ...layou
  * neither.
  */
 function readChatMessage(payload: JsonObject): JsonObject | undefined {
+  if (!mayBeChatMessage(payload)) return undefined;
   const cards = [...objectsOf(payload.attachments), ...objectsOf(payload.embeds)];
   const blocks = [...objectsOf(payload.blocks), ...cards.flatMap((card) => objectsOf(card.blocks))];
   const onlyText = typeof payload.text === "string" && Object.keys(payload).every((key) => slackOnly.has(key));
@@ -84,6 +91,15 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (link !== undefined) message.link = link;
   addRest(message, payload, cards);
   return message;
+}
+
+function beginsObject(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return (code <= 0x20 || code >= 0x7b) && /^\s*\{/.test(text);
+}
+
+function mayBeChatMessage({ text, attachments, embeds, blocks }: JsonObject): boolean {
+  return typeof text === "string" || Array.isArray(attachments) || Array.isArray(embeds) || Array.isArray(blocks);
 }
 
 function addRest(message: JsonObject, payload: JsonObject, cards: JsonObject[]): void {
@@ -134,6 +150,7 @@ function objectsOf(value: Json | undefined): JsonObject[] {
 function textOf(value: Json | undefined): string | undefined {
   const text = isJsonObject(value) ? value.text : value;
   if (typeof text !== "string" || text.trim() === "") return undefined;
+  if (!/[<&]/.test(text)) return text;
   return text
     .replace(/<(https?:\/\/[^\s|<>]{1,2000})\|([^<>]{1,500})>/g, "$2 ($1)")
     .replace(/<(https?:\/\/[^\s|<>]{1,2000})>/g, "$1")

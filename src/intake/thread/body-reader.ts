@@ -1,7 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
+import type { FactMapping } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
-import { type FromReadingThread, finished, fromWire, packOrder, type WireReading } from "./protocol.ts";
+import { type FromReadingThread, fromWire, packOrder, type ReadingThreadData, type WireReading } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
 export interface BodyReaderOptions {
@@ -16,6 +17,10 @@ export interface BodyReaderOptions {
   maxHeapMb?: number;
   /** The largest body that the hook takes. Default 1 MiB. */
   maxBodyBytes?: number;
+  /** Where facts are looked for before they are guessed. Default: nowhere. */
+  mapping?: FactMapping;
+  /** Says which shape each payload has. Default false. */
+  readsShapes?: boolean;
 }
 
 /** A reader with a thread of its own. */
@@ -34,210 +39,265 @@ const startLimitMs = 30_000;
 
 const stopped = { kind: "not_read", reason: "the relay is being stopped" } as const;
 
-/** What became of one order. `ended`: the thread is gone, and it was reading the body at `at` (from 0), if any. */
-type Outcome =
-  | { kind: "answered"; readings: WireReading[] }
-  | { kind: "ended"; at: number | undefined; reason: string }
-  | { kind: "not_read"; reason: string };
+/** Orders that the thread has at once: it reads the second while this side takes the answer to the first. */
+const maxPosted = 2;
+/** Places are counted on from order to order, and from 1 again before they outgrow 32 bits. */
+const lastPlace = 1_000_000_000;
+
+/** One call of `read`. */
+interface Call {
+  bodies: StoredBody[];
+  /** Orders that the thread was not given yet. */
+  waiting: Order[];
+  settle(index: number, reading: BodyReading): void;
+  /** What has no reading by now has this one. */
+  finish(rest: BodyReading): void;
+}
+
+/** Bodies of one call that go to the thread together. */
+interface Order {
+  call: Call;
+  /** Their positions in the call. */
+  indexes: number[];
+  /** The place of the first, since the thread was given it. */
+  first: number;
+}
 
 interface Thread {
   worker: Worker;
   progress: Int32Array;
-  /** Undefined when it is ready, otherwise why it is not. */
-  started: Promise<string | undefined>;
-  /** Who waits for an answer, or for the end. */
-  onAnswer?: (readings: WireReading[]) => void;
-  onEnd?: (reason: string) => void;
+  isReady: boolean;
 }
 
 /**
  * Reads bodies in a thread that can be ended. The thread says in shared memory at which body it is; when that takes too
- * long, or the thread dies (memory, a crash), this body is `unreadable`, and the others of its order are read by a new
- * thread.
+ * long, or the thread dies (memory, a crash), this body is `unreadable`, and what else it had is read by a new thread.
+ *
+ *     call ──▶ orders that wait ──▶ posted, at most two ──▶ answered
+ *                   ▲                     │
+ *                   └─────────────────────┴─ the thread ends: all but the culprit, or each body of an order alone
+ *                                            where nobody knows which it was
  */
 export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread {
-  const { limitMs = 1_000, maxBodyBytes = mebibyte } = options;
+  const { limitMs = 1_000, maxBodyBytes = mebibyte, readsShapes = false } = options;
   const { entry = new URL("./thread.js", import.meta.url) } = options;
   const maxHeapMb = options.maxHeapMb ?? 192 + 64 * Math.ceil(maxBodyBytes / mebibyte);
-  let thread: Thread | undefined = startThread();
+  const lookEveryMs = limitMs / 4;
+  /** Those with orders that wait take turns, so that one with many bodies does not keep the next one waiting. */
+  let calls: Call[] = [];
+  /** Posted to a thread that ended, and first in turn. */
+  let again: Order[] = [];
+  let posted: Order[] = [];
+  let nextPlace = 1;
+  let watch: NodeJS.Timeout | undefined;
   let problem: string | undefined;
   let isClosed = false;
-  let last: Promise<unknown> = Promise.resolve();
+  let thread: Thread | undefined = startThread();
 
   function startThread(): Thread {
     const progress = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(entry, {
-      workerData: { progress: progress.buffer },
+      workerData: { progress: progress.buffer, mapping: options.mapping, readsShapes } satisfies ReadingThreadData,
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 16 },
     });
-    const started = new Promise<string | undefined>((resolve) => {
-      const timer = setTimeout(() => end("it did not answer"), startLimitMs);
-      const settle = (reason: string | undefined) => {
-        clearTimeout(timer);
-        resolve(reason);
-      };
-      function end(reason: string): void {
-        if (thread === own) thread = undefined;
-        settle(reason);
-        own.onEnd?.(reason);
-      }
-      worker.on("message", (message: FromReadingThread) => {
-        if (message.kind === "ready") settle(undefined);
-        else own.onAnswer?.(message.readings);
-      });
-      worker.on("error", (error) => end(describeEnd(error, maxHeapMb)));
-      worker.on("messageerror", (error) => end(describeEnd(error, maxHeapMb)));
-      worker.on("exit", () => end("the thread that reads ended"));
+    const own: Thread = { worker, progress, isReady: false };
+    const timer = setTimeout(() => end("it did not answer"), startLimitMs);
+    const end = (reason: string) => {
+      clearTimeout(timer);
+      endThread(own, reason);
+    };
+    worker.on("message", (message: FromReadingThread) => {
+      if (thread !== own) return;
+      if (message.kind === "answer") return takeAnswer(message.readings);
+      clearTimeout(timer);
+      own.isReady = true;
+      problem = undefined;
+      post();
     });
-    const own: Thread = { worker, progress, started };
+    worker.on("error", (error) => end(describeEnd(error, maxHeapMb)));
+    worker.on("messageerror", (error) => end(describeEnd(error, maxHeapMb)));
+    worker.on("exit", () => end("the thread that reads ended"));
     return own;
   }
 
-  async function order(bodies: StoredBody[]): Promise<Outcome> {
-    if (isClosed) return stopped;
-    thread ??= startThread();
-    const own = thread;
-    const failure = await own.started;
-    if (isClosed) return stopped;
-    problem = failure;
-    if (problem !== undefined) {
-      void own.worker.terminate();
-      return { kind: "not_read", reason: `no thread for reading can be started: ${problem}` };
+  /** Gives the thread as much as it may have. */
+  function post(): void {
+    while (posted.length < maxPosted && again.length + calls.length > 0) {
+      thread ??= startThread();
+      if (!thread.isReady) return;
+      const order = again.shift() ?? nextOrder();
+      if (nextPlace > lastPlace) nextPlace = 1;
+      order.first = nextPlace;
+      nextPlace += order.indexes.length;
+      posted.push(order);
+      thread.worker.postMessage(
+        packOrder(
+          order.indexes.map((index) => bodyOf(order.call, index)),
+          order.first,
+        ),
+      );
+      watch ??= startWatch(thread.progress);
     }
-    const { bytes, lengths, contentTypes } = packOrder(bodies);
-    Atomics.store(own.progress, 0, 0);
-    return new Promise((resolve) => {
-      const watch = watchProgress(own.progress, bodies, (reason) => own.onEnd?.(reason));
-      const settle = (outcome: Outcome) => {
-        clearInterval(watch);
-        own.onAnswer = undefined;
-        own.onEnd = undefined;
-        resolve(outcome);
-      };
-      own.onAnswer = (readings) => settle({ kind: "answered", readings });
-      own.onEnd = (reason) => {
-        if (thread === own) thread = undefined;
-        void own.worker.terminate();
-        const place = Atomics.load(own.progress, 0);
-        if (isClosed) settle({ kind: "not_read", reason });
-        else settle({ kind: "ended", at: place > 0 ? place - 1 : undefined, reason });
-      };
-      own.worker.postMessage({ bytes, lengths, contentTypes }, [bytes.buffer]);
-    });
   }
 
-  /** Looks a few times within the limit whether the thread has got further. */
-  function watchProgress(progress: Int32Array, bodies: StoredBody[], onOverdue: (reason: string) => void) {
-    const lookEveryMs = limitMs / 4;
+  function nextOrder(): Order {
+    const call = calls.shift() as Call;
+    const order = call.waiting.shift() as Order;
+    if (call.waiting.length > 0) calls.push(call);
+    return order;
+  }
+
+  function takeAnswer(text: string): void {
+    const order = posted.shift();
+    // Before the answer is taken apart, so that the thread has work meanwhile.
+    post();
+    if (order === undefined) return;
+    const readings = JSON.parse(text) as WireReading[];
+    for (const [at, index] of order.indexes.entries()) {
+      order.call.settle(index, toReading(bodyOf(order.call, index), readings[at] as WireReading));
+    }
+  }
+
+  function endThread(own: Thread, reason: string): void {
+    if (thread !== own) return;
+    thread = undefined;
+    void own.worker.terminate();
+    stopWatch();
+    if (own.isReady) again = [...withoutCulprit(posted, Atomics.load(own.progress, 0), reason), ...again];
+    else {
+      problem = reason;
+      leave({ kind: "not_read", reason: `no thread for reading can be started: ${reason}` });
+    }
+    posted = [];
+    post();
+  }
+
+  /** Nothing that waits or is being read is waited for any longer. */
+  function leave(rest: BodyReading): void {
+    const all = new Set([...calls, ...[...again, ...posted].map(({ call }) => call)]);
+    calls = [];
+    again = [];
+    posted = [];
+    for (const call of all) call.finish(rest);
+  }
+
+  /** The thread is looked at a few times within the limit for as long as it has something. */
+  function startWatch(progress: Int32Array): NodeJS.Timeout {
     const look = () => ({ now: performance.now(), cpuMs: usedCpuMs() });
-    const isOver = createReadingTime({
-      lookEveryMs,
-      limitOf: (place) => limitOf(bodies[place - 1]?.body),
-      start: look(),
-    });
+    const isOver = createReadingTime({ lookEveryMs, limitOf: (place) => limitOf(bodyAt(place)), start: look() });
     return setInterval(() => {
+      const [order] = posted;
+      if (order === undefined) return stopWatch();
       const place = Atomics.load(progress, 0);
-      if (!isOver({ place, ...look() }) || place === finished) return;
-      const seconds = Math.round(limitOf(bodies[place - 1]?.body) / 100) / 10;
-      onOverdue(`reading it took longer than ${seconds} s`);
+      // Between two bodies it is about to begin the first order, whose place with a minus stands for that.
+      const isOverdue = isOver({ place: place > 0 ? place : -order.first, ...look() });
+      const isAnswered = place <= -(order.first + order.indexes.length - 1);
+      if (!isOverdue || isAnswered || thread === undefined) return;
+      const seconds = Math.round(limitOf(bodyAt(place)) / 100) / 10;
+      endThread(thread, `reading it took longer than ${seconds} s`);
     }, lookEveryMs);
   }
 
-  function limitOf(body: Uint8Array | undefined): number {
-    return limitMs * (1 + (body?.length ?? 0) / mebibyte);
+  function stopWatch(): void {
+    clearInterval(watch);
+    watch = undefined;
   }
 
-  async function readOrder(bodies: StoredBody[]): Promise<BodyReading[]> {
-    const readings = new Map<StoredBody, BodyReading>();
-    let left = bodies;
-    while (left.length > 0) {
-      const outcome = await order(left);
-      if (outcome.kind !== "ended") {
-        for (const [index, body] of left.entries()) readings.set(body, toReading(outcome, index));
-        break;
-      }
-      const { at = left.length === 1 ? 0 : undefined, reason } = outcome;
-      if (at === undefined) {
-        // It took the order or gave the answer when it ended: which body that was for is found by reading each alone.
-        for (const body of left) readings.set(body, (await readOrder([body]))[0] as BodyReading);
-        break;
-      }
-      readings.set(left[at] as StoredBody, { kind: "unreadable", reason });
-      left = left.filter((_body, index) => index !== at);
-    }
-    return bodies.map((body) => readings.get(body) as BodyReading);
+  function bodyAt(place: number): StoredBody | undefined {
+    const order = posted.find(({ first, indexes }) => place >= first && place < first + indexes.length);
+    return order && bodyOf(order.call, order.indexes[place - order.first] as number);
   }
 
-  async function readAll(bodies: StoredBody[], signal: AbortSignal | undefined): Promise<BodyReading[]> {
-    const readings: BodyReading[] = [];
-    for (const part of inOrders(bodies)) {
-      if (signal?.aborted) break;
-      // In turn, so that a call with many bodies does not keep the next one waiting for all of them.
-      const reading = last.then(() => readOrder(part));
-      last = reading;
-      readings.push(...(await reading));
-    }
-    return readings;
+  function limitOf(body: StoredBody | undefined): number {
+    return limitMs * (1 + (body?.body.length ?? 0) / mebibyte);
   }
 
   return {
     problem: () => problem,
     read(bodies, signal) {
-      // Copies, so that one that is given twice is two.
-      const reading = readAll(
-        bodies.map((body) => ({ ...body })),
-        signal,
-      );
-      return orNotRead(reading, bodies.length, signal);
+      if (isClosed || signal?.aborted) return Promise.resolve(bodies.map(() => stopped));
+      if (bodies.length === 0) return Promise.resolve([]);
+      return new Promise((resolve) => {
+        const leaveCall = () => {
+          calls = calls.filter((one) => one !== call);
+          again = again.filter((order) => order.call !== call);
+          call.finish(stopped);
+        };
+        const call = openCall(bodies, (readings) => {
+          signal?.removeEventListener("abort", leaveCall);
+          resolve(readings);
+        });
+        signal?.addEventListener("abort", leaveCall, { once: true });
+        calls.push(call);
+        post();
+      });
     },
     async close() {
       isClosed = true;
       const own = thread;
-      own?.onEnd?.("the relay is being stopped");
+      thread = undefined;
+      stopWatch();
+      leave(stopped);
       await own?.worker.terminate();
     },
   };
 }
 
-function toReading(outcome: Exclude<Outcome, { kind: "ended" }>, index: number): BodyReading {
-  if (outcome.kind === "not_read") return outcome;
-  const reading = outcome.readings[index] as WireReading;
-  return "facts" in reading
-    ? { kind: "read", translations: fromWire(reading) }
-    : { kind: "unreadable", reason: reading.problem };
+function openCall(bodies: StoredBody[], done: (readings: BodyReading[]) => void): Call {
+  const readings = new Map<number, BodyReading>();
+  const finish = (rest: BodyReading) => done(bodies.map((_body, index) => readings.get(index) ?? rest));
+  const call: Call = {
+    bodies: [...bodies],
+    waiting: [],
+    settle(index, reading) {
+      readings.set(index, reading);
+      if (readings.size === bodies.length) finish(stopped);
+    },
+    finish,
+  };
+  call.waiting = inOrders(call);
+  return call;
 }
 
-function inOrders(bodies: StoredBody[]): StoredBody[][] {
-  const orders: StoredBody[][] = [];
+function inOrders(call: Call): Order[] {
+  const orders: Order[] = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const body of bodies) {
-    bytes += body.body.length;
+  for (const [index, { body }] of call.bodies.entries()) {
+    bytes += body.length;
     if (bytes > maxOrderBytes) {
-      orders.push([]);
-      bytes = body.body.length;
+      orders.push({ call, indexes: [], first: 0 });
+      bytes = body.length;
     }
-    orders.at(-1)?.push(body);
+    orders.at(-1)?.indexes.push(index);
   }
   return orders;
 }
 
-/** The readings, or as many as there are when the signal comes first. */
-function orNotRead(
-  reading: Promise<BodyReading[]>,
-  count: number,
-  signal: AbortSignal | undefined,
-): Promise<BodyReading[]> {
-  const complete = (readings: BodyReading[]) => Array.from({ length: count }, (_, index) => readings[index] ?? stopped);
-  if (signal === undefined) return reading;
-  return new Promise((resolve) => {
-    const stop = () => resolve(complete([]));
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    void reading.then((readings) => {
-      signal.removeEventListener("abort", stop);
-      resolve(complete(readings));
-    });
+function bodyOf(call: Call, index: number): StoredBody {
+  return call.bodies[index] as StoredBody;
+}
+
+/**
+ * What a thread that ended leaves to read. It was at the body at `place`, which is unreadable; or between two bodies,
+ * taking an order or giving an answer: which body that was for is found by reading each alone.
+ */
+function withoutCulprit(posted: Order[], place: number, reason: string): Order[] {
+  const culprit = posted.find(({ first, indexes }) => first + indexes.length > Math.abs(place));
+  return posted.flatMap((order) => {
+    if (order !== culprit) return [order];
+    const { call, indexes } = order;
+    const at = indexes.length === 1 ? 0 : place - order.first;
+    const index = indexes[at];
+    if (index === undefined) return indexes.map((one) => ({ ...order, indexes: [one] }));
+    call.settle(index, { kind: "unreadable", reason });
+    return indexes.length === 1 ? [] : [{ ...order, indexes: indexes.toSpliced(at, 1) }];
   });
+}
+
+function toReading(body: StoredBody, reading: WireReading): BodyReading {
+  return "facts" in reading
+    ? { kind: "read", translations: fromWire(body, reading) }
+    : { kind: "unreadable", reason: reading.problem };
 }
 
 function usedCpuMs(): number {

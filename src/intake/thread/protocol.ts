@@ -1,41 +1,52 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { AlertFacts, Translation } from "../../core/alert.ts";
-import { type Json, writeJson } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
+import type { FactMapping } from "../../core/mapping.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
-import { parseJson } from "../read/parse-json.ts";
+import { readPayloads } from "../read-payloads.ts";
 
 /** What the thread is started with. */
-interface ReadingThreadData {
+export interface ReadingThreadData {
   /**
-   * One 32-bit integer, shared: the place (from 1) of the body that is being read, 0 before the first, `finished`
-   * behind the last.
+   * One 32-bit integer, shared: the place of the body that is being read; 0 before the first order, and behind the
+   * last body of an order its place with a minus in front.
    */
   progress: SharedArrayBuffer;
+  /** As configured. */
+  mapping: FactMapping | undefined;
+  readsShapes: boolean;
 }
 
-/** Behind the last body of an order. */
-export const finished = -1;
-
-/**
- * Bodies to read, behind each other in one buffer that changes hands: cloning a window would copy the block below it.
- */
+/** Bodies to read, behind each other in one buffer: cloning many windows would copy the blocks below them. */
 interface ReadingOrder {
+  /** Place of the first body. They are counted on from order to order, so that a place says of which one it is. */
+  first: number;
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
 }
 
-/**
- * One body as read, as text: cloning the facts costs twice as much as writing and parsing them, and a clone of a
- * payload would lose its digits (`JsonNumber`) and give its objects a prototype.
- */
+/** One body as read. */
 export type WireReading =
-  | { facts: string; payloads: (string | undefined)[]; namesItself: boolean }
+  | {
+      facts: AlertFacts[];
+      /** Which of them come with a payload: all or none. */
+      hasPayloads: boolean;
+      namesItself: boolean;
+      /** By the place of the alert; absent when no fact of any was found by a mapping. */
+      mapped?: Translation["mapped"][];
+      /** The same for shapes. */
+      shapes?: Translation["shape"][];
+    }
   | { problem: string };
 
-export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: WireReading[] };
+/**
+ * `readings`: those of one order, as JSON. Cloning the facts costs twice as much as writing and parsing them, and one
+ * text costs less than many.
+ */
+export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
-export function packOrder(bodies: StoredBody[]): ReadingOrder {
+export function packOrder(bodies: StoredBody[], first: number): ReadingOrder {
   const lengths = bodies.map(({ body }) => body.length);
   const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
@@ -43,44 +54,49 @@ export function packOrder(bodies: StoredBody[]): ReadingOrder {
     bytes.set(body, at);
     at += body.length;
   }
-  return { bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType) };
+  return { first, bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType) };
 }
 
 function toWire(translations: Translation[]): WireReading {
+  const [first] = translations;
+  const isMapped = translations.some(({ mapped }) => mapped !== undefined);
+  const hasShapes = translations.some(({ shape }) => shape !== undefined);
   return {
-    facts: JSON.stringify(translations.map(({ facts }) => facts)),
-    payloads: translations.map(({ payload }) => (payload === undefined ? undefined : writeJson(payload))),
+    facts: translations.map(({ facts }) => facts),
+    hasPayloads: first?.payload !== undefined,
     // It is of the whole body.
-    namesItself: translations[0]?.namesItself ?? false,
+    namesItself: first?.namesItself ?? false,
+    ...(isMapped && { mapped: translations.map(({ mapped }) => mapped) }),
+    ...(hasShapes && { shapes: translations.map(({ shape }) => shape) }),
   };
 }
 
-export function fromWire(reading: Extract<WireReading, { facts: string }>): Translation[] {
-  const { payloads, namesItself } = reading;
-  return (JSON.parse(reading.facts) as AlertFacts[]).map((facts, index) => {
-    const text = payloads[index];
-    return text === undefined ? { facts, namesItself } : withPayload(facts, namesItself, text);
+export function fromWire({ body, contentType }: StoredBody, reading: Exclude<WireReading, { problem: string }>) {
+  const { facts, hasPayloads, namesItself, mapped, shapes } = reading;
+  const restOf = (index: number) => ({
+    namesItself,
+    mapped: mapped?.[index] ?? undefined,
+    shape: shapes?.[index] ?? undefined,
   });
+  if (!hasPayloads) return facts.map((one, index): Translation => ({ facts: one, ...restOf(index) }));
+  let payloads: ReturnType<typeof readPayloads> | undefined;
+  const payloadOf = (index: number) => {
+    payloads ??= readPayloads(body, contentType);
+    return payloads(index);
+  };
+  return facts.map((one, index) => withPayload({ facts: one, ...restOf(index) }, () => payloadOf(index)));
 }
 
-const noLimits = {
-  maxDepth: Number.POSITIVE_INFINITY,
-  maxKeys: Number.POSITIVE_INFINITY,
-  maxValues: Number.POSITIVE_INFINITY,
-};
-
-/** Most rules look at facts alone, so the payload is parsed when somebody asks for it. */
-function withPayload(facts: AlertFacts, namesItself: boolean, text: string): Translation {
+/**
+ * Most rules look at facts alone, so the payload stays in the body until somebody asks for it: that body has been read
+ * behind the fence within the limit already, and a payload on the way back would cost as much as its facts.
+ */
+function withPayload(rest: Translation, read: () => Json | undefined): Translation {
   let payload: Json | undefined;
   return {
-    facts,
-    namesItself,
+    ...rest,
     get payload() {
-      if (payload === undefined) {
-        const parsed = parseJson(text, noLimits);
-        if (!parsed.ok) throw new Error(`the payload came back broken: ${parsed.message}`);
-        payload = parsed.value;
-      }
+      payload ??= read();
       return payload;
     },
   };
@@ -95,24 +111,25 @@ export function serveReading(translate: (body: Uint8Array, contentType: string |
   const progress = new Int32Array((workerData as ReadingThreadData).progress);
   const say = (message: FromReadingThread) => port.postMessage(message);
 
-  function read(body: Uint8Array, contentType: string | undefined): WireReading {
+  /** Written at once, so that only text is held until the order is done. */
+  function read(body: Uint8Array, contentType: string | undefined): string {
     try {
-      return toWire(translate(body, contentType));
+      return JSON.stringify(toWire(translate(body, contentType)));
     } catch (error) {
-      return { problem: String(error).slice(0, 200) };
+      return JSON.stringify({ problem: String(error).slice(0, 200) } satisfies WireReading);
     }
   }
 
-  port.on("message", ({ bytes, lengths, contentTypes }: ReadingOrder) => {
+  port.on("message", ({ first, bytes, lengths, contentTypes }: ReadingOrder) => {
     let end = 0;
     const readings = lengths.map((length, index) => {
-      Atomics.store(progress, 0, index + 1);
+      Atomics.store(progress, 0, first + index);
       const start = end;
       end += length;
       return read(bytes.subarray(start, end), contentTypes[index]);
     });
-    Atomics.store(progress, 0, finished);
-    say({ kind: "answer", readings });
+    Atomics.store(progress, 0, -(first + lengths.length - 1));
+    say({ kind: "answer", readings: `[${readings.join(",")}]` });
   });
   say({ kind: "ready" });
 }

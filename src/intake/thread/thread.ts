@@ -1,5 +1,11 @@
+import { workerData } from "node:worker_threads";
+import { compileMapping } from "../find/mapped-facts.ts";
+import { createShapeReader } from "../find/shape.ts";
 import { translateRequest } from "../translate.ts";
-import { serveReading } from "./protocol.ts";
+import { type ReadingThreadData, serveReading } from "./protocol.ts";
+
+const { mapping, readsShapes } = workerData as ReadingThreadData;
+const options = { mapping: compileMapping(mapping), shapes: readsShapes ? createShapeReader() : undefined };
 
 /** Entry of the thread that reads bodies. It loads the translator and nothing else. */
-serveReading(translateRequest);
+serveReading((body, contentType) => translateRequest(body, contentType, options));

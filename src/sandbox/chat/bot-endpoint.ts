@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Now } from "../../core/clock.ts";
-import { type Bot, runMethod } from "./bot-methods.ts";
+import { type Bot, type MethodDeps, runMethod } from "./bot-methods.ts";
 import type { Fault, FaultQueue } from "./faults.ts";
 import type { FloodControl } from "./flood.ts";
 import { Refusal } from "./refusal.ts";
@@ -82,20 +82,21 @@ export async function answerBotRequest(
   }
   const chatId = parameters.text("chat_id");
   const fault = deps.faults.take(method, chatId, "body");
-  const run = (): Reply => {
-    const reply = runAsReply(deps, bot, method, parameters);
-    const description = reply.body.description;
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const run = async (): Promise<Reply> => {
+    const reply = await runAsReply({ ...deps, gone: gone.signal }, bot, method, parameters);
     deps.record({
       ...call,
       chatId,
       parameters: parameters.all,
       status: reply.status,
-      ...(typeof description === "string" ? { description } : {}),
+      ...saidBy(reply),
       ...(fault === undefined ? {} : { fault: fault.kind }),
     });
     return reply;
   };
-  if (fault === undefined) return send(response, run());
+  if (fault === undefined) return send(response, await run());
   const recordLost = () => {
     const status = statusOfLost[fault.kind] ?? 0;
     deps.record({ ...call, chatId, parameters: parameters.all, status, fault: fault.kind });
@@ -115,27 +116,27 @@ interface FaultyRequest {
   bot: Bot;
   chatId: string | undefined;
   response: ServerResponse;
-  run(): Reply;
+  run(): Promise<Reply>;
   recordLost(): void;
 }
 
 async function applyFault(deps: BotEndpointDeps, fault: Fault, request: FaultyRequest): Promise<void> {
   const { response, bot, chatId, run } = request;
-  const deliverOrLose = () => {
-    if (fault.delivered === true) run();
+  const deliverOrLose = async () => {
+    if (fault.delivered === true) await run();
     else request.recordLost();
   };
   switch (fault.kind) {
     case "kick":
     case "migrate": {
       const chat = deps.world.chat(chatId ?? "");
-      if (chat !== undefined && fault.kind === "kick") chat.membership = "kicked";
+      if (chat !== undefined && fault.kind === "kick") deps.world.setMembership(chat, "kicked");
       if (chat !== undefined && fault.kind === "migrate") deps.world.migrate(chat);
-      return send(response, run());
+      return send(response, await run());
     }
     case "flood":
       deps.flood.block(bot.id, chatId ?? "", fault.retryAfterSeconds ?? 5);
-      return send(response, run());
+      return send(response, await run());
     case "flood_unsaid":
       request.recordLost();
       return send(response, {
@@ -146,33 +147,37 @@ async function applyFault(deps: BotEndpointDeps, fault: Fault, request: FaultyRe
       await new Promise<void>((resolve) => {
         setTimeout(resolve, fault.delayMs ?? 2_000).unref();
       });
-      return send(response, run());
+      return send(response, await run());
     case "hang":
-      deliverOrLose();
+      await deliverOrLose();
       return;
     case "reset":
     case "reset_before_reading":
-      deliverOrLose();
+      await deliverOrLose();
       response.socket?.resetAndDestroy();
       return;
     case "error_500":
-      deliverOrLose();
+      await deliverOrLose();
       return send(response, refused(new Refusal(500, "Internal Server Error")));
     case "bad_gateway":
-      deliverOrLose();
+      await deliverOrLose();
       return sendText(response, 502, "text/html", "<html><body><h1>502 Bad Gateway</h1></body></html>");
     case "not_json":
-      deliverOrLose();
+      await deliverOrLose();
       return sendText(response, 200, "application/json", '{"ok":true,"result":{"mess');
   }
 }
 
-function runAsReply(deps: BotEndpointDeps, bot: Bot, method: string, parameters: Parameters): Reply {
+async function runAsReply(deps: MethodDeps, bot: Bot, method: string, parameters: Parameters): Promise<Reply> {
   try {
-    return { status: 200, body: { ok: true, result: runMethod(deps, bot, method, parameters) } };
+    return { status: 200, body: { ok: true, result: await runMethod(deps, bot, method, parameters) } };
   } catch (error) {
     return refused(asRefusal(error));
   }
+}
+
+function saidBy({ body: { description } }: Reply): Pick<StandInCall, "description"> {
+  return typeof description === "string" ? { description } : {};
 }
 
 function refused({ errorCode, message, parameters }: Refusal): Reply {

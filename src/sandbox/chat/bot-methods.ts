@@ -2,17 +2,24 @@ import type { FloodControl } from "./flood.ts";
 import { readFormattedText } from "./formatted-text.ts";
 import { badRequest, forbidden, Refusal, tooManyRequests, upgraded } from "./refusal.ts";
 import type { Parameters } from "./request-parameters.ts";
-import type { StandInChat, StandInMessage, World } from "./world.ts";
+import type { UpdateQueue } from "./updates.ts";
+import type { Membership, StandInChat, StandInMessage, World } from "./world.ts";
 
 export interface Bot {
   id: string;
   username: string;
   name: string;
+  /** Privacy mode is off: it is shown every message of its groups. */
+  readsAll: boolean;
+  /** What it was told and has not confirmed. */
+  updates: UpdateQueue;
 }
 
 export interface MethodDeps {
   world: World;
   flood: FloodControl;
+  /** The caller went away. */
+  gone: AbortSignal;
 }
 
 type Method = (deps: MethodDeps, bot: Bot, parameters: Parameters) => unknown;
@@ -22,13 +29,14 @@ const methods = new Map<string, Method>([
   ["sendmessage", sendMessage],
   ["editmessagetext", editMessageText],
   ["deletemessage", deleteMessage],
-  ["getme", (_deps, bot) => ({ ...userOf(bot), can_join_groups: true, can_read_all_group_messages: false })],
+  ["getme", (_deps, bot) => ({ ...userOf(bot), can_join_groups: true, can_read_all_group_messages: bot.readsAll })],
   ["getchat", getChat],
   ["getchatmember", getChatMember],
-  ["getupdates", getUpdates],
+  ["getupdates", ({ gone }, bot, parameters) => bot.updates.get(parameters, gone)],
+  ["getwebhookinfo", (_deps, bot) => bot.updates.webhookInfo()],
 ]);
 
-/** Runs a method and returns its `result`; throws a `Refusal` where the vendor would refuse. */
+/** Runs a method and returns its `result`, or a promise of it; throws a `Refusal` where the vendor would refuse. */
 export function runMethod(deps: MethodDeps, bot: Bot, name: string, parameters: Parameters): unknown {
   const method = methods.get(name.toLowerCase());
   if (method === undefined) throw new Refusal(404, "Not Found: method not found");
@@ -108,16 +116,6 @@ function getChatMember(deps: MethodDeps, bot: Bot, parameters: Parameters): unkn
   const chat = findChat(deps.world, parameters);
   if (String(parameters.integer("user_id")) !== bot.id) throw badRequest("member not found");
   return describeMembership(chat, bot);
-}
-
-/** Answers at once: the stand-in holds no long poll. */
-function getUpdates(deps: MethodDeps, _bot: Bot, parameters: Parameters): unknown {
-  const offset = parameters.integer("offset") ?? 0;
-  const limit = Math.min(Math.max(parameters.integer("limit") ?? 100, 1), 100);
-  const fresh = deps.world.updates.filter(({ update_id }) => update_id >= offset);
-  // An offset confirms all that came before it.
-  deps.world.updates.splice(0, deps.world.updates.length, ...fresh);
-  return fresh.slice(0, limit);
 }
 
 function findChat(world: World, parameters: Parameters): StandInChat {
@@ -200,9 +198,13 @@ function describeMessage(chat: StandInChat, message: StandInMessage, bot: Bot): 
   };
 }
 
-export function describeMembership(chat: StandInChat, bot: Bot): Record<string, unknown> {
+export function describeMembership(
+  chat: StandInChat,
+  bot: Bot,
+  membership: Membership = chat.membership,
+): Record<string, unknown> {
   const user = userOf(bot);
-  switch (chat.membership) {
+  switch (membership) {
     case "administrator":
       return {
         status: "administrator",
@@ -213,7 +215,7 @@ export function describeMembership(chat: StandInChat, bot: Bot): Record<string, 
       return { status: "restricted", user, is_member: true, can_send_messages: false, until_date: 0 };
     case "member":
     case "left":
-      return { status: chat.membership, user };
+      return { status: membership, user };
     case "kicked":
       return { status: "kicked", user, until_date: 0 };
   }

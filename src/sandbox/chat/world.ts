@@ -53,22 +53,19 @@ export interface StandInChat {
   messages: StandInMessage[];
 }
 
-interface Update {
-  update_id: number;
-  [content: string]: unknown;
-}
-
 /** All that the stand-in knows. Kept in memory; listeners are called on each change. */
 export interface World {
   chats: Map<string, StandInChat>;
-  updates: Update[];
   chat(id: string): StandInChat | undefined;
   addMessage(chat: StandInChat, message: NewMessage): StandInMessage;
   editMessage(message: StandInMessage, content: FormattedText): void;
   deleteMessage(message: StandInMessage): void;
-  /** Makes a supergroup of a group and returns its id. */
+  /** Of every bot, and each is told. */
+  setMembership(chat: StandInChat, membership: Membership): void;
+  /** Makes a supergroup of a group, tells every bot, and returns its id. */
   migrate(chat: StandInChat): string;
-  addUpdate(content: Record<string, unknown>): void;
+  /** A number for a message that nobody reads, such as "the topic was closed". */
+  nextMessageId(chat: StandInChat): number;
   changed(chatId: string): void;
   /** Returns the way to stop listening. */
   onChange(listener: (chatId: string) => void): () => void;
@@ -76,21 +73,23 @@ export interface World {
 
 type NewMessage = Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">;
 
+/** What happens to a chat and each bot is told of; `made` is the supergroup that a group has become. */
+export type ChatEvent =
+  | { kind: "membership"; chat: StandInChat; before: Membership }
+  | { kind: "migrated"; chat: StandInChat; made: StandInChat };
+
 /** Older messages of a chat are forgotten beyond this many. */
 const messagesKept = 20_000;
 
-export function createWorld(chats: readonly ChatOptions[], now: Now): World {
+export function createWorld(chats: readonly ChatOptions[], now: Now, tell: (event: ChatEvent) => void): World {
   const listeners = new Set<(chatId: string) => void>();
   const lastMessageId = new Map<string, number>();
-  let lastUpdateId = 0;
 
   const world: World = {
     chats: new Map(chats.map((options) => [options.id, createChat(options)])),
-    updates: [],
     chat: (id) => world.chats.get(id),
     addMessage(chat, content) {
-      const messageId = (lastMessageId.get(chat.id) ?? 0) + 1;
-      lastMessageId.set(chat.id, messageId);
+      const messageId = world.nextMessageId(chat);
       const message = { ...content, chatId: chat.id, messageId, sentAt: now(), edits: [] };
       chat.messages.push(message);
       if (chat.messages.length > messagesKept) chat.messages.shift();
@@ -107,18 +106,27 @@ export function createWorld(chats: readonly ChatOptions[], now: Now): World {
       message.deletedAt = now();
       world.changed(message.chatId);
     },
+    nextMessageId(chat) {
+      const messageId = (lastMessageId.get(chat.id) ?? 0) + 1;
+      lastMessageId.set(chat.id, messageId);
+      return messageId;
+    },
+    setMembership(chat, membership) {
+      const before = chat.membership;
+      chat.membership = membership;
+      tell({ kind: "membership", chat, before });
+      world.changed(chat.id);
+    },
     migrate(chat) {
       if (chat.migratedTo !== undefined) return chat.migratedTo;
       const id = upgradedIdOf(chat.id, (candidate) => world.chats.has(candidate));
-      world.chats.set(id, { ...chat, id, kind: "supergroup", topics: new Map(chat.topics), messages: [] });
+      const made: StandInChat = { ...chat, id, kind: "supergroup", topics: new Map(chat.topics), messages: [] };
+      world.chats.set(id, made);
       chat.migratedTo = id;
+      tell({ kind: "migrated", chat, made });
       world.changed(chat.id);
       world.changed(id);
       return id;
-    },
-    addUpdate(content) {
-      lastUpdateId++;
-      world.updates.push({ update_id: lastUpdateId, ...content });
     },
     changed(chatId) {
       for (const listener of listeners) listener(chatId);

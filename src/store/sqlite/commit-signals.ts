@@ -21,7 +21,9 @@ const table: Table = {
   acceptRequest(said, _, { kind }) {
     said.accepted ||= kind === "accepted";
   },
-  recordRouting: (said, [records]) => noteDue(said, ...records.map(({ deliveries }) => deliveries)),
+  // What was claimed in the same step is due no more; whoever asked for the claim looks whether it was made.
+  recordRouting: (said, [records]) =>
+    noteDue(said, ...records.map(({ deliveries, claims }) => deliveries.filter((_, index) => !claims?.[index]))),
   recordNotice: (said, [{ deliveries }]) => noteDue(said, deliveries),
   addDeliveries: (said, [, deliveries]) => noteDue(said, deliveries),
   resendFailed: (said, [calls]) => noteDue(said, ...calls.map(({ planned }) => planned)),
@@ -29,6 +31,8 @@ const table: Table = {
   callFallbacks: (said, [fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   finishDeliveries: (said, [, , , , fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   recordAttempt: (said, [, { fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
+  recordAttempts: (said, [, records]) =>
+    noteDue(said, ...records.flatMap(({ fallbacks = [] }) => fallbacks.map(({ planned }) => planned))),
   addMute: noteMutes,
   endMute: noteMutes,
 };

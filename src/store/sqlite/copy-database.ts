@@ -73,7 +73,8 @@ function checkCopy(path: string): void {
 /** "ok", or the first thing that is wrong. Some damage ends the check itself. */
 function checkIntegrity(db: Database): string {
   try {
-    return String(db.pragma("integrity_check", { simple: true }));
+    const found = String(db.pragma("integrity_check(1)", { simple: true }));
+    return found.replace("*** in database main ***\n", "").split("\n", 1)[0] ?? found;
   } catch (error) {
     if ((error as { code?: string }).code !== "SQLITE_CORRUPT") throw error;
     return (error as Error).message;

@@ -42,7 +42,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     { freeBytes: () => freeBytes(path), now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
-  const context: TransactionContext = { db, newId: createIdSource(now), now, changed: new Set() };
+  const context: TransactionContext = { db, newId: createIdSource(now), now, changed: new Set(), version: 0 };
   const transactions = createTransactions(context);
   const { commit } = readOnly
     ? createReading(db, transactions)
@@ -139,8 +139,13 @@ export function createHealthReading(
     writable: canWrite(),
     unrouted: countUnrouted.get() ?? 0,
     oldestUnroutedAt: oldestUnrouted.get(),
-    bytes: statSync(path).size,
+    bytes: sizeOf(path) + sizeOf(`${path}-wal`),
   });
+}
+
+/** 0 for what is not there: the write-ahead log begins with the first change. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Empties the write-ahead log into the database and gives free pages back to the disk. */

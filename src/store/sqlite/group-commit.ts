@@ -31,14 +31,14 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   const end = db.prepare("COMMIT");
   const rollback = db.prepare("ROLLBACK");
   const setVersion = db.prepare("UPDATE alerts SET version = ? WHERE seq = ?");
-  let version = transactions.latestVersion();
+  context.version = transactions.latestVersion();
 
   function runAll(calls: Call[]): unknown[] {
     changed.clear();
     begin.run();
     try {
       const values = calls.map((call) => run(transactions, call));
-      for (const seq of changed) setVersion.run(++version, seq);
+      for (const seq of changed) setVersion.run(++context.version, seq);
       end.run();
       return values;
     } catch (error) {
@@ -62,9 +62,9 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   return {
     commit(calls) {
       try {
-        return { results: runAll(calls).map((value) => ({ ok: true, value })), version };
+        return { results: runAll(calls).map((value) => ({ ok: true, value })), version: context.version };
       } catch {
-        return { results: calls.map(runAlone), version };
+        return { results: calls.map(runAlone), version: context.version };
       }
     },
   };

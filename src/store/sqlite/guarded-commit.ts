@@ -1,4 +1,5 @@
 import { AppError } from "../../core/errors.ts";
+import type { Removal, RoomGiven } from "../../core/ports/retention.ts";
 import type { Ballast } from "./ballast.ts";
 import type { Call, CallResult, GroupCommit } from "./group-commit.ts";
 import { diskFullError, isDiskFull } from "./store-error.ts";
@@ -13,8 +14,8 @@ export interface GuardedCommitDeps {
 /**
  * Group commit on a disk that may be full. A commit that finds it full spends the ballast, empties the log, and is
  * made again in the room that this gives, without its new alerts. From then on, until there is room to lay the
- * ballast by again, new alerts are refused at once and the search index stands still, so that what room there is
- * belongs to the deliveries.
+ * ballast by again, new alerts are refused at once and the search index stands still and nothing is
+ * removed, so that what room there is belongs to the deliveries.
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
@@ -53,6 +54,9 @@ export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitD
 function answerWithoutRoom(call: Call): CallResult | undefined {
   if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
   if (call.name === "indexAlerts") return { ok: true, value: 0 };
+  if (call.name === "removeAlerts")
+    return { ok: true, value: { removed: 0, usedBytes: 0, tookMs: 0 } satisfies Removal };
+  if (call.name === "giveBackRoom") return { ok: true, value: { more: false, tookMs: 0 } satisfies RoomGiven };
   return undefined;
 }
 

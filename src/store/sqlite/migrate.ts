@@ -57,21 +57,42 @@ export function requireVersion(
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own. `user_version` counts the steps.
+ * Brings the database to the newest version, each step in a transaction of its own; those of a new database share one
+ * commit, since pages that each step changes anew would be written and synced again and again. `user_version` counts
+ * the steps.
  *
  * @throws an error that names the file when its SQL fails; the database is then as it was before that step.
  */
 export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
   const current = requireVersion(db, migrations);
-  for (const migration of migrations.slice(current)) {
+  const steps = migrations.slice(current);
+  const failure = current === 0 ? db.transaction(() => runTogether(db, steps)).immediate() : runEach(db, steps);
+  if (failure !== undefined) throw failure;
+}
+
+function runTogether(db: Database, steps: Migration[]): Error | undefined {
+  const failure = runEach(db, steps);
+  // A full disk has rolled back all of it, and there is nothing to commit.
+  if (failure !== undefined && !db.inTransaction) throw failure;
+  return failure;
+}
+
+/** Until one fails: what it is told by. Those before it stay. */
+function runEach(db: Database, steps: Migration[]): Error | undefined {
+  for (const { name, number, sql } of steps) {
     try {
+      // One of them changes what a table was declared with, as https://sqlite.org/lang_altertable.html#otheralter says.
+      db.unsafeMode(true);
       db.transaction(() => {
-        db.exec(migration.sql);
-        db.pragma(`user_version = ${migration.number}`);
+        db.exec(sql);
+        db.pragma(`user_version = ${number}`);
       }).immediate();
     } catch (error) {
-      const problem = new Error(`${migration.name} failed: ${(error as Error).message}`, { cause: error });
-      throw Object.assign(problem, { code: (error as { code?: string }).code });
+      const problem = new Error(`${name} failed: ${(error as Error).message}`, { cause: error });
+      return Object.assign(problem, { code: (error as { code?: string }).code });
+    } finally {
+      db.unsafeMode(false);
     }
   }
+  return undefined;
 }

@@ -25,6 +25,8 @@ export interface DatabaseOptions {
  * once into the log and once out of it, and all wait while the log is emptied
  * (docs/adr/0004-what-an-accepted-alert-writes.md).
  *
+ * A cache of 8 MiB a connection: what it does not hold, the system's own cache does, and both would hold the same.
+ *
  * @throws AppError `store_too_new`, before anything is written; `store_unavailable` when it cannot be opened.
  */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -46,7 +48,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       db.pragma("journal_size_limit = 67108864");
     }
     db.pragma("foreign_keys = ON");
-    db.pragma("cache_size = -32768");
+    db.pragma("cache_size = -8192");
     db.pragma("temp_store = MEMORY");
     if (!readOnly) {
       migrate(db, migrations);

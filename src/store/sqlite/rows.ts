@@ -86,7 +86,30 @@ export function toClaimedDelivery(row: DeliveryRow & { facts: string }): Claimed
   return { ...toDueDelivery(row), facts: JSON.parse(row.facts) as AlertFacts };
 }
 
-export function toDeliverySummary(row: DeliveryRow & { resent_by_id?: string | null }): DeliverySummary {
+/** What people see of a delivery, and nothing of its alert. */
+export type DeliverySummaryRow = Pick<
+  DeliveryRow,
+  | "id"
+  | "destination"
+  | "channel"
+  | "recipient"
+  | "route"
+  | "purpose"
+  | "state"
+  | "reason"
+  | "created_at"
+  | "due_at"
+  | "finished_at"
+  | "digest_id"
+  | "instead_of"
+> & { resent_by_id?: string | null };
+
+/** Columns of `DeliverySummaryRow`; `d` is the delivery, `r` the one that was sent in its place. */
+export const deliverySummaryColumns = `
+  d.id, d.destination, d.channel, d.recipient, d.route, d.purpose, d.state, d.reason, d.created_at, d.due_at, d.finished_at,
+  d.digest_id, d.instead_of, r.id AS resent_by_id`;
+
+export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
   return {
     id: row.id,
     destination: row.destination,

@@ -39,14 +39,14 @@ export function splitSearch(text: string): string[] {
   );
 }
 
+/** One word of `splitSearch` as an FTS5 expression. */
+export const searchPhrase = (word: string): string => `"${word}"`;
+
 /**
- * Words as an FTS5 expression: all must occur. One that does not occur as it is (`exists` is asked with its
- * expression) may go on: `liquid` finds `liquidity`. Nothing of FTS5's own syntax gets through.
+ * Words as an FTS5 expression: all must occur. One of which it is not known that it occurs as it is may go on: `liquid`
+ * finds `liquidity`. Nothing of FTS5's own syntax gets through.
  */
-export function toSearchExpression(words: string[], exists: (phrase: string) => boolean): string {
+export function toSearchExpression(words: string[], occurs: (word: string) => boolean): string {
   if (words.length === 0) return matchesNothing;
-  return words
-    .map((word) => `"${word}"`)
-    .map((phrase) => (exists(phrase) ? phrase : `${phrase}*`))
-    .join(" AND ");
+  return words.map((word) => (occurs(word) ? searchPhrase(word) : `${searchPhrase(word)}*`)).join(" AND ");
 }

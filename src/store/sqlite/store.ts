@@ -1,4 +1,5 @@
 import type { Administration, Maintenance, StoreHealth } from "../../core/ports/administration.ts";
+import type { Retention } from "../../core/ports/retention.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { isChangeCursor, isPosition } from "./cursors.ts";
@@ -21,7 +22,8 @@ export interface StoreDriver extends Signals {
 
 /**
  * Which connection serves a method. What delivery reads goes through the writing one, whose queries are short and see
- * each commit at once; what people read has a connection of its own, so that a long search delays no alert.
+ * each commit at once; so does the little that a start reads. What people read has a connection of its own, so that a
+ * long search delays no alert.
  */
 const onWriter = [
   "acceptRequest",
@@ -36,7 +38,9 @@ const onWriter = [
   "listByKeys",
   "nextDueAt",
   "claimDeliveries",
+  "claimRun",
   "recordAttempt",
+  "recordAttempts",
   "finishDeliveries",
   "listHeld",
   "rescheduleHeld",
@@ -56,31 +60,37 @@ const onWriter = [
   "endMute",
   "listMutes",
   "putKeyIfAbsent",
+  "loadStatuses",
+  "listKeys",
+  "loadWatchState",
+  "saveWatchState",
+  "removeAlerts",
+  "giveBackRoom",
 ] as const satisfies TransactionName[];
 
 const onReader = [
   "listAlerts",
+  "listAlertsWithin",
   "listFailed",
   "countFailed",
   "getAlert",
   "neighbours",
   "listChanges",
   "listFacts",
+  "listArrivals",
   "latestChange",
   "knowsChange",
   "countAlerts",
   "countDuplicates",
   "countByDestination",
-  "loadStatuses",
   "findRequests",
   "hasKey",
-  "listKeys",
 ] as const satisfies TransactionName[];
 
 type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];
 
 /** Every port, and each part of administration that another driver may be without. */
-export type SqliteStore = Store & Required<Administration>;
+export type SqliteStore = Store & Required<Administration> & Required<Retention>;
 
 /** Small, since the index is written by the thread that accepts alerts. */
 const indexBatch = 50;
@@ -102,7 +112,7 @@ export function createStore(driver: StoreDriver): SqliteStore {
   }
 
   return {
-    ...(methods as unknown as Pick<Store, Transacted>),
+    ...(methods as unknown as Pick<SqliteStore, Transacted>),
     isPosition,
     isChangeCursor,
     capabilities: { sharedByRelays: false },

@@ -21,9 +21,15 @@ export interface LineOptions {
   onStopped?: (error: Error) => void;
 }
 
+/**
+ * Of a thread's heap, for what is new: what a commit leaves behind is short-lived, and V8's own bound of 48 MB stays
+ * full for good after a flood. It costs no rate that can be told from the noise.
+ */
+const maxYoungGenerationSizeMb = 8;
+
 /** @throws what opening the database throws. */
 export async function openLine(data: ThreadData, options: LineOptions): Promise<Line> {
-  const worker = new Worker(options.entry, { workerData: data });
+  const worker = new Worker(options.entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
   let ending = false;

@@ -42,10 +42,13 @@ export interface WireError {
   stack?: string;
 }
 
-/** What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. */
-const plainlyAccepted = 1;
+/**
+ * What nearly every accepted request is answered: accepted under the ids that it came with, and nothing to note. It is
+ * the position of its first alert.
+ */
+type PlainlyAccepted = number;
 
-export type WireResult = typeof plainlyAccepted | { ok: true; value: unknown } | { ok: false; error: WireError };
+export type WireResult = PlainlyAccepted | { ok: true; value: unknown } | { ok: false; error: WireError };
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {
@@ -67,14 +70,16 @@ export function fromWireError(wire: WireError): Error {
 export function toWireResult(result: CallResult, call: Call): WireResult {
   if (!result.ok) return { ok: false, error: toWireError(result.error) };
   if (call.name !== "acceptRequest") return result;
-  const { kind, ids, conflict } = result.value as Extract<Acceptance, { kind: "accepted" }>;
-  return kind === "accepted" && !conflict && ids === requestOf(call)?.ids ? plainlyAccepted : result;
+  const { kind, ids, conflict, firstSeq } = result.value as Extract<Acceptance, { kind: "accepted" }>;
+  const isPlain = kind === "accepted" && !conflict && ids === requestOf(call)?.ids;
+  return isPlain && firstSeq !== undefined ? firstSeq : result;
 }
 
 export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {
   if (result === undefined) return { ok: false, error: new Error("the store gave no result") };
-  if (result === plainlyAccepted) {
-    const value: Acceptance = { kind: "accepted", ids: requestOf(call)?.ids ?? [], conflict: false };
+  if (typeof result === "number") {
+    const ids = requestOf(call)?.ids ?? [];
+    const value: Acceptance = { kind: "accepted", ids, conflict: false, firstSeq: result };
     return { ok: true, value };
   }
   return result.ok ? result : { ok: false, error: fromWireError(result.error) };

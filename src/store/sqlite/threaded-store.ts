@@ -34,8 +34,8 @@ export interface ThreadedStoreOptions {
 }
 
 /**
- * The store that a relay runs on: one thread writes, one reads, and this thread only waits. Why a thread, with
- * figures: docs/adr/0001-database-thread.md.
+ * The store that a relay runs on: one thread writes, one reads from the first time that somebody looks, and this thread
+ * only waits. Why a thread, with figures: docs/adr/0001-database-thread.md.
  *
  * @throws AppError `store_locked` when another process uses the folder, `store_too_new` when a newer Tocsin wrote it,
  * `store_unavailable` when it cannot be opened.
@@ -53,8 +53,32 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     threads.push(thread);
     return thread;
   };
+  let reading: Promise<DatabaseThread> | undefined;
+  let isClosed = false;
+  /** A thread takes nine megabytes and a part of the start, which a relay spares that nobody looks at. */
+  function reader(): Promise<DatabaseThread> {
+    if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
+    let hasStarted = false;
+    const whenStopped = (error: Error) => {
+      // One that cannot be started fails who asked, and the next who asks starts another: alerts go on without it.
+      if (hasStarted) onStopped?.(error);
+    };
+    reading ??= start({ path, readOnly: true }, { entry, onStopped: whenStopped }).then(
+      (thread) => {
+        hasStarted = true;
+        return thread;
+      },
+      (error) => {
+        reading = undefined;
+        throw error;
+      },
+    );
+    return reading;
+  }
   /** The writer last, so that it can empty the log into the database. */
   async function close(): Promise<void> {
+    isClosed = true;
+    await reading?.catch(() => {});
     try {
       while (threads.length > 0) await threads.pop()?.close();
     } finally {
@@ -66,10 +90,9 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
   try {
     const onCommitted = createCommitSignals(hub);
     const writer = await start({ path, ballastBytes }, { entry, onCommitted, onStopped });
-    const reader = await start({ path, readOnly: true }, { entry, onStopped });
     return createStore({
       write: (name, args) => writer.call({ name, arguments: args }),
-      read: (name, args) => reader.call({ name, arguments: args }),
+      read: async (name, args) => (await reader()).call({ name, arguments: args }),
       subscribe: hub.subscribe,
       health: () => writer.health(),
       maintain: (now) => writer.maintain(now),
@@ -112,7 +135,7 @@ async function copyInThread(path: string, to: string, entry: URL): Promise<void>
  *
  * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
  */
-function lockDataFolder(dataDir: string): { release(): void } {
+export function lockDataFolder(dataDir: string): { release(): void } {
   const path = join(dataDir, "tocsin.lock");
   let db: Database | undefined;
   try {

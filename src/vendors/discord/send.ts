@@ -86,9 +86,16 @@ export function classifyDiscordEdit(answer: Answer, context: AnswerContext): Out
   return classifyDiscord(answer, context);
 }
 
+/** Unknown Webhook, Invalid Webhook Token. */
+const goneCodes = new Set([10015, 50027]);
+
 function classifyDiscordProbe(answer: Answer, context: AnswerContext): Outcome {
   const outcome = classifyDiscord(answer, context);
-  return outcome.kind === "sent" ? { kind: "sent", note: "the webhook exists" } : outcome;
+  if (outcome.kind === "sent") return { kind: "sent", note: "the webhook exists" };
+  if (outcome.kind !== "rejected" || outcome.scope !== "destination") return outcome;
+  // A server that imitates Discord need not answer this question, and says nothing of messages then.
+  const isGone = goneCodes.has(Number(jsonObjectOf(answer)?.code));
+  return isGone ? outcome : { ...outcome, scope: "message" };
 }
 
 /** Webhooks of forum and media channels: no thread named, or one where none is allowed. */

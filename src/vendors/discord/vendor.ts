@@ -12,6 +12,7 @@ export const discord = {
   can: { edits: true, answers: false, plainForm: true, joinsByKey: false },
   words: { otherSide: "Discord" },
   pace: { perSecond: 2, perMinute: 30 },
+  probeProves: "account",
   render: (document, times, { form }) => [renderDiscord(document, times, form)],
   readableText: ({ text }: DiscordMessage) => text,
   open: async (destination: DiscordDestination, options) =>

@@ -72,7 +72,8 @@ export function createEmailChannel(
     async probe(recipient, signal): Promise<Outcome> {
       if (!isMailAddress(recipient)) return notAnAddress;
       const session = createSession();
-      const step = await session.open(signal);
+      const opened = await session.open(signal);
+      const step = opened.ok ? await session.offerSender(from.address, signal) : opened;
       await session.quit();
       return step.ok ? { kind: "sent" } : classify(step.breakdown, tlsRequired);
     },

@@ -45,6 +45,8 @@ export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakd
 export interface SmtpSession {
   /** Connects, upgrades to TLS where offered or required, and logs in. */
   open(signal: AbortSignal): Promise<Step>;
+  /** Whether the server would take a mail of this sender; none is begun, and `quit` is all that may follow. */
+  offerSender(from: string, signal: AbortSignal): Promise<Step>;
   deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
   /** Whether it stands and can take a mail. */
   isOpen(): boolean;
@@ -167,6 +169,14 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
       else destroy();
       return step;
     },
+    offerSender(from, signal) {
+      transcript.startMail();
+      return run(signal, (settle) => {
+        speakerOf(connection).say(`MAIL FROM:<${from}>`, (reply) =>
+          settle(/^2/.test(reply) ? null : refusedSender(reply)),
+        );
+      });
+    },
     async deliver(envelope, mail, signal) {
       transcript.startMail();
       let response = "";
@@ -195,6 +205,29 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
     },
     destroy,
   };
+}
+
+/**
+ * One command alone, which nodemailer has no method for: with `send` a mail follows. The two members are how it says its
+ * own commands (`reset` does just this); its version is fixed, and a probe's test fails should they change.
+ */
+function speakerOf(connection: SMTPConnection): { say(command: string, onReply: (reply: string) => void): void } {
+  const inner = connection as unknown as {
+    _sendCommand(command: string): void;
+    _responseActions: ((reply: string) => void)[];
+  };
+  return {
+    say(command, onReply) {
+      inner._responseActions.push(onReply);
+      inner._sendCommand(command);
+    },
+  };
+}
+
+/** As nodemailer would describe it. */
+function refusedSender(response: string): Error {
+  const responseCode = Number(response.slice(0, 3));
+  return Object.assign(new Error("sender refused"), { response, responseCode, command: "MAIL FROM" });
 }
 
 function limitOf(stage: Stage, timeouts: SmtpTimeouts): number {

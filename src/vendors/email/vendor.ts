@@ -58,7 +58,8 @@ export const email = {
   addresses: ({ to }: EmailDestination) => to.map((address) => `email ${address.toLowerCase()}`),
   shownRecipients: ({ to }: EmailDestination) => [...new Set(to)],
   describe: ({ to, account }: EmailDestination) => `${to.join(", ")}, by ${account.id}`,
-  describeProbe: ({ account }: EmailDestination) => `${account.host}:${account.port}: the mail server takes the login`,
+  describeProbe: ({ account }: EmailDestination) =>
+    `${account.host}:${account.port}: the mail server takes login and sender`,
   secrets: ({ account }: EmailDestination) => [account.password],
   account: ({ account }: EmailDestination) => `email:${account.id}`,
   pace: {},

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { Client, type Dispatcher, errors } from "undici";
+import { Client, errors } from "undici";
+import { networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 
 export interface OutgoingRequest {
@@ -13,122 +14,153 @@ export interface Answer {
   status: number;
   /** Names in lower case; of repeated ones the first. */
   headers: Record<string, string>;
-  /** At most the first 64 KiB; what arrived of it, when the rest did not. */
+  /** At most the first `maxAnswerBytes`; what arrived of it, when the rest did not. */
   body: string;
+  /** Why the rest of the body did not come; absent when it is whole or longer than is read. */
+  cutShort?: AnswerFault;
 }
 
 /** Why there is no answer. The request, or a part of it, may have arrived. */
 export interface AnswerFault {
   kind: "timeout" | "aborted" | "lost" | "garbage";
   detail: string;
+  /** Of the network error, e.g. `ECONNRESET`. */
+  code?: string;
 }
 
-export type Exchange = { answer: Answer } | { fault: AnswerFault };
+/** `unsent`: nothing of the request has left this machine, so whoever wants it sent can send it again. */
+export type Exchange = { answer: Answer } | { fault: AnswerFault } | { unsent: AnswerFault };
 
-const maxAnswerBytes = 64 * 1024;
+export interface ExchangeLimits {
+  /** Milliseconds from the first byte sent to the last byte read. Absent: the signal alone ends it. */
+  timeoutMs?: number;
+  maxAnswerBytes: number;
+  signal: AbortSignal;
+}
+
+/** One open connection. Carries one request at a time. */
+export interface HttpConnection {
+  /**
+   * Writes one request and reads one answer. No redirect is followed and nothing is repeated. What did not end with a
+   * whole answer of success ends the connection as well.
+   */
+  exchange(request: OutgoingRequest, limits: ExchangeLimits): Promise<Exchange>;
+  /** As far as this side has heard. */
+  isOpen(): boolean;
+  destroy(): void;
+}
+
+/** Peers that say when they close an idle connection are taken at their word, but for a second for what is under way. */
+const hintMarginMs = 1_000;
+/** Whatever a peer promises: what stands between may forget a connection that is silent for longer. */
+const longestIdleMs = 30_000;
 
 /**
- * Writes one request to an open connection and reads one answer, then closes. Each request has its own connection:
- * one that idled may have been closed by the other side, and nobody could know whether the request was read.
- * No redirect is followed and nothing is repeated.
+ * undici's client over one socket that somebody else has opened (and checked). It asks for the connection to be kept,
+ * closes it when it has been idle for `idleMs` or for as long as the peer's `Keep-Alive` allows, and at once when the
+ * peer will not keep it or sends what nobody asked for.
  */
-export async function exchangeOver(
-  socket: Socket,
-  request: OutgoingRequest,
-  options: { timeoutMs: number; signal: AbortSignal },
-): Promise<Exchange> {
-  let stop: AnswerFault | undefined;
-  const controller = new AbortController();
-  const halt = (fault: AnswerFault): void => {
-    stop ??= fault;
-    controller.abort();
-  };
-  const onAbort = (): void => {
-    halt(
-      isTimeout(options.signal.reason)
-        ? { kind: "timeout", detail: "no answer in time" }
-        : { kind: "aborted", detail: "stopped while waiting for the answer" },
-    );
-  };
-  const timer = setTimeout(() => {
-    halt({ kind: "timeout", detail: `no answer within ${options.timeoutMs} ms` });
-  }, options.timeoutMs);
-  options.signal.addEventListener("abort", onAbort, { once: true });
-
-  // undici looks at a signal only once the request is being written; this ends the wait in every case.
-  const halted = new Promise<never>((_resolve, reject) => {
-    controller.signal.addEventListener("abort", () => reject(new Error("halted")), { once: true });
-  });
-
-  const client = clientOver(socket, request.url);
-  try {
-    const responding = client.request({
-      path: request.url.pathname + request.url.search,
-      method: request.method,
-      headers: request.headers,
-      body: request.body,
-      reset: true,
-      signal: controller.signal,
-    });
-    const response = await Promise.race([responding, halted]);
-    return { answer: await readAnswer(response) };
-  } catch (error) {
-    return { fault: stop ?? faultOfError(error) };
-  } finally {
-    clearTimeout(timer);
-    options.signal.removeEventListener("abort", onAbort);
-    socket.destroy();
-    // Not awaited: what it says of a connection that is gone concerns nobody any more.
-    client.destroy().catch(() => undefined);
-  }
-}
-
-function clientOver(socket: Socket, url: URL): Client {
+export function createHttpConnection(socket: Socket, origin: string, idleMs: number): HttpConnection {
   let given = false;
-  return new Client(url.origin, {
+  const client = new Client(origin, {
     // Time-outs are ours, one for the whole answer.
     headersTimeout: 0,
     bodyTimeout: 0,
+    pipelining: 1,
+    keepAliveTimeout: idleMs,
+    keepAliveTimeoutThreshold: hintMarginMs,
+    keepAliveMaxTimeout: longestIdleMs,
     connect: (_options, callback) => {
-      if (given) return callback(new Error("one connection, one request"), null);
+      if (given) return callback(new Error("the connection is gone"), null);
       given = true;
       // Called back at once, undici would not notice: it is still busy with taking the request in.
       queueMicrotask(() => callback(null, socket));
     },
   });
-}
 
-async function readAnswer(response: Dispatcher.ResponseData): Promise<Answer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of response.body) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= maxAnswerBytes) break;
-    }
-  } catch {
-    // The status has arrived and decides; the body only explains it.
+  function destroy(): void {
+    socket.destroy();
+    // Not awaited: what it says of a connection that is gone concerns nobody any more.
+    client.destroy().catch(() => undefined);
   }
+
   return {
-    status: response.statusCode,
-    headers: firstOfEach(response.headers),
-    body: Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8"),
+    isOpen: () => !socket.destroyed,
+    destroy,
+    exchange: ({ url, method, headers, body }, { timeoutMs, maxAnswerBytes, signal }) =>
+      new Promise((settle) => {
+        let begun = false;
+        let answer: { status: number; headers: Record<string, string> } | undefined;
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+
+        const finish = (fault?: AnswerFault): void => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", onAbort);
+          // Once the status has arrived it decides; the body only explains it.
+          if (answer !== undefined) {
+            const text = Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
+            settle({ answer: { ...answer, body: text, ...(fault && { cutShort: fault }) } });
+          } else if (fault !== undefined) {
+            settle(begun ? { fault } : { unsent: fault });
+          }
+        };
+        const halt = (fault?: AnswerFault): void => {
+          finish(fault);
+          destroy();
+        };
+        const onAbort = (): void => {
+          halt(
+            isTimeout(signal.reason)
+              ? { kind: "timeout", detail: "no answer in time" }
+              : { kind: "aborted", detail: "stopped while waiting for the answer" },
+          );
+        };
+        const timer =
+          timeoutMs === undefined
+            ? undefined
+            : setTimeout(() => halt({ kind: "timeout", detail: `no answer within ${timeoutMs} ms` }), timeoutMs);
+        signal.addEventListener("abort", onAbort, { once: true });
+        if (signal.aborted) return onAbort();
+
+        client.dispatch(
+          { path: url.pathname + url.search, method, headers, body },
+          {
+            onRequestStart() {
+              begun = true;
+            },
+            onResponseStart(_controller, status, answered) {
+              // 102 and 103 only announce the answer.
+              if (status >= 200) answer = { status, headers: firstOfEach(answered) };
+            },
+            onResponseData(_controller, chunk) {
+              chunks.push(chunk);
+              bytes += chunk.length;
+              if (bytes >= maxAnswerBytes) halt();
+            },
+            // A refusal may come before all of the request was read, and what is left of it would stand before the next.
+            onResponseEnd: () => (answer !== undefined && answer.status >= 300 ? halt() : finish()),
+            onResponseError: (_controller, error) => halt(faultOfError(error)),
+          },
+        );
+      }),
   };
 }
 
 function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const first: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name];
     const one = Array.isArray(value) ? value[0] : value;
-    if (one !== undefined) first[name.toLowerCase()] = one;
+    if (one !== undefined) first[name] = one;
   }
   return first;
 }
 
-function faultOfError(error: unknown): AnswerFault {
+function faultOfError(error: Error): AnswerFault {
+  const code = networkCodeOf(error);
   if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
-    return { kind: "garbage", detail: "the answer is not HTTP" };
+    return { kind: "garbage", detail: "the answer is not HTTP", code };
   }
-  return { kind: "lost", detail: "the connection was lost before an answer came" };
+  return { kind: "lost", detail: "the connection was lost before an answer came", code };
 }

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
@@ -8,9 +7,10 @@ import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
 import { type AnswerContext, outcomeOfAnswerFault, outcomeOfConnectFault } from "./classify.ts";
-import { type Answer, exchangeOver, type OutgoingRequest } from "./exchange.ts";
-import { faultOfAbort, openConnection, type ResolveHost } from "./open-connection.ts";
+import type { Answer, OutgoingRequest } from "./exchange.ts";
+import type { ResolveHost } from "./open-connection.ts";
 import { decodePart } from "./redact.ts";
+import { createTransport } from "./transport.ts";
 
 /** What every HTTP channel is given. */
 export interface HttpChannelOptions {
@@ -53,33 +53,13 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { connectTimeoutMs = 10_000, answerTimeoutMs = 15_000, now, resolve } = options;
   const policy = createAddressPolicy(options.allowInternal);
   const redact = createRedactor(options.secrets);
-  let closed = false;
-  const openSockets = new Set<Socket>();
-
-  async function connect(url: URL, signal: AbortSignal) {
-    const connection = await openConnection(url, { policy, timeoutMs: connectTimeoutMs, signal, resolve });
-    if ("socket" in connection) {
-      const { socket } = connection;
-      openSockets.add(socket);
-      socket.once("close", () => openSockets.delete(socket));
-    }
-    return connection;
-  }
+  const transport = createTransport({ policy, connectTimeoutMs, answerTimeoutMs, resolve });
 
   async function call(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
     const { host } = request.url;
-    const connection = await connect(request.url, signal);
-    if ("fault" in connection) return outcomeOfConnectFault(connection.fault, host);
-    if (signal.aborted || closed) {
-      connection.socket.destroy();
-      return outcomeOfConnectFault(faultOfAbort(signal), host);
-    }
     const headers = { "user-agent": "Tocsin", ...request.headers };
-    const exchange = await exchangeOver(
-      connection.socket,
-      { ...request, headers },
-      { timeoutMs: answerTimeoutMs, signal },
-    );
+    const exchange = await transport.exchange({ ...request, headers }, signal);
+    if ("unsent" in exchange) return outcomeOfConnectFault(exchange.unsent, host);
     if ("fault" in exchange) return outcomeOfAnswerFault(exchange.fault, host);
     return classify(exchange.answer, { host, nowMs: now(), redact });
   }
@@ -101,15 +81,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return { kind: "retry", reason: outcome.reason, detail: outcome.detail, waitMs: outcome.waitMs };
     },
     probeConnection: async (url, signal) => {
-      const connection = await connect(url, signal);
-      if ("fault" in connection) return clean(outcomeOfConnectFault(connection.fault, url.host));
-      connection.socket.destroy();
+      const fault = await transport.tryConnection(url, signal);
+      if (fault !== undefined) return clean(outcomeOfConnectFault(fault, url.host));
       return { kind: "sent", note: `${url.host} takes connections; nothing was sent` };
     },
-    close: async () => {
-      closed = true;
-      for (const socket of openSockets) socket.destroy();
-    },
+    close: async () => transport.close(),
   };
 }
 

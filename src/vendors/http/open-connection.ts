@@ -10,6 +10,8 @@ export interface ConnectFault {
   kind: "forbidden" | "dns" | "refused" | "tls" | "timeout" | "aborted";
   /** A few words; no secret, for only the host and the network's own words are known here. */
   detail: string;
+  /** Of the network error, e.g. `ECONNREFUSED`. */
+  code?: string;
 }
 
 export type Connection = { socket: Socket } | { fault: ConnectFault };
@@ -117,7 +119,7 @@ function guardedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunct
 function faultOfError(error: Error): ConnectFault {
   if (error instanceof ForbiddenAddressError) return { kind: "forbidden", detail: error.message };
   const code = networkCodeOf(error) ?? "unknown error";
-  if (isDnsCode(code)) return { kind: "dns", detail: `name not resolved (${code})` };
-  if (isTlsCode(code)) return { kind: "tls", detail: `TLS failed (${code})` };
-  return { kind: "refused", detail: `no connection (${code})` };
+  if (isDnsCode(code)) return { kind: "dns", detail: `name not resolved (${code})`, code };
+  if (isTlsCode(code)) return { kind: "tls", detail: `TLS failed (${code})`, code };
+  return { kind: "refused", detail: `no connection (${code})`, code };
 }

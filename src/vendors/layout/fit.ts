@@ -26,6 +26,17 @@ export function fitDocument(document: Document, fits: (candidate: Document) => b
   return shorten(document, fitting);
 }
 
+/** What `write` makes of the document fitted so; of one that fits as it is, it is written once. */
+export function writeFitting<T>(
+  document: Document,
+  write: (candidate: Document) => T,
+  fits: (written: T) => boolean,
+): T {
+  const whole = write(document);
+  if (fits(whole)) return whole;
+  return write(fitDocument(document, (candidate) => fits(write(candidate))));
+}
+
 function shorten(document: Document, units: number): Document {
   return { ...document, blocks: document.blocks.flatMap((block) => shortenBlock(block, units)) };
 }

@@ -99,7 +99,12 @@ function mergeRuns(runs: Run[]): Run[] {
 }
 
 function joinLines(lines: Run[][]): Run[] {
-  return lines.flatMap((line, index) => (index === 0 ? line : [{ style: "text", text: "\n" } satisfies Run, ...line]));
+  const runs: Run[] = [];
+  for (const line of lines) {
+    if (runs.length > 0) runs.push({ style: "text", text: "\n" });
+    for (const run of line) runs.push(run);
+  }
+  return runs;
 }
 
 /** The rows of a block that `layOut` joined with line breaks, for vendors that write each by itself. */
@@ -117,13 +122,13 @@ function trimEnds(runs: Run[]): Run[] {
   const kept = runs.filter((run) => run.text !== "");
   for (let first = kept[0]; first !== undefined; first = kept[0]) {
     const text = first.text.trimStart();
-    kept[0] = { ...first, text };
+    if (text !== first.text) kept[0] = { ...first, text };
     if (text !== "") break;
     kept.shift();
   }
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
     const text = last.text.trimEnd();
-    kept[kept.length - 1] = { ...last, text };
+    if (text !== last.text) kept[kept.length - 1] = { ...last, text };
     if (text !== "") break;
     kept.pop();
   }

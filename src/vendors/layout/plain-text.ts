@@ -1,6 +1,6 @@
 import type { Document } from "../../core/document.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
-import { fitDocument } from "./fit.ts";
+import { writeFitting } from "./fit.ts";
 import { type LaidBlock, layOut, type Run } from "./layout.ts";
 
 /** The message as text without any formatting; the sender's words are marked line by line with `> `, as in mail. */
@@ -22,7 +22,7 @@ export function fitPlainText(
   part = (blocks: LaidBlock[]): LaidBlock[] => blocks,
 ): string {
   const write = (candidate: Document): string => writePlainText(part(layOut(candidate, times)));
-  return write(fitDocument(document, (candidate) => fits(write(candidate))));
+  return writeFitting(document, write, fits);
 }
 
 /** The blocks after the heading, closed up: for channels with a title of their own. */

@@ -2,7 +2,7 @@ import type { Document } from "../../core/document.ts";
 import type { Message, MessageForm } from "../../core/message.ts";
 import { boundaryBefore, codePointStart } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
-import { fitDocument } from "../layout/fit.ts";
+import { writeFitting } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
 import { spellOutLink, writePlainText } from "../layout/plain-text.ts";
 
@@ -21,8 +21,8 @@ export function renderTelegram(document: Document, times: TimeFormat, form: Mess
       form === "plain" ? { text: writePlainText(blocks), entities: [] } : writeTelegramText(blocks),
     );
   };
-  const fitting = fitDocument(document, (candidate) => write(candidate).length <= maxParts);
-  return write(fitting).map((part) => ({ kind: "telegram", ...part }));
+  const parts = writeFitting(document, write, (written) => written.length <= maxParts);
+  return parts.map((part) => ({ kind: "telegram", ...part }));
 }
 
 /** The entity kinds that we send. Offsets and lengths count UTF-16 units, as JavaScript strings and Telegram do. */
@@ -68,10 +68,14 @@ function writeTelegramText(blocks: LaidBlock[]): FormattedText {
 /** Telegram refuses a whole message for a link to a host without a dot (tdlib, `check_link`): `http://localhost`. */
 function withReachableLink(run: Run): Run {
   if (run.style !== "link") return run;
+  if (withPlainHost.test(run.href)) return run;
   const { protocol, hostname } = new URL(run.href);
   const accepted = protocol === "tg:" || hostname.includes(".") || hostname.startsWith("[");
   return accepted ? run : { style: "text", text: spellOutLink(run.text, run.href) };
 }
+
+/** Nothing that `new URL` would turn into another host, and a dot in it. */
+const withPlainHost = /^https?:\/\/[a-z0-9-]+\.[a-z0-9.-]*(?:[/?#]|$)/i;
 
 function entityOf(run: Run, offset: number): TelegramEntity | undefined {
   const place = { offset, length: run.text.length };

@@ -1,10 +1,10 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
-import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import type { Answer, BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify, type Optional } from "./classify.ts";
+import { judgeMembership } from "./membership.ts";
 import type { TelegramMessage } from "./render.ts";
 import type { TelegramDestination } from "./vendor.ts";
 
@@ -34,10 +34,9 @@ export function createTelegramChannel(
   }
 
   async function within(signal: AbortSignal, work: (call: Call) => Promise<Outcome>): Promise<Outcome> {
-    return withTimeLimit(timeoutMs, signal, async (limit) => {
-      const api = await loadApi();
-      return redactOutcome(await work((method, payload) => api.call(method, payload, limit.signal)), redact);
-    });
+    const limit = { signal, endsAt: performance.now() + timeoutMs };
+    const api = await loadApi();
+    return redactOutcome(await work((method, payload) => api.call(method, payload, limit)), redact);
   }
 
   return {
@@ -182,46 +181,6 @@ function redactOutcome(outcome: Outcome, redact: (text: string) => string): Outc
   }
 }
 
-/** The parts of `getChat` that show whether the bot could write there. */
-interface ChatFacts {
-  type?: string;
-  title?: string;
-  is_forum?: boolean;
-  permissions?: { can_send_messages?: boolean };
-}
-
-/** The parts of `getChatMember` about the bot itself. */
-interface MemberFacts {
-  status?: string;
-  can_post_messages?: boolean;
-  can_send_messages?: boolean;
-}
-
-/** Whether the bot could write to the chat, from what Telegram says of both. Pure. */
-function judgeMembership(chat: ChatFacts, member: MemberFacts, topicId: number | undefined): Outcome {
-  const name = chat.title === undefined ? "the chat" : `"${chat.title}"`;
-  const refuse = (reason: "kicked" | "no_rights", detail: string): Outcome => ({
-    kind: "rejected",
-    scope: "destination",
-    reason,
-    detail,
-  });
-  if (member.status === "left" || member.status === "kicked") {
-    return refuse("kicked", `the bot is not a member of ${name}; add it`);
-  }
-  if (chat.type === "channel" && member.can_post_messages !== true && member.status !== "creator") {
-    return refuse("no_rights", `the bot may not post in the channel ${name}; make it an administrator who may post`);
-  }
-  const muted = member.status === "restricted" && member.can_send_messages === false;
-  const groupMuted = member.status === "member" && chat.permissions?.can_send_messages === false;
-  if (muted || groupMuted)
-    return refuse("no_rights", `the bot may not write in ${name}; allow it or make it an administrator`);
-  if (topicId !== undefined && chat.is_forum !== true) {
-    return { kind: "sent", note: `${name} has no topics; messages go to the group itself` };
-  }
-  return { kind: "sent", note: `the bot can write in ${name}` };
-}
-
 /**
  * A message's address for later edits and answers: `<chat>/<message>`, e.g. `-1001234567890/57`.
  *
@@ -246,7 +205,7 @@ function messageIdIn(chatId: string, ref: string): number | undefined {
 }
 
 /** Hides the token, and its part without the bot's number, in what came back, and cuts to what a page shows. */
-function createDetailRedactor(token: string): (detail: string) => string {
+export function createDetailRedactor(token: string): (detail: string) => string {
   const redact = createRedactor([token, token.slice(token.indexOf(":") + 1)]);
   return (detail) => oneLine(redact(detail), 300);
 }

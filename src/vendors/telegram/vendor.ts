@@ -82,8 +82,10 @@ export const telegram = {
   open: async (destination: TelegramDestination) => (await import("./send.ts")).createTelegramChannel(destination),
 } satisfies Vendor;
 
+export const defaultApiRoot = "https://api.telegram.org";
+
 function readTelegramEnv(env: EnvReader) {
-  const apiRoot = env.one("TELEGRAM_API_ROOT", readHttpUrl) ?? "https://api.telegram.org";
+  const apiRoot = env.one("TELEGRAM_API_ROOT", readHttpUrl) ?? defaultApiRoot;
   const bot = env.one("TELEGRAM_BOT_TOKEN", (token) => readTelegramBot(String(token), apiRoot));
   const chatIds = env.list("TELEGRAM_CHAT_IDS", readChatId);
   if (chatIds.length > 0 && !env.has("TELEGRAM_BOT_TOKEN")) {
@@ -116,7 +118,7 @@ function findBot(given: Partial<Options>, context: BuildContext): TelegramBot | 
 }
 
 /** Reads a bot's token; no part but the bot's public id is ever shown. */
-function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
+export function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
   const [, id] = /^(\d{1,20}):[A-Za-z0-9_-]{10,}$/.exec(token) ?? [];
   if (id !== undefined) return { id, token: new Secret(token), apiRoot };
   return new Refusal(
@@ -125,8 +127,7 @@ function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal 
   );
 }
 
-const howToFind =
-  "the id of a group or channel is in the address bar of web.telegram.org, and in getUpdates of the bot";
+const howToFind = "tocsin chats lists the groups and channels of the bot with their ids";
 
 /** A Telegram group, supergroup or channel: `-` and digits, as text or number. */
 export function readChatId(value: unknown): string | Refusal {

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey } from "node:crypto";
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -74,7 +74,7 @@ type SignWebhook = (id: string, timestampSeconds: number, body: string) => strin
  * that follows `whsec_` in base64.
  */
 export function createSigner(secret: Secret): SignWebhook {
-  const key = Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64");
+  const key = createSecretKey(Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return (id, timestampSeconds, body) => {
     const mac = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`, "utf8");
     return `v1,${mac.digest("base64")}`;

@@ -16,11 +16,14 @@ import {
   listMutesRoute,
   previewMuteRoute,
   previewResendRoute,
+  putBackRoute,
   releaseRoute,
   resendFailedRoute,
   resendRoute,
+  shapesRoute,
   statusRoute,
   streamRoute,
+  testDestinationRoute,
   tryDestinationRoute,
 } from "./routes.ts";
 import {
@@ -31,7 +34,9 @@ import {
   mutePreviewToWire,
   muteToWire,
   previewToWire,
+  shapesToWire,
   statusToWire,
+  toIso,
   tryResultToWire,
 } from "./to-wire.ts";
 
@@ -58,11 +63,11 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   api.openapi(listAlertsRoute, async (c) => {
     const { limit, cursor, ...filters } = c.req.valid("query");
     const page = { limit, cursor: readCursor(store, cursor) };
-    const { alerts, nextCursor } = await listAlertPage(store, filters, page);
+    const { alerts, nextCursor, searchedTo } = await listAlertPage(store, filters, page);
     return c.json(
       {
         data: alerts.map((alert) => alertToWire(alert, publicUrl)),
-        meta: { nextCursor: nextCursor ?? null },
+        meta: { nextCursor: nextCursor ?? null, ...(searchedTo !== undefined && { searchedTo: toIso(searchedTo) }) },
       },
       200,
     );
@@ -106,12 +111,24 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     return c.json({ data: tryResultToWire(result) }, 200);
   });
 
+  api.openapi(testDestinationRoute, async (c) => {
+    const { severity } = c.req.valid("json") ?? {};
+    const { isNew, alert } = await operations.testDestination(c.req.valid("param").name, severity);
+    return c.json({ data: { isNew, alert: alertToWire(alert, publicUrl) } }, 200);
+  });
+
+  api.openapi(putBackRoute, async (c) => {
+    return c.json({ data: { result: await operations.putBackOutputs() } }, 200);
+  });
+
   api.openapi(statusRoute, async (c) => c.json({ data: statusToWire(await operations.status()) }, 200));
 
   api.openapi(listDestinationsRoute, async (c) => {
     const destinations = await operations.destinations();
     return c.json({ data: destinations.map(destinationToWire) }, 200);
   });
+
+  api.openapi(shapesRoute, (c) => c.json({ data: shapesToWire(operations.shapes()) }, 200));
 
   api.openapi(listMutesRoute, async (c) => {
     const mutes = await operations.listMutes(c.req.valid("query").ended === "true");

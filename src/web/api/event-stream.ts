@@ -35,8 +35,52 @@ export interface EventStreams {
 }
 
 const batch = 50;
+/** A hundred open pages stand at the same change, or a few changes behind: about 100 KB each. */
+const mostBatchesKept = 8;
 const encoder = new TextEncoder();
 const reconnectMs = 2_000;
+
+/** Changes as one piece of a stream, ready to be sent to any number of readers. */
+interface ChangeBatch {
+  events: Uint8Array<ArrayBuffer>;
+  /** The last of them: what its reader goes on from. */
+  cursor: ChangeCursor;
+}
+
+/**
+ * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
+ * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
+ */
+function createChangeReader({ store, publicUrl }: Pick<EventStreamsDeps, "store" | "publicUrl">) {
+  const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
+  let askedAt = 0;
+  const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
+
+  async function read(after: ChangeCursor | undefined): Promise<ChangeBatch | undefined> {
+    const alerts = await store.listChanges(after, batch);
+    const last = alerts.at(-1);
+    if (last === undefined) return undefined;
+    const text = alerts
+      .map((alert) => `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(alertToWire(alert, publicUrl))}\n\n`)
+      .join("");
+    const found = { events: encoder.encode(text), cursor: last.cursor };
+    kept.set(after, found);
+    if (kept.size > mostBatchesKept) kept.delete(kept.keys().next().value);
+    return found;
+  }
+
+  /** @param signals how many changes were signalled: what was asked before the last of them may not know of it. */
+  return (after: ChangeCursor | undefined, signals: number): Promise<ChangeBatch | undefined> => {
+    const known = kept.get(after);
+    if (known !== undefined) return Promise.resolve(known);
+    if (askedAt !== signals) asked.clear();
+    askedAt = signals;
+    const answer = asked.get(after) ?? read(after);
+    asked.set(after, answer);
+    answer.catch(() => asked.delete(after));
+    return answer;
+  };
+}
 
 /**
  * The log as server-sent events. Each stream keeps nothing but the change that its reader has come to, and asks the
@@ -44,10 +88,16 @@ const reconnectMs = 2_000;
  * states in between, never an alert.
  */
 export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}): EventStreams {
-  const { store, publicUrl, clock } = deps;
+  const { store, clock } = deps;
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
   const open = new Set<{ owner?: string; cancelling: AbortController }>();
+  const readBatch = createChangeReader(deps);
+  let signals = 0;
+  // Before any stream listens, so that each asks with the number of the signal that has woken it.
+  store.subscribe("changed", () => {
+    signals += 1;
+  });
 
   /** Pulled by the reader; null at the end. */
   function createReader({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
@@ -76,18 +126,13 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       return `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${cursor}\ndata: {}\n\n` : ": ready\n\n"}`;
     }
 
-    async function readChanges(): Promise<string | undefined> {
-      const alerts = await store.listChanges(cursor, batch);
-      const last = alerts.at(-1);
-      if (last === undefined) return undefined;
-      cursor = last.cursor;
-      changed ||= alerts.length === batch;
-      return alerts
-        .map((alert) => {
-          const data = JSON.stringify(alertToWire(alert, publicUrl));
-          return `event: alert\nid: ${alert.cursor}\ndata: ${data}\n\n`;
-        })
-        .join("");
+    async function readChanges(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+      const found = await readBatch(cursor, signals);
+      if (found === undefined) return undefined;
+      cursor = found.cursor;
+      // More may have followed since it was read.
+      changed = true;
+      return found.events;
     }
 
     async function waitForChange(): Promise<void> {
@@ -97,7 +142,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       wake = () => {};
     }
 
-    return async function next(): Promise<string | null> {
+    return async function next(): Promise<string | Uint8Array<ArrayBuffer> | null> {
       if (!greeted) return greet();
       for (;;) {
         if (closing.signal.aborted && !dismissed) {
@@ -113,7 +158,8 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         }
         await waitForChange();
         if (changed || isOver()) continue;
-        // A signal may have been lost.
+        // A signal may have been lost, and others have been told that there is nothing.
+        signals += 1;
         const text = await readChanges();
         if (!isOver()) return text ?? ": still here\n\n";
       }
@@ -148,7 +194,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
             try {
               const text = await next();
               if (text !== null) {
-                controller.enqueue(encoder.encode(text));
+                controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
                 return;
               }
             } catch (error) {

@@ -7,13 +7,16 @@ import {
   alertSchema,
   deliverySchema,
   destinationSchema,
+  destinationTestSchema,
   errorSchema,
+  instant,
   mutePreviewSchema,
   muteSchema,
   newMuteSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
+  shapesSchema,
   statusSchema,
   tryResultSchema,
 } from "./schemas.ts";
@@ -67,8 +70,14 @@ export const listAlertsRoute = createRoute({
   request: { query: listQuery },
   responses: {
     200: {
-      description: "One page. `nextCursor` is null at the end of the log.",
-      content: json(z.object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string().nullable() }) })),
+      description:
+        "One page. `nextCursor` is null at the end of the log. With `searchedTo` the page is not full though the log goes on: filters that few alerts pass are looked for no longer than a moment, and alerts older than that time come with `nextCursor`.",
+      content: json(
+        z.object({
+          data: z.array(alertSchema),
+          meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
+        }),
+      ),
     },
     400: failure("A parameter cannot be read."),
     ...refused,
@@ -188,6 +197,51 @@ export const tryDestinationRoute = createRoute({
   responses: {
     200: answer("What it said.", tryResultSchema),
     404: failure("No such destination."),
+    ...refused,
+  },
+});
+
+export const testDestinationRoute = createRoute({
+  method: "post",
+  path: "/api/destinations/{name}/test",
+  summary: "Send one marked test message straight to a destination",
+  description:
+    "Whatever routes, mutes and quiet hours say, and also where it is dead or paused. It goes as any delivery does: `GET /api/alerts/{id}` with the id in `alert` says what becomes of it. While one is still on its way there, and within 10 s of one, no second one is sent: that one is the answer.",
+  request: {
+    params: z.object({ name: z.string().openapi({ description: "Of the destination." }) }),
+    body: {
+      required: false,
+      content: json(
+        z.strictObject({
+          severity: z
+            .enum(severities, { error: `must be one of ${severities.join(", ")}` })
+            .optional()
+            .openapi({ description: "What it says of itself. Default: info." }),
+        }),
+      ),
+    },
+  },
+  responses: {
+    200: answer("The test, with a delivery for each recipient.", destinationTestSchema),
+    400: failure("The body cannot be read."),
+    404: failure("No such destination."),
+    ...refused,
+  },
+});
+
+export const putBackRoute = createRoute({
+  method: "post",
+  path: "/api/account/put-back",
+  summary: "Make the account send to this relay again",
+  description:
+    "Sets webhook and messenger channel at the alerting service to what setup had left, and reads back. Changes nothing when they are that.",
+  responses: {
+    200: answer("What was done.", z.object({ result: z.enum(["put-back", "unchanged"]) })),
+    404: failure("This relay was not registered from here yet."),
+    409: failure(
+      "The key belongs to another account, setup has turned the webhook off, or nobody watches the account.",
+    ),
+    502: failure("The service refused it, or could not be reached."),
     ...refused,
   },
 });
@@ -325,4 +379,13 @@ export const streamRoute = createRoute({
     503: failure("Too many streams are open, or the relay is being stopped."),
     ...refused,
   },
+});
+
+export const shapesRoute = createRoute({
+  method: "get",
+  path: "/api/shapes",
+  summary: "What the payloads of alerts are made of",
+  description:
+    "By kinds of alerts that are made alike, the one that was seen last first: each path with its type, an example, how many had it and when, what is read from it and which routes look at it.",
+  responses: { 200: answer("As far as this relay has seen.", shapesSchema), ...refused },
 });

@@ -1,11 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
+import { canaryStages } from "../../core/operations.ts";
+import { watchVerdicts } from "../../core/ports/watch.ts";
 import { decisionResults } from "../../core/rules.ts";
+import { placeTypes } from "../../core/shape.ts";
 import { vendors } from "../../vendors/index.ts";
 
 const channelType = z.enum(vendors.map(({ type }) => type));
-const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
+export const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
 const health = z.enum(["ok", "degraded", "down", "dead", "paused"]);
 const id = z.string().openapi({ example: "019aa5a0-7c3e-7d2a-9b1c-0242ac120002" });
 
@@ -136,7 +139,9 @@ export const alertDetailSchema = alertSchema
   .extend({
     deliveries: z.array(deliveryDetailSchema),
     decisions: z.array(decisionSchema),
-    request: requestSchema.nullable().openapi({ description: "null for notices of Tocsin's own." }),
+    request: requestSchema
+      .nullable()
+      .openapi({ description: "null for what Tocsin writes itself: notices, and tests of one destination." }),
   })
   .openapi("AlertDetail");
 
@@ -149,7 +154,18 @@ export const destinationSchema = z
     reason: z.string(),
     since: instant.optional(),
     nextTryAt: instant.optional(),
-    lastSentAt: instant.optional(),
+    lastSentAt: instant.optional().openapi({ description: "When it last took a message." }),
+    probeProves: z.enum(["delivery", "account", "connection"]).openapi({
+      description:
+        "What a probe, which sends nothing to people, proves: that a message would arrive, that the login is accepted, or only that the host answers.",
+    }),
+    lastProvenAt: instant.optional().openapi({
+      description: "When it last said yes to a probe. With `connection` nothing can be proven without a message.",
+    }),
+    failedProbes: z
+      .object({ count: z.number().int(), detail: z.string() })
+      .optional()
+      .openapi({ description: "The latest probes had no answer; it is asked again in some minutes." }),
     movedTo: z.string().optional(),
     definedAt: z.string(),
     counts: z
@@ -174,6 +190,9 @@ export const relaySchema = z
     unreadableAlerts: z.number().int().openapi({
       description: "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
     }),
+    socketIsHeld: z.boolean().openapi({
+      description: "The listening socket outlives the relay: alerts that come while it restarts wait there.",
+    }),
   })
   .openapi("Relay");
 
@@ -195,7 +214,9 @@ export const queueSchema = z
 
 export const alertCountsSchema = z
   .object({
-    total: z.number().int().openapi({ description: "Stored alerts, Tocsin's own notices among them." }),
+    total: z.number().int().openapi({ description: "Alerts that were ever stored, Tocsin's own notices among them." }),
+    kept: z.number().int().openapi({ description: "Those of them that were not removed since." }),
+    oldestReceivedAt: instant.optional().openapi({ description: "When the oldest came that is kept." }),
     lastReceivedAt: instant.optional().openapi({ description: "Absent: none came yet." }),
   })
   .openapi("AlertCounts");
@@ -212,6 +233,13 @@ export const diskSchema = z
   })
   .openapi("Disk");
 
+const retentionSchema = z
+  .object({
+    maxAgeMs: z.number().int().optional().openapi({ description: "Absent: alerts are kept however old they are." }),
+    maxBytes: z.number().int().optional().openapi({ description: "Absent: alerts are kept however much they take." }),
+  })
+  .openapi("Retention");
+
 const accountSchema = z
   .object({
     publicUrl: z.string().optional().openapi({
@@ -220,8 +248,88 @@ const accountSchema = z
     serviceConfigured: z.boolean().openapi({
       description: "`ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs.",
     }),
+    answer: z
+      .object({
+        at: instant,
+        id: z.string().optional(),
+        name: z.string().optional(),
+        keyExpiresAt: instant.optional(),
+        webhook: z.enum(["here", "stranger", "elsewhere", "nowhere"]).optional().openapi({
+          description:
+            "Where the account's alerts go. `stranger`: to this relay, with a secret that it does not take. `nowhere`: the webhook is off.",
+        }),
+        webhookAddress: z.string().optional().openapi({ description: "Without its path, which may be a secret." }),
+        messengerChannelId: z.string().nullable().optional(),
+      })
+      .optional()
+      .openapi({
+        description:
+          "What the alerting service said last; what it does not say is absent. Absent as a whole: it was not heard since the start, or nobody asks it.",
+      }),
+    canPutBack: z.boolean().default(false).openapi({
+      description: "The outputs are others than setup left; `POST /api/account/put-back` changes that.",
+    }),
   })
   .openapi("Account");
+
+export const watchSchema = z
+  .object({
+    name: z.string().openapi({ description: "`account`: the account at the alerting service." }),
+    verdict: z.enum(watchVerdicts).openapi({
+      description:
+        "`unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with.",
+    }),
+    summary: z.string().openapi({ description: "What is true, in one line." }),
+    troubles: z.array(z.string()).openapi({ description: "What is wrong and what to do, a line each." }),
+    lookedAt: instant.optional().openapi({ description: "When it last looked; absent: not yet." }),
+  })
+  .openapi("Watch");
+const silenceSchema = z
+  .object({
+    watch: z.string().openapi({ description: "`hook`, `route:NAME` or `source:NAME`." }),
+    of: z.enum(["hook", "route", "source"]),
+    name: z.string().optional(),
+    afterMs: z.number().int().optional().openapi({ description: "Absent: `auto`." }),
+    state: z.enum(["watching", "learning", "silent", "muted"]).openapi({
+      description: "`learning`: too little is known to tell anybody. `muted`: nobody is told.",
+    }),
+    since: instant.openapi({ description: "Since when it is watched; what the log had before counts." }),
+    lastAt: instant.optional().openapi({ description: "When the last alert came; absent: none since `since`." }),
+    lastId: id.optional(),
+    quietMs: z.number().int().openapi({ description: "Without an alert, while Tocsin ran." }),
+    usualMs: z
+      .number()
+      .int()
+      .optional()
+      .openapi({ description: "The usual longest gap at these hours, from the last alert on." }),
+    tellsAt: instant.optional().openapi({ description: "When people are told if no alert comes until then." }),
+    toldAt: instant.optional().openapi({ description: "When people were told that alerts do not come." }),
+    learning: z
+      .object({
+        days: z.number().int(),
+        daysNeeded: z.number().int(),
+        arrivals: z.number().int(),
+        arrivalsNeeded: z.number().int(),
+        isReading: z.boolean(),
+      })
+      .optional(),
+    mute: z.object({ reason: z.string(), until: instant }).optional(),
+  })
+  .openapi("Silence");
+
+const canarySchema = z
+  .object({
+    everyMs: z.number().int(),
+    state: z.enum(["waiting", "works", "fails"]).openapi({ description: "`waiting`: none has come through yet." }),
+    lastAt: instant.optional(),
+    lastOkAt: instant.optional(),
+    nextAt: instant,
+    since: instant.optional().openapi({ description: "Since when it fails." }),
+    stage: z.enum(canaryStages).optional().openapi({ description: "What it did not pass." }),
+    detail: z.string().optional(),
+    toldAt: instant.optional(),
+  })
+  .openapi("Canary");
 
 export const statusSchema = z
   .object({
@@ -230,9 +338,17 @@ export const statusSchema = z
     queue: queueSchema,
     destinations: z.array(destinationSchema).openapi({ description: "In the order of the configuration." }),
     disk: diskSchema,
-    account: accountSchema.openapi({
-      description: "What the relay itself knows. It does not ask the service: `tocsin doctor` does.",
+    retention: retentionSchema.openapi({ description: "What is removed by and by, once it is finished." }),
+    silence: z.array(silenceSchema).default([]).openapi({
+      description: "The watches over alerts that do not come; none when nothing is watched.",
     }),
+    canary: canarySchema.optional().openapi({
+      description: "The test that Tocsin sends to its own public address; absent when it sends none.",
+    }),
+    account: accountSchema.openapi({
+      description: "What the relay knows from its watch over the account. Nothing is asked for this answer.",
+    }),
+    watches: z.array(watchSchema).default([]).openapi({ description: "What the relay watches around it." }),
   })
   .openapi("Status");
 
@@ -287,6 +403,15 @@ export const tryResultSchema = z
   })
   .openapi("TryResult");
 
+export const destinationTestSchema = z
+  .object({
+    isNew: z
+      .boolean()
+      .openapi({ description: "false: this is an earlier one, still on its way or less than 10 s old." }),
+    alert: alertSchema,
+  })
+  .openapi("DestinationTest");
+
 const conditionSchema = z
   .object({
     equals: z.array(z.string()).optional(),
@@ -335,6 +460,38 @@ export const newMuteSchema = muteSchema
       .openapi({ description: "What it would have held; null when the log could not be read just then." }),
   })
   .openapi("MuteWithPreview");
+
+export const shapesSchema = z
+  .object({
+    kinds: z.array(
+      z.object({
+        number: z.int(),
+        title: z.string().openapi({ description: "Of the first alert of the kind." }),
+        source: z.string().nullable().openapi({ description: "What that sender calls itself." }),
+        alerts: z.int(),
+        shapes: z.int().openapi({ description: "Different ones among them that are known." }),
+        firstAt: instant,
+        lastAt: instant,
+        places: z.array(
+          z.object({
+            path: z.string().openapi({ example: "payload.rule.name" }),
+            type: z.enum(placeTypes),
+            example: z.string().openapi({ description: 'From one body; "(not shown)" where it may be a credential.' }),
+            alerts: z.int(),
+            firstAt: instant,
+            lastAt: instant,
+            facts: z.array(z.string()).openapi({ description: "What is read from it." }),
+            routes: z.array(z.string()).openapi({ description: "Those that look at it, or at what is read from it." }),
+            isGone: z.boolean().openapi({ description: "It was in all of them, and is in none of the last." }),
+          }),
+        ),
+      }),
+    ),
+    unfollowed: z
+      .object({ unknown: z.int(), without: z.int() })
+      .openapi({ description: "Alerts of unknown shapes beside too many others, and those without a shape." }),
+  })
+  .openapi("Shapes");
 
 export const errorSchema = z
   .object({

@@ -1,15 +1,20 @@
 import type { z } from "@hono/zod-openapi";
 import type { AlertFacts } from "../../core/alert.ts";
 import type {
+  AccountView,
   DestinationView,
   LogView,
   MutePreview,
   ResendPreview,
+  ShapesView,
+  SilenceView,
   StatusView,
   TryResult,
 } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
+import { vendorOf } from "../../vendors/index.ts";
 import { readBody } from "../body-text.ts";
 import { muteStateOf } from "../mute-state.ts";
 import type {
@@ -23,8 +28,10 @@ import type {
   muteSchema,
   requestSchema,
   resendPreviewSchema,
+  shapesSchema,
   statusSchema,
   tryResultSchema,
+  watchSchema,
 } from "./schemas.ts";
 
 export type AlertOnWire = z.infer<typeof alertSchema>;
@@ -123,6 +130,9 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     since: toOptionalIso(view.since),
     nextTryAt: toOptionalIso(view.nextTryAt),
     lastSentAt: toOptionalIso(view.lastSentAt),
+    probeProves: vendorOf(channel).probeProves,
+    lastProvenAt: toOptionalIso(view.lastProvenAt),
+    failedProbes: view.failedProbes,
     movedTo,
     definedAt,
     counts,
@@ -137,15 +147,56 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
 type StatusOnWire = z.infer<typeof statusSchema>;
 
 export function statusToWire(view: StatusView): StatusOnWire {
-  const { relay, account } = view;
-  return { relay: { ...relay, startedAt: toIso(relay.startedAt) }, ...logToWire(view), account };
+  const { relay, account, watches, silence, canary } = view;
+  return {
+    relay: { ...relay, startedAt: toIso(relay.startedAt) },
+    ...logToWire(view),
+    account: accountToWire(account),
+    watches: watches.map(watchToWire),
+    silence: silence.map(silenceToWire),
+    canary: canary && {
+      ...canary,
+      lastAt: toOptionalIso(canary.lastAt),
+      lastOkAt: toOptionalIso(canary.lastOkAt),
+      nextAt: toIso(canary.nextAt),
+      since: toOptionalIso(canary.since),
+      toldAt: toOptionalIso(canary.toldAt),
+    },
+  };
+}
+
+function accountToWire({ answer, ...others }: AccountView): StatusOnWire["account"] {
+  if (answer === undefined) return others;
+  const { at, keyExpiresAt } = answer;
+  return { ...others, answer: { ...answer, at: toIso(at), keyExpiresAt: toOptionalIso(keyExpiresAt) } };
+}
+
+function watchToWire({ lookedAt, ...others }: WatchView): z.infer<typeof watchSchema> {
+  return { ...others, lookedAt: toOptionalIso(lookedAt) };
+}
+
+function silenceToWire({ alertKey: _key, ...view }: SilenceView): StatusOnWire["silence"][number] {
+  return {
+    ...view,
+    since: toIso(view.since),
+    lastAt: toOptionalIso(view.lastAt),
+    quietMs: Math.round(view.quietMs),
+    usualMs: view.usualMs === undefined ? undefined : Math.round(view.usualMs),
+    tellsAt: toOptionalIso(view.tellsAt),
+    toldAt: toOptionalIso(view.toldAt),
+    mute: view.mute && { ...view.mute, until: toIso(view.mute.until) },
+  };
 }
 
 /** The part of the status that is known without a relay. */
-export function logToWire(view: LogView): Omit<StatusOnWire, "relay" | "account"> {
-  const { alerts, queue, destinations, disk } = view;
+export function logToWire(view: LogView): Omit<StatusOnWire, "relay" | "account" | "watches" | "silence" | "canary"> {
+  const { alerts, queue, destinations, disk, retention } = view;
   return {
-    alerts: { ...alerts, lastReceivedAt: toOptionalIso(alerts.lastReceivedAt) },
+    alerts: {
+      ...alerts,
+      oldestReceivedAt: toOptionalIso(alerts.oldestReceivedAt),
+      lastReceivedAt: toOptionalIso(alerts.lastReceivedAt),
+    },
     queue: {
       ...queue,
       oldestUnroutedAt: toOptionalIso(queue.oldestUnroutedAt),
@@ -153,6 +204,7 @@ export function logToWire(view: LogView): Omit<StatusOnWire, "relay" | "account"
     },
     destinations: destinations.map(destinationToWire),
     disk,
+    retention,
   };
 }
 
@@ -195,10 +247,23 @@ function toOptionalIso(at: number | undefined): string | undefined {
   return at === undefined || !isInstant(at) ? undefined : new Date(at).toISOString();
 }
 
-function toIso(at: number): string {
+export function toIso(at: number): string {
   return new Date(isInstant(at) ? at : 0).toISOString();
 }
 
 function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}
+
+export function shapesToWire({ kinds, unfollowed }: ShapesView): z.infer<typeof shapesSchema> {
+  return {
+    kinds: kinds.map(({ source = null, firstAt, lastAt, places, ...kind }) => ({
+      ...kind,
+      source,
+      firstAt: toIso(firstAt),
+      lastAt: toIso(lastAt),
+      places: places.map((place) => ({ ...place, firstAt: toIso(place.firstAt), lastAt: toIso(place.lastAt) })),
+    })),
+    unfollowed,
+  };
 }

@@ -171,6 +171,7 @@ async function refresh() {
 function apply(fresh) {
   for (const region of document.querySelectorAll("[data-live]")) {
     const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
+    if (next) keepOpen(region, next);
     if (next && plainHtml(next) !== plainHtml(region))
       keepingFocus(region, () => region.replaceChildren(...next.childNodes));
   }
@@ -179,6 +180,14 @@ function apply(fresh) {
   if (rows) applyRows(rows, freshRows);
   else if (freshRows.length > 0) document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
   showTimes();
+}
+
+/** What the reader has opened stays open under his finger; it is found again by what its line says. */
+function keepOpen(region, next) {
+  const opened = [...region.querySelectorAll("details[open] > summary")].map(({ textContent }) => textContent);
+  for (const summary of next.querySelectorAll("details > summary")) {
+    if (opened.includes(summary.textContent)) summary.parentElement.open = true;
+  }
 }
 
 /** Without what the script itself changes. */

@@ -69,7 +69,7 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
           ))}
         </ul>
       )}
-      {alert.origin !== "notice" && <MatchConditions alert={alert} facts={facts} />}
+      {alert.request !== undefined && <MatchConditions alert={alert} facts={facts} />}
     </>
   );
 }

@@ -51,16 +51,16 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   }
 
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
-  async function previewDefault({ facts, origin }: AlertDetail): Promise<MutePreview | undefined> {
-    if (facts === undefined || origin === "notice") return undefined;
-    return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 2_000 });
+  async function previewDefault({ facts, request }: AlertDetail): Promise<MutePreview | undefined> {
+    if (facts === undefined || request === undefined) return undefined;
+    return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 500 });
   }
 
   app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
 
   app.get("/alerts/:id/body", async (c) => {
     const { id, request } = await findAlert(c.req.param("id"));
-    if (request === undefined) throw new AppError("not_found", "This notice came without a request.");
+    if (request === undefined) throw new AppError("not_found", "This came without a request: Tocsin wrote it itself.");
     return c.body(new Uint8Array(request.body), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename="${id}.txt"`,

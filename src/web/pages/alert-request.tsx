@@ -13,7 +13,7 @@ const formWords: Record<ShownBody["form"], string> = {
 /** The request as it came in. */
 export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) {
   const { request } = alert;
-  if (request === undefined) return <p class="soft">Tocsin wrote this notice itself; no request brought it.</p>;
+  if (request === undefined) return <p class="soft">Tocsin wrote this itself; no request brought it.</p>;
   const body = showBody(request.body);
   return (
     <>

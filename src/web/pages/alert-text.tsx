@@ -43,6 +43,7 @@ export function approximate(value: string): string | undefined {
 export function ValueText({ alert }: { alert: AlertSummary }) {
   const { value, unit, threshold } = alert.facts ?? {};
   if (value === undefined && threshold === undefined) return null;
+  const approximated = value === undefined ? undefined : approximate(value);
   return (
     <>
       {value !== undefined && (
@@ -51,7 +52,7 @@ export function ValueText({ alert }: { alert: AlertSummary }) {
           {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
         </bdi>
       )}
-      {value !== undefined && approximate(value) !== undefined && <span class="threshold">{approximate(value)}</span>}
+      {approximated !== undefined && <span class="threshold">{approximated}</span>}
       {threshold !== undefined && (
         <span class="threshold">
           threshold <bdi>{threshold}</bdi>

@@ -6,12 +6,14 @@ import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { CodeBlock, HeadRow, Layout } from "./layout.tsx";
 
 /** `GET /api`: the OpenAPI document as a page of our own; nothing is loaded from elsewhere. */
-export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: ApiDocument): void {
-  const operations = listApiOperations(document);
-  const schemas = listApiSchemas(document);
-  app.get("/api", (c) =>
-    c.html(<ApiPage frame={frameOf(c, deps)} publicUrl={deps.publicUrl} operations={operations} schemas={schemas} />),
-  );
+export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
+  app.get("/api", (c) => {
+    const operations = listApiOperations(document());
+    const schemas = listApiSchemas(document());
+    return c.html(
+      <ApiPage frame={frameOf(c, deps)} publicUrl={deps.publicUrl} operations={operations} schemas={schemas} />,
+    );
+  });
 }
 
 interface ApiPageProps {

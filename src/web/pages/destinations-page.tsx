@@ -1,11 +1,14 @@
 import type { Hono } from "hono";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationHealth } from "../../core/destination-status.ts";
+import { idPattern } from "../../core/id.ts";
 import type { DestinationView } from "../../core/operations.ts";
-import type { ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
 import { adviseOn } from "../../vendors/advice.ts";
+import { vendorOf } from "../../vendors/index.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
+import { SendTest, TestNotice } from "./destination-test.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Form, Layout, Notice } from "./layout.tsx";
@@ -24,8 +27,19 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
         destinations={destinations}
         released={readCount(c.req.query("released"))}
         tried={tried && { destination: tried, result: c.req.query("result") ?? "" }}
+        test={await findTest(c.req.query("test"))}
       />,
     );
+  });
+
+  async function findTest(id: string | undefined): Promise<AlertDetail | undefined> {
+    const alert = id !== undefined && idPattern.test(id) ? await deps.store.getAlert(id) : undefined;
+    return alert?.origin === "test" && alert.request === undefined ? alert : undefined;
+  }
+
+  app.post("/destinations/:name/test", async (c) => {
+    const { alert } = await deps.operations.testDestination(c.req.param("name"));
+    return c.redirect(`/destinations?${new URLSearchParams({ test: alert.id })}`, 303);
   });
 
   app.post("/destinations/:name/release", async (c) => {
@@ -53,6 +67,8 @@ interface DestinationsPageProps {
   released?: number;
   /** Which one was just tried, and what came of it. */
   tried?: Tried;
+  /** The test that was just sent straight to one. */
+  test?: AlertDetail;
 }
 
 interface Tried {
@@ -60,11 +76,14 @@ interface Tried {
   result: string;
 }
 
-function DestinationsPage({ frame, version, destinations, released, tried }: DestinationsPageProps) {
+function DestinationsPage(props: DestinationsPageProps) {
+  const { frame, version, destinations, released, tried, test } = props;
+  const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt ?? "the configuration";
   return (
     <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
       <h1>Destinations</h1>
       {tried && <TriedNotice {...tried} now={frame.now} />}
+      {test && <TestNotice alert={test} definedAt={definedAt} now={frame.now} />}
       {released !== undefined && (
         <Notice kind="done">
           {released === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`}
@@ -141,7 +160,8 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
   const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
   // Well as far as anybody knows, which is nothing.
   const sent = (counts.sent ?? 0) + (counts.digested ?? 0);
-  const isUntried = health === "ok" && destination.lastSentAt === undefined && sent === 0;
+  const isProven = destination.lastProvenAt !== undefined && vendorOf(destination.channel).probeProves !== "connection";
+  const isUntried = health === "ok" && destination.lastSentAt === undefined && sent === 0 && !isProven;
   const tone = isUntried ? "off" : healthTones[health];
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
@@ -219,6 +239,7 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
         {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
       </ul>
       <HeldByQuietHours destination={destination} frame={frame} />
+      <SendTest name={name} frame={frame} />
       {failed > 0 && (
         <p>
           <a class="button" href={resendAddress({ destination: name })}>
@@ -231,9 +252,10 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
           sent === 0 && "Nothing sent yet."
         ) : (
           <>
-            Last sent <Instant at={destination.lastSentAt} now={now} show="relative" />.
+            Last delivered <Instant at={destination.lastSentAt} now={now} show="relative" />.
           </>
         )}
+        <Proof destination={destination} now={now} />
         {oldestWaitingAt !== undefined && (
           <>
             {" The oldest waiting alert was received "}
@@ -246,6 +268,35 @@ function DestinationCard({ destination, frame }: { destination: DestinationView;
     </article>
   );
 }
+
+/** What is known of it without a message to people. */
+function Proof({ destination, now }: { destination: DestinationView; now: number }) {
+  const { channel, lastProvenAt, failedProbes } = destination;
+  const words = proofWords[vendorOf(channel).probeProves];
+  return (
+    <>
+      {words.never}
+      {lastProvenAt !== undefined && (
+        <>
+          {` ${words.last} `}
+          <Instant at={lastProvenAt} now={now} show="relative" />.
+        </>
+      )}
+      {failedProbes !== undefined && destination.health !== "down" && (
+        <>
+          {" Asked again soon, as it just did not answer: "}
+          <span dir="auto">{failedProbes.detail}</span>.
+        </>
+      )}
+    </>
+  );
+}
+
+const proofWords = {
+  delivery: { never: "", last: "Last proven" },
+  account: { never: "", last: "Its access was last accepted" },
+  connection: { never: " Cannot be proven without a message.", last: "Its host last answered" },
+};
 
 /** Asked for in two steps: one tap on a phone must not ring at night. */
 function HeldByQuietHours({ destination, frame }: { destination: DestinationView; frame: Frame }) {

@@ -3,17 +3,29 @@ function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
 }
 
+const dayMs = 24 * 60 * 60 * 1000;
+/** Made once: making one takes longer than formatting a hundred days. */
+const dayFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** The times of a page are mostly of one day, and to format it takes ten times as long as the rest of a time. */
+let lastDay = { number: Number.NaN, words: "" };
+
+function dayOf(at: number): string {
+  const number = Math.floor(at / dayMs);
+  if (lastDay.number !== number) lastDay = { number, words: dayFormat.format(at) };
+  return lastDay.words;
+}
+
 /** `21 Nov 2026, 14:02:05 UTC` */
 export function exactTime(at: number): string {
   if (!isInstant(at)) return "an unknown time";
   const iso = new Date(at).toISOString();
-  const day = new Intl.DateTimeFormat("en-GB", {
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    timeZone: "UTC",
-  }).format(at);
-  return `${day}, ${iso.slice(-13, -5)} UTC`;
+  return `${dayOf(at)}, ${iso.slice(-13, -5)} UTC`;
 }
 
 /** `3 min ago`, `in 2 h`, `just now`. The script says the same in the browser while the page is open. */

@@ -12,6 +12,8 @@ const sections = [
   { path: "/", name: "Alerts" },
   { path: "/destinations", name: "Destinations" },
   { path: "/mutes", name: "Mutes" },
+  { path: "/shapes", name: "Shapes" },
+  { path: "/silence", name: "Silence" },
   { path: "/setup", name: "Setup" },
   { path: "/api", name: "API" },
 ] as const;

@@ -19,9 +19,9 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const filters = readLogFilters((name) => c.req.query(name));
     const asked = c.req.query("cursor");
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
-    // Before the list, so that whatever changes while it is read comes by the stream.
-    const version = await store.latestChange();
-    const [page, counts, duplicates, destinations] = await Promise.all([
+    const [version, page, counts, duplicates, destinations] = await Promise.all([
+      // Asked before the list, so that whatever changes while it is read comes by the stream.
+      store.latestChange(),
       listAlertPage(store, filters.read, { cursor }),
       store.countAlerts(),
       store.countDuplicates(),
@@ -35,6 +35,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         isNewest={cursor === undefined}
         alerts={page.alerts}
         nextCursor={page.nextCursor}
+        searchedTo={page.searchedTo}
         counts={counts}
         duplicates={duplicates}
         destinations={destinations}
@@ -51,13 +52,15 @@ interface LogPageProps {
   isNewest: boolean;
   alerts: AlertSummary[];
   nextCursor?: Position;
+  /** Older alerts were not looked at yet, and may match as well. */
+  searchedTo?: number;
   counts: AlertCounts;
   duplicates: number;
   destinations: DestinationView[];
 }
 
 function LogPage(props: LogPageProps) {
-  const { frame, filters, alerts, isNewest, nextCursor, counts, duplicates } = props;
+  const { frame, filters, alerts, isNewest, nextCursor, searchedTo, counts, duplicates } = props;
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
@@ -69,7 +72,7 @@ function LogPage(props: LogPageProps) {
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
       <p class="count" data-live="count">
-        {counts.total} {counts.total === 1 ? "alert" : "alerts"} stored
+        {counts.kept} {counts.kept === 1 ? "alert" : "alerts"} stored
         {counts.lastReceivedAt !== undefined && (
           <>
             , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
@@ -89,16 +92,14 @@ function LogPage(props: LogPageProps) {
           New alerts
         </a>
       </p>
-      {alerts.length === 0 ? (
-        <Empty total={counts.total} isNewest={isNewest} />
-      ) : (
-        <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} />
-      )}
+      {alerts.length > 0 && <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} />}
+      {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
+      {searchedTo !== undefined && <SearchedTo at={searchedTo} now={frame.now} found={alerts.length} />}
       <nav class="pager" aria-label="Pages">
         {!isNewest && <a href={addressOf(filters.written)}>Newest</a>}
         {nextCursor !== undefined && (
           <a href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
-            Older
+            {searchedTo === undefined ? "Older" : "Search further back"}
           </a>
         )}
       </nav>
@@ -187,6 +188,18 @@ function AlertRow({ alert, now }: { alert: AlertSummary; now: number }) {
         <DeliveryChips alert={alert} />
       </td>
     </tr>
+  );
+}
+
+/** Few alerts match, and to look at all of them would take long. */
+function SearchedTo({ at, now, found }: { at: number; now: number; found: number }) {
+  return (
+    <div class="empty">
+      {found === 0 && <h2>No match so far</h2>}
+      <p>
+        Searched back to <Instant at={at} now={now} />. Older alerts may match as well.
+      </p>
+    </div>
   );
 }
 

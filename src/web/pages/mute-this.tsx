@@ -62,8 +62,8 @@ interface MuteThisProps {
 export function MuteThis({ alert, frame, choice }: MuteThisProps) {
   const { facts } = alert;
   const { chosen, preview, written } = choice;
-  // No mute applies to what cannot be read.
-  if (facts === undefined || facts.format === "unreadable" || alert.origin === "notice") return null;
+  // No mute applies to what cannot be read, nor to what Tocsin writes itself.
+  if (facts === undefined || facts.format === "unreadable" || alert.request === undefined) return null;
   return (
     <details class="action" open={written !== undefined}>
       <summary>Mute alerts like this…</summary>

@@ -1,8 +1,11 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
 import type { StatusView } from "../../core/operations.ts";
+import { describeRetention } from "../../core/ports/retention.ts";
+import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { WebEnv } from "../web-env.ts";
+import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { CodeBlock, Form, Layout, Notice } from "./layout.tsx";
@@ -17,13 +20,24 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const hookUrl = deps.hookUrl().reveal();
     const shown = isRevealed ? hookUrl : hookUrl.replace(/(?<![^/])[^/]+$/, "…");
     const frame = frameOf(c, deps);
-    return c.html(<SetupPage frame={frame} hookUrl={shown} isRevealed={isRevealed} status={status} />);
+    const done = readDone(c.req.query("done"));
+    return c.html(<SetupPage frame={frame} hookUrl={shown} isRevealed={isRevealed} status={status} done={done} />);
   };
   app.get("/setup", (c) => render(c, false));
   app.post("/setup", (c) => {
     deps.log.info("hook.address_shown");
     return render(c, true);
   });
+  app.post("/setup/put-back", async (c) => {
+    deps.log.info("account.put_back_asked");
+    const result = await deps.operations.putBackOutputs();
+    return c.redirect(`/setup?done=${result}#watches-title`, 303);
+  });
+}
+
+/** Only words of ours are taken from the address, so that no link can put others into our mouth. */
+function readDone(text: string | undefined): SetupPageProps["done"] {
+  return text === "put-back" || text === "unchanged" ? text : undefined;
 }
 
 /** The page is needed most when the store does not answer: it then shows this error in place of the status. */
@@ -38,9 +52,11 @@ interface SetupPageProps {
   isRevealed: boolean;
   /** Or why it cannot be had. */
   status: StatusView | AppError;
+  /** What came of putting the account's outputs back just now. */
+  done?: "put-back" | "unchanged";
 }
 
-function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
+function SetupPage({ frame, hookUrl, isRevealed, status, done }: SetupPageProps) {
   return (
     <Layout frame={frame} title="Setup" section="/setup">
       <h1>Setup</h1>
@@ -99,11 +115,27 @@ function SetupPage({ frame, hookUrl, isRevealed, status }: SetupPageProps) {
           <RelayFacts status={status} now={frame.now} />
         )}
       </section>
+      {!(status instanceof AppError) && status.watches.length > 0 && (
+        <section aria-labelledby="watches-title">
+          <h2 id="watches-title">What it watches</h2>
+          {done === "put-back" && <Notice kind="done">Put back, and read back: the account sends here again.</Notice>}
+          {done === "unchanged" && <Notice kind="done">Nothing had to be put back.</Notice>}
+          {status.watches.map((watch) => (
+            <WatchFacts watch={watch} frame={frame} status={status} />
+          ))}
+        </section>
+      )}
     </Layout>
   );
 }
 
-function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: StatusView; now: number }) {
+function RelayFacts({
+  status: { relay, alerts, queue, disk, retention, account },
+  now,
+}: {
+  status: StatusView;
+  now: number;
+}) {
   return (
     <>
       {!relay.ready && <Notice kind="failed">Not ready: {relay.reasons.join("; ")}.</Notice>}
@@ -131,6 +163,19 @@ function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: 
             <dd>{relay.unreadableAlerts} since the start, sent as they came</dd>
           </>
         )}
+        <dt>Alerts kept</dt>
+        <dd>
+          {alerts.kept} of {alerts.total}
+          {alerts.oldestReceivedAt !== undefined && (
+            <>
+              , the oldest <Instant at={alerts.oldestReceivedAt} now={now} show="relative" />
+            </>
+          )}
+        </dd>
+        <dt>Kept for</dt>
+        <dd>
+          {describeRetention(retention)} (<code>retention</code> in the configuration); what is not finished stays
+        </dd>
         <dt>Database</dt>
         <dd>{formatBytes(disk.databaseBytes)}</dd>
         {disk.freeBytes !== undefined && (
@@ -146,4 +191,83 @@ function RelayFacts({ status: { relay, queue, disk, account }, now }: { status: 
       </p>
     </>
   );
+}
+
+const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
+const verdictWords: Record<WatchVerdict, string> = {
+  well: "well",
+  trouble: "trouble",
+  unknown: "cannot tell",
+  idle: "idle",
+};
+
+function WatchFacts({ watch, frame, status }: { watch: WatchView; frame: Frame; status: StatusView }) {
+  const { name, verdict, summary, troubles, lookedAt } = watch;
+  return (
+    <article class={`destination ${verdictTones[verdict]}`}>
+      <header>
+        <h3>{name}</h3>
+        <Chip tone={verdictTones[verdict]}>{verdictWords[verdict]}</Chip>
+      </header>
+      {troubles.length === 0 && <p dir="auto">{sentence(summary)}</p>}
+      {troubles.length > 0 && (
+        <div class="trouble">
+          {troubles.map((trouble) => (
+            <p dir="auto">{trouble}</p>
+          ))}
+        </div>
+      )}
+      {name === "account" && <AccountFacts frame={frame} account={status.account} />}
+      {lookedAt !== undefined && (
+        <p class="soft">
+          Looked <Instant at={lookedAt} now={frame.now} show="relative" />.
+        </p>
+      )}
+    </article>
+  );
+}
+
+function AccountFacts({ frame, account }: { frame: Frame; account: StatusView["account"] }) {
+  const { answer, canPutBack } = account;
+  if (answer === undefined) return null;
+  const { name, id, keyExpiresAt, webhook, webhookAddress, messengerChannelId } = answer;
+  return (
+    <>
+      <dl class="facts">
+        <dt>Account</dt>
+        <dd>
+          <bdi>{name ?? id ?? "not said"}</bdi>
+        </dd>
+        <dt>Sends to</dt>
+        <dd>{webhook === undefined ? "not said" : targetWords[webhook](webhookAddress ?? "")}</dd>
+        <dt>Messenger channel</dt>
+        <dd>
+          <bdi>{messengerChannelId === undefined ? "not said" : (messengerChannelId ?? "none")}</bdi>
+        </dd>
+        <dt>Key expires</dt>
+        <dd>{keyExpiresAt === undefined ? "not said" : <Instant at={keyExpiresAt} now={frame.now} isComing />}</dd>
+      </dl>
+      {canPutBack && (
+        <Form frame={frame} action="/setup/put-back">
+          <button type="submit" class="primary">
+            Put back: let the account send here
+          </button>
+        </Form>
+      )}
+    </>
+  );
+}
+
+const targetWords: Record<
+  NonNullable<NonNullable<StatusView["account"]["answer"]>["webhook"]>,
+  (address: string) => string
+> = {
+  here: () => "this relay",
+  stranger: (address) => `${address}, this relay, with a secret that it does not take`,
+  elsewhere: (address) => `${address}, not to this relay`,
+  nowhere: () => "no webhook",
+};
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }

@@ -37,6 +37,21 @@ describe("a sender's text", () => {
     expect(cleanText(`Z${"\u0301".repeat(500)}algo`)).toBe(`Z${"\u0301".repeat(6)}algo`);
   });
 
+  it("is judged clean at a glance only where nothing would be replaced", () => {
+    // The soft hyphen at the beginning makes cleaning look at all of it; for itself it leaves no trace.
+    const differing: string[] = [];
+    // Beyond, nothing is assigned but more of the same ideographs, and private use.
+    const codes = [...Array(0x20000).keys(), ...Array.from({ length: 0x200 }, (_, at) => 0xe0000 + at)];
+    for (const code of codes) {
+      const character = String.fromCodePoint(code);
+      for (const text of [`a${character}b`, `a${character.repeat(7)}`])
+        if (cleanText(text) !== cleanText(`\u00AD${text}`)) differing.push(code.toString(16));
+    }
+    expect(differing).toEqual([]);
+    for (const text of ["a  b", " a", "a\tb", "a\u00A0b", "a \u00A0b", "a\u3000"])
+      expect(cleanLine(text)).toBe(text.trim().replace(/\s+/g, " "));
+  });
+
   it("on one line cannot begin a line of its own", () => {
     expect(cleanLine("  value\r\n\t ✅ Resolved \u2028 x ")).toBe("value ✅ Resolved x");
     expect(cleanLine("a\nb", " ⏎ ")).toBe("a ⏎ b");

@@ -45,6 +45,21 @@ describe("the wall clock of a zone", () => {
     );
   });
 
+  test("shows the same of an instant whatever else was asked of the minute, also where clocks change", () => {
+    // St. John's changed at 00:01, Amsterdam was 19 min 32 s ahead until 1937.
+    const changes = [
+      ["America/St_Johns", "2010-03-14T03:31:00Z"],
+      ["Europe/Zurich", "2026-03-29T01:00:00Z"],
+      ["Europe/Amsterdam", "1937-06-30T23:40:28Z"],
+      ["Africa/Monrovia", "1972-01-07T00:44:30Z"],
+    ] as const;
+    for (const [zone, change] of changes) {
+      const used = createZonedClock(zone);
+      for (let at = Date.parse(change) - 61_500; at < Date.parse(change) + 61_500; at += 500)
+        expect(used.wallTimeAt(at)).toEqual(createZonedClock(zone).wallTimeAt(at));
+    }
+  });
+
   test("knows zones from other words", () => {
     expect(isTimeZone("Europe/Zurich")).toBe(true);
     expect(isTimeZone("Europe/Zürich")).toBe(false);

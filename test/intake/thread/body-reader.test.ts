@@ -27,6 +27,7 @@ it("reads as the translator does, digits, nothing and odd names included", async
   const texts = [
     '{"title":"TVL fell","value":123456789012345678901,"pool":{"__proto__":"x","constructor":1.10}}',
     '[{"title":"one"},{"title":"two","a":[1e400,null,true,""]}]',
+    '{"title":"both","commonLabels":{"chain":"eth"},"alerts":[{"labels":{"a":"1"}},{"title":"two","value":1.10}]}',
     "just words\nValue: 3",
     "token=USDC&value=1.10",
     '{"title":"broken',
@@ -78,6 +79,24 @@ it("finds the one that ends the thread when its answer is sent", async () => {
   const reader = startReader();
   const readings = await reader.read(bodiesOf("one", "please vanish", "two"));
   expect(outcomes(readings)).toEqual(["one", "the thread that reads ended", "two"]);
+});
+
+it("loses nothing of what the thread had besides when a body ends it, whoever had asked", async () => {
+  const reader = startReader({ limitMs: 500 });
+  const calls = [["one"], ["please vanish"], ["two", "please hang"], ["please crash"], ["three"]];
+  const readings = await Promise.all(calls.map((texts) => reader.read(bodiesOf(...texts))));
+  const ended = "the thread that reads ended";
+  const overdue = "reading it took longer than 0.5 s";
+  expect(readings.map(outcomes)).toEqual([["one"], [ended], ["two", overdue], [ended], ["three"]]);
+});
+
+it("lets a short call pass one with many bodies", async () => {
+  const reader = startReader();
+  const answered: string[] = [];
+  const many = reader.read(bodiesOf(...Array.from({ length: 8 }, () => "x".repeat(200_000))));
+  const one = reader.read(bodiesOf("short"));
+  await Promise.all([many.then(() => answered.push("many")), one.then(() => answered.push("one"))]);
+  expect(answered).toEqual(["one", "many"]);
 });
 
 it("says what a reader threw, and goes on in the same thread", async () => {

@@ -104,7 +104,7 @@ describe("opening a connection", () => {
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" }), []);
     };
     expect(await open("http://hooks.example.com/", { resolve })).toEqual({
-      fault: { kind: "dns", detail: "name not resolved (ENOTFOUND)" },
+      fault: { kind: "dns", detail: "name not resolved (ENOTFOUND)", code: "ENOTFOUND" },
     });
   });
 

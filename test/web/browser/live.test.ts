@@ -39,6 +39,25 @@ describe("in a browser", () => {
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Third");
   });
 
+  test("what was opened on a card stays open while its counts change, and a test is followed to its end", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await logIn(page, url, "/destinations");
+    await live(page);
+    const button = "button[aria-label='Send a test to ops']";
+    await page.click("summary:has-text('Send a test… to ops')");
+    await addAlert();
+    await page.waitForSelector("[data-live=destinations] a:has-text('1 queued')");
+    expect(await page.isVisible(button)).toBe(true);
+    expect(await page.isVisible("button[aria-label='Send a test to treasury']")).toBe(false);
+    await page.click(button);
+    await page.waitForSelector("[data-live=test]:has-text('on its way to ops')");
+    await live(page);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    await page.waitForSelector("[data-live=test]:has-text('has reached ops')");
+  });
+
   test("the first alert appears by itself", async () => {
     const { url, addAlert } = await serveWebFixture();
     const { openPage } = await openBrowser();

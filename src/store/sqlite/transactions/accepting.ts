@@ -37,6 +37,7 @@ export function createAccepting({ db }: TransactionContext) {
     )
     .pluck();
   const countDuplicate = db.prepare("UPDATE requests SET duplicates = duplicates + 1 WHERE seq = ?");
+  const countAllDuplicates = db.prepare("UPDATE duplicate_count SET count = count + 1");
 
   /** Of all its alerts. Ids sort by time and none is older than its request, so the walk begins there. */
   function idsOf(requestSeq: number): string[] | undefined {
@@ -64,6 +65,7 @@ export function createAccepting({ db }: TransactionContext) {
       const { same, conflict } = findEarlier(request, fingerprint);
       if (same !== undefined) {
         countDuplicate.run(same.seq);
+        countAllDuplicates.run();
         return { kind: "duplicate", ids: same.ids };
       }
       const { lastInsertRowid } = insertRequest.run(
@@ -76,10 +78,11 @@ export function createAccepting({ db }: TransactionContext) {
         request.dedupeKey ?? null,
         conflict ? 1 : 0,
       );
+      let lastSeq = 0;
       ids.forEach((id, item) => {
-        insertAlert.run(id, lastInsertRowid, item, request.origin, at);
+        lastSeq = Number(insertAlert.run(id, lastInsertRowid, item, request.origin, at).lastInsertRowid);
       });
-      return { kind: "accepted", ids, conflict };
+      return { kind: "accepted", ids, conflict, firstSeq: lastSeq - ids.length + 1 };
     },
   };
 }

@@ -8,8 +8,10 @@ export interface TransactionContext {
   newId: NewId;
   /** The clock that decides when a lease ends. */
   now: Now;
-  /** Alerts whose version has to rise with this commit. */
+  /** Alerts whose version has to rise with this commit, and has not yet. */
   changed: Set<number>;
+  /** The last that an alert was given. */
+  version: number;
   /** Why earlier alerts could not be looked up, the last time. */
   damage?: string;
 }

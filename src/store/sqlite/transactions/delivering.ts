@@ -4,11 +4,13 @@ import type {
   AbandonedDelivery,
   AlertRequest,
   AttemptRecord,
+  ClaimedTogether,
   ClaimInput,
   FallbackCall,
 } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { type DeliveryRow, deliveryColumns, toClaimedDelivery, toDueDelivery } from "../rows.ts";
+import { type DeliveryRow, deliveryColumns, toDueDelivery } from "../rows.ts";
+import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { type LaneKeeping, underFence } from "./lanes.ts";
 import type { InsertDelivery } from "./routing.ts";
@@ -21,7 +23,13 @@ import type { StateKeeping } from "./state-keeping.ts";
 export function createDelivering(
   { db, changed, now }: TransactionContext,
   insertDelivery: InsertDelivery,
-  { savePace, saveThread, isHeld }: Pick<StateKeeping, "savePace" | "saveThread"> & Pick<LaneKeeping, "isHeld">,
+  {
+    savePace,
+    saveThread,
+    take,
+    takeTogether,
+    isHeld,
+  }: Pick<StateKeeping, "savePace" | "saveThread"> & Claiming & Pick<LaneKeeping, "isHeld">,
 ) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const dueWhere = (kind: string) =>
@@ -47,17 +55,9 @@ export function createDelivering(
          AND due_at IS NOT NULL`,
     )
     .pluck();
-  const claim = db.prepare(
-    `UPDATE deliveries SET state = 'sending', claim_token = ?, claim_fence = ?, lease_until = ?, due_at = NULL,
-       digest_id = ?
-     WHERE seq = ? AND due_at IS NOT NULL AND ${underFence}`,
-  );
-  const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
-    `SELECT ${deliveryColumns}, a.facts ${join} WHERE d.seq = ?`,
-  );
   const insertAttempt = db.prepare(
     `INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     SELECT seq, ?, ?, ?, ?, ?, ?, ?, ? FROM deliveries WHERE seq = ?`,
   );
   const keepGoing = db.prepare(
     `UPDATE deliveries SET progress = ?, lease_until = ?, attempts = attempts + ?, ambiguous = ambiguous + ?,
@@ -155,6 +155,31 @@ export function createDelivering(
     return changes > 0;
   }
 
+  function keep(lane: LaneFence, record: AttemptRecord): "recorded" | "late" {
+    const held = new Set<number>();
+    for (const seq of record.deliverySeqs) {
+      // A late one may be of a delivery that was removed since.
+      insertAttempt.run(
+        record.at,
+        record.durationMs,
+        record.action,
+        record.part,
+        record.parts,
+        record.outcome,
+        record.reason ?? null,
+        record.detail ?? null,
+        seq,
+      );
+      const alertSeq = alertSeqOf.get(seq);
+      if (alertSeq !== undefined) changed.add(alertSeq);
+      // Before the step, which ends the claim that it is saved under.
+      if (record.thread && held.size === 0) saveThread(lane, record.token, seq, record.thread);
+      if (advance(lane, seq, record)) held.add(seq);
+    }
+    callFallbacks(record.fallbacks?.filter(({ deliverySeq }) => held.has(deliverySeq)) ?? [], record.at);
+    return held.size > 0 ? "recorded" : "late";
+  }
+
   function callFallbacks(fallbacks: FallbackCall[], at: number): void {
     for (const { deliverySeq, planned } of fallbacks) {
       const row = takeFallback.get(deliverySeq);
@@ -189,45 +214,25 @@ export function createDelivering(
     },
 
     claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] | "lost" {
-      const { group, fence } = lane;
-      const { token, digestId = null } = input;
-      const leaseUntil = now() + input.leaseMs;
-      const taken: ClaimedDelivery[] = [];
-      for (const seq of input.deliverySeqs) {
-        if (claim.run(token, fence, leaseUntil, digestId, seq, group, fence).changes === 0) continue;
-        const row = claimed.get(seq);
-        if (row === undefined) continue;
-        taken.push(toClaimedDelivery(row));
-        changed.add(row.alert_seq);
-      }
+      const taken = take(lane, input);
       for (const pace of paces) savePace(lane, pace);
       return taken.length > 0 || isHeld(lane) ? taken : "lost";
     },
 
+    claimRun(lane: LaneFence, claims: ClaimInput[]): ClaimedTogether[] | "lost" {
+      const run = claims.flatMap((input) => takeTogether(lane, input) ?? []);
+      return run.length > 0 || isHeld(lane) ? run : "lost";
+    },
+
     recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" | "lost" {
-      const held = new Set<number>();
-      for (const seq of record.deliverySeqs) {
-        insertAttempt.run(
-          seq,
-          record.at,
-          record.durationMs,
-          record.action,
-          record.part,
-          record.parts,
-          record.outcome,
-          record.reason ?? null,
-          record.detail ?? null,
-        );
-        const alertSeq = alertSeqOf.get(seq);
-        if (alertSeq !== undefined) changed.add(alertSeq);
-        // Before the step, which ends the claim that it is saved under.
-        if (record.thread && held.size === 0) saveThread(lane, record.token, seq, record.thread);
-        if (advance(lane, seq, record)) held.add(seq);
-      }
-      callFallbacks(record.fallbacks?.filter(({ deliverySeq }) => held.has(deliverySeq)) ?? [], record.at);
+      const result = keep(lane, record);
       for (const pace of paces) savePace(lane, pace);
-      if (held.size > 0) return "recorded";
-      return isHeld(lane) ? "late" : "lost";
+      return result === "recorded" || isHeld(lane) ? result : "lost";
+    },
+
+    recordAttempts(lane: LaneFence, records: AttemptRecord[]): ("recorded" | "late")[] | "lost" {
+      const results = records.map((record) => keep(lane, record));
+      return results.includes("recorded") || isHeld(lane) ? results : "lost";
     },
 
     finishDeliveries(

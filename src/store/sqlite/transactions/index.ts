@@ -1,14 +1,16 @@
 import { createAccepting } from "./accepting.ts";
+import { createClaiming } from "./claiming.ts";
 import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
+import { createRemoving } from "./removing.ts";
 import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
 import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
-import { createKeys, createMutes } from "./shared.ts";
+import { createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, synchronous, against one connection that may write. */
@@ -16,15 +18,17 @@ export function createTransactions(context: TransactionContext) {
   const insertDelivery = createDeliveryInsertion(context);
   const laneKeeping = createLanes(context);
   const stateKeeping = createStateKeeping(context, laneKeeping);
+  const claiming = createClaiming(context, stateKeeping);
   const searching = createSearching(context);
+  const watchStates = createWatchStates(context);
   const { savePace: _pace, saveThread: _thread, ...remembering } = stateKeeping;
   const { isHeld: _held, ...lanes } = laneKeeping;
-  const { indexLate: _late, ...indexing } = searching;
+  const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
     ...createAccepting(context),
-    ...createRouting(context, insertDelivery, searching, createRepeats(context)),
+    ...createRouting(context, insertDelivery, searching, createRepeats(context), { ...claiming, ...watchStates }),
     ...lanes,
-    ...createDelivering(context, insertDelivery, { ...stateKeeping, ...laneKeeping }),
+    ...createDelivering(context, insertDelivery, { ...stateKeeping, ...claiming, ...laneKeeping }),
     ...createHolding(context),
     ...createResending(context, insertDelivery),
     ...remembering,
@@ -32,6 +36,8 @@ export function createTransactions(context: TransactionContext) {
     ...indexing,
     ...createMutes(context),
     ...createKeys(context),
+    ...watchStates,
+    ...createRemoving(context),
   };
 }
 

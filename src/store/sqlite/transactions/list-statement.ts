@@ -1,6 +1,6 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../../core/id.ts";
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
-import { fromPosition } from "../cursors.ts";
+import { boundLimit } from "./context.ts";
 
 /** What a page is read along, newest first: the log itself (or an index of it), the deliveries, or the search index. */
 export type Driver = "search" | "deliveries" | "log";
@@ -15,52 +15,73 @@ export interface Condition {
   values: unknown[];
 }
 
-/** How many rows are counted at most to find the narrowest driver: half a millisecond. */
-const mostCounted = 10_000;
+/** A search as an FTS5 expression, and the table of the part in which it looks. */
+export interface PartSearch {
+  table: string;
+  match: string;
+}
+
+/** Rows of a window that are counted at most to find the narrower driver: 50 microseconds. */
+export const mostCounted = 1_000;
+
+/** Of an alert in a list. */
+const alertColumns = `a.seq, a.id, a.version, a.origin, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
+  a.repeat_of, a.facts`;
 
 /**
- * The statement for one page: it walks its driver in the order of the page and checks the other filters row by row, so
- * that nothing is sorted and nothing older than the page is read. `match` is the search as an FTS5 expression. Exported
- * for the test that asks SQLite for its plan.
+ * The statement for what a window of the log (from `seq` on, below `seq`) has of a page: it walks its driver in the
+ * order of the page and checks the other filters row by row, so that nothing is sorted. Its last three parameters, to
+ * be added, are both ends of the window and how many rows are wanted. Exported for the test that asks SQLite for its
+ * plan.
  */
-export function toListStatement(query: AlertQuery, match: string | undefined, driver: Driver): Statement {
+export function toListStatement(query: AlertQuery, search: PartSearch | undefined, driver: Driver): Statement {
+  const position = positions[driver];
   const conditions = [
-    ...matchCondition(match, driver),
+    ...matchCondition(search, driver),
     ...deliveryCondition(query, driver),
-    ...positionConditions(query, positions[driver]),
+    ...timeConditions(query),
     ...alertConditions(query),
+    { sql: `${position} >= ? AND ${position} < ?`, values: [] },
   ];
-  const filter = conditions.length === 0 ? "" : `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}`;
   const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
   return {
-    sql: `SELECT a.* FROM ${sourceOf(driver, query)} ${filter} ${group} ORDER BY ${positions[driver]} DESC LIMIT ?`,
-    parameters: [...conditions.flatMap(({ values }) => values), query.limit],
+    sql: `SELECT ${alertColumns} FROM ${sourceOf(driver, query, search)} WHERE ${joined(conditions)} ${group}
+       ORDER BY ${position} DESC ${boundLimit}`,
+    parameters: conditions.flatMap(({ values }) => values),
   };
 }
 
 /**
- * For each driver that narrows this query, a statement that counts how far, up to a limit. The first is to be taken
- * when several are equally wide; none narrows: the log drives.
+ * For each driver but the search that narrows this query, a statement that counts how far in a window, up to a limit.
+ * Its last two parameters, to be added, are both ends of the window.
  */
-export function toCountStatements(query: AlertQuery, match: string | undefined): [Driver, Statement][] {
+export function toCountStatements(query: AlertQuery): [Driver, Statement][] {
   const counts: [Driver, Statement][] = [];
   const add = (driver: Driver, from: string, conditions: Condition[]) => {
     if (conditions.length === 0) return;
-    const where = conditions.map(({ sql }) => sql).join(" AND ");
+    const position = positions[driver];
+    const where = `${joined(conditions)} AND ${position} >= ? AND ${position} < ?`;
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${mostCounted})`;
     counts.push([driver, { sql, parameters: conditions.flatMap(({ values }) => values) }]);
   };
-  add("search", "alerts_search s", matchCondition(match, "search"));
   add("deliveries", deliveriesOf(query), deliveryCondition(query, "deliveries"));
   add("log", "alerts a", alertConditions(query));
   return counts;
 }
 
+/** How many alerts of a window a search finds, up to a limit. Both ends of the window are its last two parameters. */
+export const toSearchCount = ({ table, match }: PartSearch): Statement => ({
+  sql: `SELECT count(*) FROM (SELECT 1 FROM ${table} s WHERE s.words MATCH ? AND s.rowid >= ? AND s.rowid < ? LIMIT ${mostCounted})`,
+  parameters: [match],
+});
+
+const joined = (conditions: Condition[]) => conditions.map(({ sql }) => sql).join(" AND ");
+
 /** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
-function sourceOf(driver: Driver, query: AlertQuery): string {
+function sourceOf(driver: Driver, query: AlertQuery, search: PartSearch | undefined): string {
   switch (driver) {
     case "search":
-      return "alerts_search s CROSS JOIN alerts a ON a.seq = s.rowid";
+      return `${search?.table} s CROSS JOIN alerts a ON a.seq = s.rowid`;
     case "deliveries":
       return `${deliveriesOf(query)} CROSS JOIN alerts a ON a.seq = d.alert_seq`;
     case "log":
@@ -86,11 +107,12 @@ const positions: Record<Driver, string> = { search: "s.rowid", deliveries: "d.al
 /** One that was resent counts as its resend does. The last term names the index that holds only the others. */
 export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
 
-export function matchCondition(match: string | undefined, driver: Driver): Condition[] {
-  if (match === undefined) return [];
+/** Beside another driver the part is asked once for all that it has: to ask it about one row takes as long. */
+export function matchCondition(search: PartSearch | undefined, driver: Driver): Condition[] {
+  if (search === undefined) return [];
+  const { table, match } = search;
   if (driver === "search") return [{ sql: "s.words MATCH ?", values: [match] }];
-  const probe = "EXISTS (SELECT 1 FROM alerts_search s WHERE s.words MATCH ? AND s.rowid = a.seq)";
-  return [{ sql: probe, values: [match] }];
+  return [{ sql: `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ?)`, values: [match] }];
 }
 
 function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): Condition[] {
@@ -100,7 +122,7 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
     parts.push({ sql: mayBeResent(state) ? `d.state = ? AND ${unsent}` : "d.state = ?", values: [state] });
   }
   if (parts.length === 0) return [];
-  const sql = parts.map((part) => part.sql).join(" AND ");
+  const sql = joined(parts);
   const values = parts.flatMap((part) => part.values);
   if (driver === "deliveries") return [{ sql, values }];
   return [{ sql: `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${sql})`, values }];
@@ -111,20 +133,10 @@ function isOfAlert(state: NonNullable<AlertQuery["state"]>): boolean {
   return state === "unmatched" || state === "dropped" || state === "repeat" || state === "unrouted";
 }
 
-export function positionConditions(
-  { before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">,
-  position: string,
-): Condition[] {
+export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">): Condition[] {
   const conditions: Condition[] = [];
-  if (before !== undefined) conditions.push({ sql: `${position} < ?`, values: fromPosition(before) });
-  if (fromAt !== undefined) {
-    conditions.push({ sql: `${position} >= (${firstSince})`, values: [firstIdAt(fromAt)] });
-    conditions.push({ sql: "a.received_at >= ?", values: [fromAt] });
-  }
-  if (toAt !== undefined) {
-    conditions.push({ sql: `${position} <= (${lastUntil})`, values: [lastIdAt(toAt + mostAheadMs)] });
-    conditions.push({ sql: "a.received_at <= ?", values: [toAt] });
-  }
+  if (fromAt !== undefined) conditions.push({ sql: "a.received_at >= ?", values: [fromAt] });
+  if (toAt !== undefined) conditions.push({ sql: "a.received_at <= ?", values: [toAt] });
   return conditions;
 }
 
@@ -145,6 +157,9 @@ function alertConditions({ severity, state }: AlertQuery): Condition[] {
  * milliseconds later: the ids narrow the walk, and the alert's own time decides.
  */
 const mostAheadMs = mostBehindMs + 1_000;
+export const sinceId = (fromAt: number): string => firstIdAt(fromAt);
+export const untilId = (toAt: number): string => lastIdAt(toAt + mostAheadMs);
 export const firstSince =
   "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
-const lastUntil = "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";
+export const lastUntil =
+  "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

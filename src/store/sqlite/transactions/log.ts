@@ -6,45 +6,27 @@ import type {
   AlertDetail,
   AlertQuery,
   AlertSummary,
+  AlertsFound,
   AttemptEntry,
   ChangeCursor,
   FactsQuery,
-  FailedCount,
   FailedDelivery,
   FailedQuery,
   Position,
+  StoredArrival,
   StoredFacts,
 } from "../../../core/ports/alert-log.ts";
-import type { Decision } from "../../../core/rules.ts";
+import { type Decision, routesThatTook } from "../../../core/rules.ts";
 import { fromChangeCursor, fromPosition, toChangeCursor, toPosition } from "../cursors.ts";
-import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
-import { splitSearch, toSearchExpression } from "../search-words.ts";
+import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
-import { type Driver, firstSince, toCountStatements, toListStatement } from "./list-statement.ts";
+import { firstSince } from "./list-statement.ts";
+import { createListing, factsOfRow, type ListedRow } from "./listing.ts";
 
-interface AlertRow {
-  seq: number;
-  id: string;
-  version: number | null;
-  origin: AlertOrigin;
-  received_at: number;
-  routed_at: number | null;
-  routing_error: string | null;
-  unmatched: 0 | 1;
-  dropped: 0 | 1;
-  repeat_of: string | null;
-  facts: string | null;
+interface AlertRow extends ListedRow {
   decisions: string | null;
   request_seq: number | null;
   item: number;
-}
-
-interface FailedRow {
-  seq: number;
-  alertSeq: number;
-  destination: string;
-  recipient: string;
 }
 
 interface RequestRow {
@@ -61,13 +43,14 @@ interface RequestRow {
 /** Facts that travel between threads at once, as JSON text: a few milliseconds. */
 const mostFactsUnits = 1024 * 1024;
 
-/** Reading the log: keyset pages, newest first; every filter has an index that ends in the alert's position. */
+/** Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position. */
 export function createLog({ db }: Pick<TransactionContext, "db">) {
+  const listing = createListing({ db });
   const byId = db.prepare<[string], AlertRow>("SELECT * FROM alerts WHERE id = ?");
   const request = db.prepare<[number], RequestRow>("SELECT * FROM requests WHERE seq = ?");
-  const deliveriesOf = db.prepare<[number], DeliveryRow & { resent_by_id: string | null }>(
-    `SELECT ${deliveryColumns}, r.id AS resent_by_id FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
-       LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = ? ORDER BY d.seq`,
+  const deliveriesOf = db.prepare<[number], DeliverySummaryRow>(
+    `SELECT ${deliverySummaryColumns} FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by
+     WHERE d.alert_seq = ? ORDER BY d.seq`,
   );
   const attemptsOf = db.prepare<
     [string],
@@ -91,11 +74,12 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const version = db.prepare<[], number | null>("SELECT max(version) FROM alerts WHERE version IS NOT NULL").pluck();
   const latestVersion = (): number => version.get() ?? 0;
   const total = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
-  const last = db.prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
-  const duplicates = db
-    .prepare<[], number>("SELECT coalesce(sum(duplicates), 0) FROM requests WHERE duplicates > 0")
+  const receivedAtOf = db
+    .prepare<[number], number>("SELECT received_at FROM alerts WHERE seq >= ? ORDER BY seq LIMIT 1")
     .pluck();
-  const repeats = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL").pluck();
+  const removed = db.prepare<[], number>("SELECT count FROM removed_alerts").pluck();
+  const last = db.prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
+  const duplicates = db.prepare<[], number>("SELECT count FROM duplicate_count").pluck();
   const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
 
   const facts = db.prepare<[number, string, number, number], { seq: number; origin: AlertOrigin; facts: string }>(
@@ -105,31 +89,16 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
      ORDER BY seq DESC ${boundLimit}`,
   );
 
-  const hasWord = db.prepare<[string], number>("SELECT 1 FROM alerts_search WHERE words MATCH ? LIMIT 1").pluck();
+  const arrivals = db.prepare<
+    [number, string, number, number],
+    { seq: number; id: string; received_at: number; source: string | null; decisions: string | null }
+  >(
+    `SELECT seq, id, received_at, facts ->> '$.source' AS source, decisions FROM alerts
+     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND routed_at IS NOT NULL
+     ORDER BY seq DESC ${boundLimit}`,
+  );
 
-  /** A word that no alert has is taken for the beginning of one: reading every word that begins so takes far longer. */
-  function toMatch(q: string | undefined): string | undefined {
-    if (q === undefined || q.trim() === "") return undefined;
-    return toSearchExpression(splitSearch(q), (phrase) => hasWord.get(phrase) !== undefined);
-  }
-
-  /** Whatever narrows most. Two filters may each let half of the log through and together nothing. */
-  function chooseDriver(query: AlertQuery, match: string | undefined): Driver {
-    const counts = toCountStatements(query, match);
-    if (counts.length < 2) return counts[0]?.[0] ?? "log";
-    const costs = counts.map(([driver, { sql, parameters }]): [Driver, number] => {
-      const rows =
-        db
-          .prepare<unknown[], number>(sql)
-          .pluck()
-          .get(...parameters) ?? 0;
-      // To ask the search index about one row takes ten times as long as to look at the row.
-      return [driver, match !== undefined && driver !== "search" ? rows * 10 : rows];
-    });
-    return costs.reduce((best, next) => (next[1] < best[1] ? next : best))[0];
-  }
-
-  function toSummary(row: AlertRow): AlertSummary {
+  function toSummary(row: ListedRow): AlertSummary {
     return {
       position: toPosition(row.seq),
       id: row.id,
@@ -137,7 +106,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       origin: row.origin,
       receivedAt: row.received_at,
       routedAt: row.routed_at ?? undefined,
-      facts: row.facts === null ? undefined : (JSON.parse(row.facts) as AlertFacts),
+      facts: factsOfRow(row),
       routingError: row.routing_error ?? undefined,
       unmatched: row.unmatched === 1,
       dropped: row.dropped === 1,
@@ -147,10 +116,15 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   }
 
   return {
-    listAlerts(query: AlertQuery): AlertSummary[] {
-      const match = toMatch(query.q);
-      const { sql, parameters } = toListStatement(query, match, chooseDriver(query, match));
-      return (db.prepare(sql).all(...parameters) as AlertRow[]).map(toSummary);
+    listAlerts: (query: AlertQuery): AlertSummary[] =>
+      listing.list(query, Number.POSITIVE_INFINITY).rows.map(toSummary),
+
+    listAlertsWithin(query: AlertQuery, mostMs: number): AlertsFound {
+      const { rows, stoppedBelow } = listing.list(query, mostMs);
+      const alerts = rows.map(toSummary);
+      if (stoppedBelow === undefined) return { alerts };
+      const receivedAt = receivedAtOf.get(stoppedBelow) ?? 0;
+      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt } };
     },
 
     neighbours(id: string): { newer?: AlertSummary; older?: AlertSummary } {
@@ -160,20 +134,14 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       return { newer: next && toSummary(next), older: last && toSummary(last) };
     },
 
-    listFailed(query: FailedQuery, page: { limit: number; after?: Position }): FailedDelivery[] {
-      const { sql, parameters } = toFailedStatement(query, toMatch(query.q), page);
-      const rows = db.prepare(sql).all(...parameters) as FailedRow[];
-      return rows.map(({ seq, alertSeq, ...row }) => ({
+    listFailed: (query: FailedQuery, page: { limit: number; after?: Position }): FailedDelivery[] =>
+      listing.listFailed(query, page).map(({ seq, alertSeq, ...row }) => ({
         position: toPosition(alertSeq, seq),
         deliverySeq: seq,
         ...row,
-      }));
-    },
+      })),
 
-    countFailed(query: FailedQuery): FailedCount[] {
-      const { sql, parameters } = toFailedCountStatement(query, toMatch(query.q));
-      return db.prepare(sql).all(...parameters) as FailedCount[];
-    },
+    countFailed: listing.countFailed,
 
     getAlert(id: string): AlertDetail | undefined {
       const row = byId.get(id);
@@ -233,15 +201,31 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       return found;
     },
 
+    listArrivals({ fromAt, before, limit }: FactsQuery): StoredArrival[] {
+      const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
+      return arrivals.all(upTo, firstIdAt(fromAt), fromAt, limit).map((row) => ({
+        position: toPosition(row.seq),
+        id: row.id,
+        receivedAt: row.received_at,
+        source: row.source ?? undefined,
+        routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
+      }));
+    },
+
     latestVersion,
     latestChange: (): ChangeCursor => toChangeCursor(latestVersion()),
     knowsChange: (cursor: ChangeCursor): boolean => fromChangeCursor(cursor) <= latestVersion(),
 
-    countAlerts: (): AlertCounts => ({
-      total: total.get() ?? 0,
-      lastReceivedAt: last.get() ?? undefined,
-    }),
+    countAlerts(): AlertCounts {
+      const accepted = total.get() ?? 0;
+      return {
+        total: accepted,
+        kept: accepted - (removed.get() ?? 0),
+        oldestReceivedAt: receivedAtOf.get(0),
+        lastReceivedAt: last.get() ?? undefined,
+      };
+    },
 
-    countDuplicates: (): number => (duplicates.get() ?? 0) + (repeats.get() ?? 0),
+    countDuplicates: (): number => duplicates.get() ?? 0,
   };
 }

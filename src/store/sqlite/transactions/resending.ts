@@ -62,7 +62,7 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
     const known = laterResend.get(row.alert_seq, destination, recipient, deliverySeq);
     if (known !== undefined) return { seq: known, isNew: false };
     if (onlyNew && hasDelivery.get(row.alert_seq, destination, recipient) !== undefined) return undefined;
-    return { seq: insertDelivery(row.alert_seq, planned, "bulk_resend", at), isNew: true };
+    return { seq: insertDelivery(row.alert_seq, planned, "bulk_resend", at).seq, isNew: true };
   }
 
   return {
@@ -74,7 +74,7 @@ export function createResending({ db, changed }: TransactionContext, insertDeliv
     ): DeliverySummary[] {
       const alertSeq = alertSeqOf.get(alertId);
       if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
-      const rows = deliveries.flatMap((planned) => made.get(insertDelivery(alertSeq, planned, purpose, at)) ?? []);
+      const rows = deliveries.flatMap((planned) => made.get(insertDelivery(alertSeq, planned, purpose, at).seq) ?? []);
       if (purpose === "resend") standFor(alertSeq, rows);
       return rows.map(toDeliverySummary);
     },

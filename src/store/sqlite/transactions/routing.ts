@@ -1,11 +1,19 @@
 import type { AlertOrigin } from "../../../core/alert.ts";
 import type { DeliveryPurpose } from "../../../core/delivery.ts";
-import type { NoticeRecord, Repeat, RoutingRecord, UnroutedRequest } from "../../../core/ports/routing-desk.ts";
+import type {
+  MadeDelivery,
+  NoticeRecord,
+  RecordedAlert,
+  RoutingRecord,
+  UnroutedRequest,
+} from "../../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
+import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
+import type { WatchStates } from "./shared.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -26,14 +34,14 @@ const nothingToSend: Pick<RoutingRecord, "decisions" | "deliveries"> = { decisio
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
 
-/** Gives the position of what it inserts. */
+/** Gives the position and the id of what it inserts. */
 export type InsertDelivery = (
   alertSeq: number,
   planned: PlannedDelivery,
   purpose: DeliveryPurpose,
   at: number,
   insteadOf?: string,
-) => number;
+) => MadeDelivery;
 
 export function createDeliveryInsertion({ db, newId, changed }: TransactionContext): InsertDelivery {
   const insert = db.prepare(
@@ -43,8 +51,9 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
   );
   return (alertSeq, planned, purpose, at, insteadOf) => {
     const muted = planned.state === "muted";
+    const id = newId();
     const { lastInsertRowid } = insert.run(
-      newId(),
+      id,
       alertSeq,
       planned.destination,
       planned.channel,
@@ -64,19 +73,22 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
       planned.insteadBecause ?? null,
     );
     changed.add(alertSeq);
-    return Number(lastInsertRowid);
+    return { seq: Number(lastInsertRowid), id };
   };
 }
 
 /** T2: what was decided for an alert, and the deliveries that follow from it. */
 export function createRouting(
-  { db, changed }: TransactionContext,
+  context: TransactionContext,
   insertDelivery: InsertDelivery,
-  { indexLate }: Pick<Searching, "indexLate">,
+  { indexedUpTo, indexLate }: Pick<Searching, "indexedUpTo" | "indexLate">,
   { lookUp }: Repeats,
+  { takeTogether, saveWatchState }: Pick<Claiming, "takeTogether"> & Pick<WatchStates, "saveWatchState">,
 ) {
-  const listFresh = db.prepare<[number], UnroutedRow>(
-    `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures = 0 ORDER BY seq ${boundLimit}`,
+  const { db, changed } = context;
+  const listFresh = db.prepare<[number, number], UnroutedRow>(
+    `SELECT ${unroutedColumns} FROM alerts WHERE seq > ? AND routed_at IS NULL AND route_failures = 0
+     ORDER BY seq ${boundLimit}`,
   );
   const findFailed = db.prepare<[number], UnroutedRow>(
     `SELECT ${unroutedColumns} FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= ?
@@ -91,10 +103,11 @@ export function createRouting(
     "SELECT content_type, body FROM requests WHERE seq = ?",
   );
   const markRouted = db.prepare(
-    `UPDATE alerts SET routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, dropped = ?, facts = ?, decisions = ?,
+    `UPDATE alerts SET version = ?, routed_at = ?, severity = ?, alert_key = ?, unmatched = ?, dropped = ?, facts = ?, decisions = ?,
        fingerprint = ?, repeat_of = ?, routing_error = NULL
      WHERE seq = ? AND routed_at IS NULL`,
   );
+  const countRepeat = db.prepare("UPDATE duplicate_count SET count = count + 1");
   const markFailed = db.prepare(
     `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
      WHERE seq = ? AND routed_at IS NULL`,
@@ -106,13 +119,12 @@ export function createRouting(
   const insertNotice = db.prepare(
     `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts,
        decisions)
-     SELECT ?, NULL, 0, 'notice', ?, ?, ?, ?, ?, ?, ? WHERE ? IS NULL OR ${underFence}`,
+     SELECT ?, NULL, 0, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? IS NULL OR ${underFence}`,
   );
 
   function openRequest(requestSeq: number): UnroutedRequest {
     const found = findRequest.get(requestSeq);
     return {
-      requestSeq,
       contentType: found?.content_type ?? undefined,
       body: found?.body ?? new Uint8Array(),
       alerts: [],
@@ -122,12 +134,18 @@ export function createRouting(
   function openRequests(rows: UnroutedRow[]): UnroutedRequest[] {
     const requests: UnroutedRequest[] = [];
     let bytes = 0;
+    let requestSeq: number | undefined;
     for (const row of rows) {
       const failures = row.route_failures;
       let request = requests.at(-1);
-      if (request?.requestSeq !== row.request_seq || (request.alerts[0]?.failures === 0) !== (failures === 0)) {
+      if (
+        request === undefined ||
+        requestSeq !== row.request_seq ||
+        (request.alerts[0]?.failures === 0) !== (failures === 0)
+      ) {
         if (bytes >= maxBodyBytes) break;
-        request = openRequest(row.request_seq);
+        requestSeq = row.request_seq;
+        request = openRequest(requestSeq);
         bytes += request.body.length;
         requests.push(request);
       }
@@ -149,18 +167,19 @@ export function createRouting(
   }
 
   return {
-    listUnrouted(limit: number, now: number): UnroutedRequest[] {
-      const rows = listFresh.all(limit);
+    listUnrouted(limit: number, now: number, after = 0): UnroutedRequest[] {
+      const rows = listFresh.all(after, limit);
       const last = rows.at(-1);
       if (rows.length === limit && last !== undefined)
         rows.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
-      const failed = rows.length < limit ? findFailed.get(now) : undefined;
+      const failed = findFailed.get(now);
       if (failed !== undefined) rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
       return openRequests(rows);
     },
 
-    recordRouting(records: RoutingRecord[]): Repeat[] {
-      const repeats: Repeat[] = [];
+    recordRouting(records: RoutingRecord[]): RecordedAlert[] {
+      const recorded: RecordedAlert[] = [];
+      const indexedTo = indexedUpTo();
       for (const record of records) {
         const { alertSeq, repeatWindowMs } = record;
         const { fingerprint, repeatOf } = repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs);
@@ -169,6 +188,7 @@ export function createRouting(
         const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
         const isContained = decisions.some(({ result }) => result === "contained");
         const { changes } = markRouted.run(
+          ++context.version,
           record.routedAt,
           record.facts.severity,
           record.facts.alertKey,
@@ -181,16 +201,27 @@ export function createRouting(
           alertSeq,
         );
         if (changes === 0) continue;
-        changed.add(alertSeq);
-        indexLate(alertSeq, record.facts);
-        if (repeatOf !== undefined) repeats.push({ alertSeq, repeatOf });
-        for (const planned of deliveries) {
-          insertDelivery(alertSeq, planned, record.purpose, record.routedAt);
+        if (repeatOf !== undefined) countRepeat.run();
+        if (alertSeq <= indexedTo) indexLate(alertSeq, record.facts);
+        const made: MadeDelivery[] = [];
+        recorded.push(
+          repeatOf === undefined ? { alertSeq, deliveries: made } : { alertSeq, repeatOf, deliveries: made },
+        );
+        deliveries.forEach((planned, index) => {
+          const delivery: MadeDelivery = insertDelivery(alertSeq, planned, record.purpose, record.routedAt);
+          made.push(delivery);
           if (record.facts.status === "resolved" && record.purpose === "alert")
             markOver.run(record.routedAt, planned.destination, planned.recipient, record.facts.alertKey);
-        }
+          const claim = record.claims?.[index];
+          if (claim === undefined || planned.state !== "queued") return;
+          const { lane, token, leaseMs } = claim;
+          const claimed = takeTogether(lane, { token, deliverySeqs: [delivery.seq], leaseMs });
+          if (claimed !== undefined) delivery.claimed = claimed;
+        });
+        // It has its version with the rest of its row, which need not be written a second time.
+        changed.delete(alertSeq);
       }
-      return repeats;
+      return recorded;
     },
 
     recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): void {
@@ -201,8 +232,10 @@ export function createRouting(
 
     recordNotice(notice: NoticeRecord): "done" | "lost" {
       const { group = null, fence = null } = notice.lane ?? {};
+      const { origin = "notice" } = notice;
       const { changes, lastInsertRowid } = insertNotice.run(
         notice.id,
+        origin,
         notice.at,
         notice.at,
         notice.facts.severity,
@@ -217,7 +250,8 @@ export function createRouting(
       if (changes === 0) return "lost";
       const alertSeq = Number(lastInsertRowid);
       changed.add(alertSeq);
-      for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, "notice", notice.at);
+      for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, origin, notice.at);
+      if (notice.watch !== undefined) saveWatchState(notice.watch);
       return "done";
     },
   };

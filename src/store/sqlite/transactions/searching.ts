@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../../../core/alert.ts";
 import { searchableText } from "../search-words.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import { alertsPerPart, createSearchParts } from "./search-parts.ts";
 
 interface Next {
   seq: number;
@@ -16,17 +17,17 @@ export type Searching = ReturnType<typeof createSearching>;
  * to be routed. One whose routing fails is passed by, so that it hides no later one, and is indexed when it is
  * routed.
  */
-export function createSearching({ db }: Pick<TransactionContext, "db">) {
+export function createSearching({ db }: Pick<TransactionContext, "db">, perPart = alertsPerPart) {
+  const parts = createSearchParts({ db });
   const cursor = db.prepare<[], number>("SELECT alert_seq FROM search_cursor").pluck();
   const move = db.prepare("UPDATE search_cursor SET alert_seq = ?");
   const next = db.prepare<[number, number], Next>(
     `SELECT seq, id, facts, route_failures FROM alerts WHERE seq > ? ORDER BY seq ${boundLimit}`,
   );
   const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
-  const insert = db.prepare("INSERT INTO alerts_search (rowid, words) VALUES (?, ?)");
 
   function index(seq: number, id: string, facts: AlertFacts): void {
-    insert.run(seq, searchableText(id, facts));
+    parts.insert(seq, searchableText(id, facts));
   }
 
   return {
@@ -35,6 +36,7 @@ export function createSearching({ db }: Pick<TransactionContext, "db">) {
       let position = cursor.get() ?? 0;
       for (const row of next.all(position, limit)) {
         if (row.facts === null && row.route_failures === 0) break;
+        if (row.seq - parts.partOf(row.seq).firstSeq >= perPart) parts.open(row.seq);
         if (row.facts !== null) index(row.seq, row.id, JSON.parse(row.facts) as AlertFacts);
         position = row.seq;
         passed += 1;
@@ -43,9 +45,10 @@ export function createSearching({ db }: Pick<TransactionContext, "db">) {
       return passed;
     },
 
-    /** For an alert that has just been routed: indexes it when the cursor has passed it by. */
+    indexedUpTo: (): number => cursor.get() ?? 0,
+
+    /** For an alert that has just been routed and that the cursor has passed by. */
     indexLate(seq: number, facts: AlertFacts): void {
-      if (seq > (cursor.get() ?? 0)) return;
       const id = idOf.get(seq);
       if (id !== undefined) index(seq, id, facts);
     },

@@ -1,4 +1,5 @@
 import type { ExpiringKey, KeyKind } from "../../../core/ports/shared.ts";
+import type { WatchState } from "../../../core/ports/watch.ts";
 import type { Matcher, Mute } from "../../../core/rules.ts";
 import type { TransactionContext } from "./context.ts";
 
@@ -44,6 +45,23 @@ export function createMutes({ db }: Pick<TransactionContext, "db">) {
         createdAt: row.created_at,
         createdBy: row.created_by,
       })),
+  };
+}
+
+export type WatchStates = ReturnType<typeof createWatchStates>;
+
+export function createWatchStates({ db }: Pick<TransactionContext, "db">) {
+  const load = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
+  const save = db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)");
+
+  return {
+    loadWatchState(name: string): unknown {
+      const text = load.get(name);
+      return text === undefined ? undefined : JSON.parse(text);
+    },
+    saveWatchState({ name, state }: WatchState): void {
+      save.run(name, JSON.stringify(state));
+    },
   };
 }
 

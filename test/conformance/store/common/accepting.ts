@@ -17,7 +17,7 @@ export function describeAccepting(open: OpenStore): void {
         dedupeKey: "k",
       });
       const acceptance = await scene.store.acceptRequest(incoming);
-      expect(acceptance).toEqual({ kind: "accepted", ids: incoming.ids, conflict: false });
+      expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids, conflict: false });
 
       await scene.restart();
       const kept = (await scene.store.getAlert(incoming.ids[0] ?? ""))?.request;
@@ -53,11 +53,29 @@ export function describeAccepting(open: OpenStore): void {
       expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
     });
 
+    it("answers where in the log the first alert stands, if at all, with the others behind it", async () => {
+      const { store, newId } = await openScene(open);
+      const requests = [
+        request({ ids: [newId(), newId()] }),
+        request({ dedupeKey: "k" }),
+        request({ dedupeKey: "k", body: Buffer.from("x") }),
+      ];
+      const answers = await Promise.all(requests.map((one) => store.acceptRequest(one)));
+      const listed = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts);
+      const named = answers.flatMap((answer, index) => {
+        const firstSeq = answer.kind === "accepted" ? answer.firstSeq : undefined;
+        return firstSeq === undefined
+          ? []
+          : (requests[index]?.ids ?? []).map((id, item) => ({ id, seq: firstSeq + item }));
+      });
+      for (const one of named) expect(listed).toContainEqual(expect.objectContaining(one));
+    });
+
     it("stores another body under the same key and flags it", async () => {
       const { store } = await openScene(open);
       await store.acceptRequest(request({ dedupeKey: "evt-1" }));
       const other = request({ dedupeKey: "evt-1", body: Buffer.from("other") });
-      expect(await store.acceptRequest(other)).toEqual({ kind: "accepted", ids: other.ids, conflict: true });
+      expect(await store.acceptRequest(other)).toMatchObject({ kind: "accepted", ids: other.ids, conflict: true });
       expect((await store.getAlert(other.ids[0] ?? ""))?.request?.conflict).toBe(true);
       // A resend of either body is a duplicate of its own request.
       const resent = request({ dedupeKey: "evt-1", body: Buffer.from("other") });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { NextStep } from "../../../../src/core/delivery-job.ts";
+import type { AttemptRecord } from "../../../../src/core/ports/dispatch.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { noon, type OpenStore, openScene, planned } from "../scene.ts";
 import { thread } from "../scene-samples.ts";
@@ -30,6 +32,35 @@ export function describeAttempts(open: OpenStore): void {
         ],
       });
       expect(await store.listAbandoned({ chat: (await takeLane(store)).fence }, 9)).toEqual([]);
+    });
+
+    it("records several in one step, each by its own claim", async () => {
+      const { store, lane, route, due, states } = await openScene(open);
+      const routed = [await route(), await route(), await route()];
+      const seqs = (await due("chat")).map(({ seq }) => seq);
+      const claims = seqs.map((seq, index) => ({ token: `t${index}`, deliverySeqs: [seq], leaseMs: 1000 }));
+      await store.claimRun(lane, claims);
+      const record = (index: number, token: string, next: NextStep): AttemptRecord => ({
+        token,
+        deliverySeqs: [seqs[index] ?? 0],
+        at: noon,
+        durationMs: 1,
+        action: "send",
+        part: 1,
+        parts: 1,
+        outcome: "sent",
+        countsAsAttempt: true,
+        progress: { refs: ["1"] },
+        next,
+      });
+      const answer = await store.recordAttempts(lane, [
+        record(0, "t0", { state: "sent", reason: "" }),
+        record(1, "another's", { state: "sent", reason: "" }),
+        record(2, "t2", { state: "waiting", reason: "", dueAt: noon + 9 }),
+      ]);
+      expect(answer).toEqual(["recorded", "late", "recorded"]);
+      const all = await Promise.all(routed.map(({ id }) => states(id)));
+      expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
     });
 
     it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {

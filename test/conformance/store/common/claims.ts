@@ -119,6 +119,31 @@ export function describeClaims(open: OpenStore): void {
       expect(grant?.memory.paces).toEqual([pace]);
     });
 
+    it("makes a run of claims in one step: each its own, without those that nothing can be taken for", async () => {
+      const { store, lane, route, due, claim, attempt, states } = await openScene(open);
+      await route({ facts: { title: "before", alertKey: "one" } });
+      await claim("chat", "t0");
+      const thread = { rootRef: "7", rootAlertSeq: 1, lastRef: "7", lastAlertSeq: 1, firstAt: noon, lastNewAt: noon };
+      const shown = { lastAt: noon, count: 1, severity: "warning", status: "firing" } as const;
+      await attempt({ token: "t0", next: { state: "sent", reason: "" }, thread: { ...thread, ...shown } });
+      const routed = [];
+      for (const title of ["first", "second", "third"]) routed.push(await route({ facts: { title, alertKey: "one" } }));
+      const [first, second, third] = (await due("chat")).map(({ seq }) => seq) as [number, number, number];
+      await store.claimDeliveries(lane, { token: "t1", deliverySeqs: [second], leaseMs: 1000 }, []);
+      const run = [[third], [second], [first]].map((deliverySeqs, index) => ({
+        token: `t${2 + index}`,
+        deliverySeqs,
+        leaseMs: 1000,
+      }));
+      expect(await store.claimRun(lane, run)).toMatchObject([
+        { token: "t2", deliveries: [{ state: "sending", facts: { title: "third" } }], thread: { rootRef: "7" } },
+        { token: "t4", deliveries: [{ state: "sending", facts: { title: "first" } }], thread: { rootRef: "7" } },
+      ]);
+      await store.releaseClaim(lane, "t4", noon);
+      const all = await Promise.all(routed.map(({ id }) => states(id)));
+      expect(all).toEqual([["queued"], ["sending"], ["sending"]]);
+    });
+
     it("returns an untried claim to where it was", async () => {
       const { store, lane, route, claim, due, states } = await openScene(open);
       const { id } = await route();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DestinationStatus, PaceRecord } from "../../../../src/core/destination-status.ts";
+import type { AttemptRecord } from "../../../../src/core/ports/dispatch.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, type Scene } from "../scene.ts";
 import { thread } from "../scene-samples.ts";
@@ -47,11 +48,32 @@ type Lost = Awaited<ReturnType<typeof openLost>>;
 
 const failed = { state: "failed", reason: "kicked" } as const;
 
+const attemptOf = (seq: number, fallbacks: AttemptRecord["fallbacks"]): AttemptRecord => ({
+  token: "t1",
+  deliverySeqs: [seq],
+  at: noon + 100,
+  durationMs: 50,
+  action: "send",
+  part: 1,
+  parts: 1,
+  outcome: "rejected",
+  reason: "kicked",
+  countsAsAttempt: true,
+  progress: { refs: [] },
+  next: failed,
+  thread,
+  fallbacks,
+});
+
 const writes: [string, (lost: Lost) => Promise<unknown>][] = [
   [
     "a claim, with its pace",
     ({ store, lane, queued }) =>
       store.claimDeliveries(lane, { token: "t2", deliverySeqs: [queued.seq], leaseMs: 60_000 }, paces),
+  ],
+  [
+    "a run of claims",
+    ({ store, lane, queued }) => store.claimRun(lane, [{ token: "t2", deliverySeqs: [queued.seq], leaseMs: 60_000 }]),
   ],
   [
     "an attempt that ends the delivery, with its pace, thread and fallback",
@@ -73,6 +95,10 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
     "an attempt that more calls follow",
     ({ sending, attempt }) =>
       attempt({ token: "t1", deliverySeqs: [sending.seq], next: undefined, leaseMs: 1, thread }),
+  ],
+  [
+    "attempts that are recorded together",
+    ({ store, lane, sending, call }) => store.recordAttempts(lane, [attemptOf(sending.seq, [call(sending.seq)])]),
   ],
   [
     "an end without an attempt",

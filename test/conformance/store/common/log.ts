@@ -1,10 +1,23 @@
 import { describe, expect, it } from "vitest";
-import type { AlertQuery, ChangeCursor, FactsQuery } from "../../../../src/core/ports/alert-log.ts";
+import type { AlertQuery, AlertSummary, ChangeCursor, FactsQuery } from "../../../../src/core/ports/alert-log.ts";
 import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
+  expect((await listWithin(store, query)).map(({ id }) => id)).toEqual(listed.map(({ id }) => id));
   return listed.map(({ facts }) => facts?.title ?? "(not routed)");
+}
+
+/** The same from somebody who has no time, and goes on as often as he is told to. */
+async function listWithin(store: Scene["store"], query: Partial<AlertQuery>): Promise<AlertSummary[]> {
+  const found: AlertSummary[] = [];
+  for (let before = query.before; ; ) {
+    const { alerts, stopped } = await store.listAlertsWithin({ limit: 100, ...query, before }, 0);
+    found.push(...alerts);
+    if (stopped === undefined) return found;
+    expect(store.isPosition(stopped.position)).toBe(true);
+    before = stopped.position;
+  }
 }
 
 /** Six alerts, a minute apart: five routed in different ways, the last not yet. */
@@ -85,6 +98,29 @@ export function describeLog(open: OpenStore): void {
       expect(await listed({ fromAt: noon + 6 * 60_000 })).toEqual([]);
     });
 
+    it("says when senders' alerts came, from whom and by which routes, newest first", async () => {
+      const scene = await openScene(open);
+      const decisions = [
+        { route: "critical", result: "not_matched", reason: "" },
+        { route: "copies", result: "dropped", reason: "" },
+        { route: "rest", destination: "chat", result: "muted", reason: "" },
+        { route: "rest", destination: "mail", result: "deliver", reason: "" },
+      ] as const;
+      const first = await scene.route({ facts: { source: "Pyth" }, decisions: [...decisions] });
+      const second = await scene.route({ receivedAt: noon + 1_000, to: [] });
+      await scene.store.acceptRequest(request({ origin: "test", receivedAt: noon + 2_000 }));
+      await scene.store.acceptRequest(request({ receivedAt: noon + 3_000 }));
+      const found = await scene.store.listArrivals({ fromAt: noon, limit: 10 });
+      expect(found.map(({ position: _position, ...arrival }) => arrival)).toEqual([
+        { id: second.id, receivedAt: noon + 1_000, source: undefined, routes: [] },
+        { id: first.id, receivedAt: noon, source: "Pyth", routes: ["copies", "rest"] },
+      ]);
+      expect(await scene.store.listArrivals({ fromAt: noon + 500, limit: 10 })).toHaveLength(1);
+      const [newest] = found;
+      const behind = await scene.store.listArrivals({ fromAt: noon, before: newest?.position, limit: 10 });
+      expect(behind.map(({ id }) => id)).toEqual([first.id]);
+    });
+
     it("pages by position, with neither gap nor repeat while new alerts come", async () => {
       const scene = await fillLog(open);
       const first = await scene.store.listAlerts({ limit: 2 });
@@ -148,9 +184,14 @@ export function describeLog(open: OpenStore): void {
 
     it("counts all alerts, and tells when the last one came", async () => {
       const { store } = await openScene(open);
-      expect(await store.countAlerts()).toEqual({ total: 0 });
+      expect(await store.countAlerts()).toEqual({ total: 0, kept: 0 });
       await store.acceptRequest(request({ receivedAt: noon + 7 }));
-      expect(await store.countAlerts()).toEqual({ total: 1, lastReceivedAt: noon + 7 });
+      expect(await store.countAlerts()).toEqual({
+        total: 1,
+        kept: 1,
+        oldestReceivedAt: noon + 7,
+        lastReceivedAt: noon + 7,
+      });
     });
 
     it("lists what changed after a cursor, each alert once at its latest, and resumes there after a restart", async () => {

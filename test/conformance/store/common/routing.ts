@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Decision } from "../../../../src/core/rules.ts";
+import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
 import { findUnrouted } from "../scene-samples.ts";
 
@@ -7,6 +8,30 @@ const dropping: Decision = { route: "noise", result: "dropped", reason: "severit
 
 export function describeRouting(open: OpenStore): void {
   describe("routing", () => {
+    it("claims a delivery in the same step for a lane that is held, and leaves it due for one that is lost", async () => {
+      const { store, lane, due, newId } = await openScene(open);
+      const lost = await takeLane(store, "other");
+      await takeLane(store, "other");
+      const seqs: number[] = [];
+      for (let count = 0; count < 2; count += 1) {
+        const incoming = request({ ids: [newId()] });
+        await store.acceptRequest(incoming);
+        seqs.push((await findUnrouted(store, incoming.ids[0])).seq);
+      }
+      const claims = [lane, lost].map((of, index) => [{ lane: of, token: `t${index}`, leaseMs: 1000 }]);
+      const records = seqs.map((seq, index) => ({
+        ...routed(seq, { deliveries: [planned("chat")] }),
+        claims: claims[index],
+      }));
+      const [first, second] = await store.recordRouting(records);
+      expect(first?.deliveries[0]?.claimed).toMatchObject({
+        token: "t0",
+        deliveries: [{ seq: first?.deliveries[0]?.seq, state: "sending", facts: { title: expect.any(String) } }],
+      });
+      expect(second?.deliveries[0]?.claimed).toBeUndefined();
+      expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
+    });
+
     it("hands out what is not routed, oldest first, alerts of one request together, over a restart", async () => {
       const scene = await openScene(open);
       const two = request({ ids: [scene.newId(), scene.newId()], body: Buffer.from("[1,2]") });
@@ -62,11 +87,32 @@ export function describeRouting(open: OpenStore): void {
       expect(await store.listUnrouted(10, noon)).toEqual([]);
     });
 
+    it("answers which deliveries it made, in the order in which they were asked for", async () => {
+      const { store, newId, due } = await openScene(open);
+      const batch = request({ ids: [newId(), newId()] });
+      await store.acceptRequest(batch);
+      const [{ alerts = [] } = {}] = await store.listUnrouted(10, noon);
+      const [first, second] = alerts.map(({ seq }) => seq);
+      const muted = planned("chat", { state: "muted" });
+      const recorded = await store.recordRouting([
+        routed(first ?? 0, { deliveries: [planned("mail"), planned("chat")] }),
+        routed(second ?? 0, { deliveries: [muted, planned("chat")] }),
+      ]);
+      expect(recorded.map(({ alertSeq, deliveries }) => [alertSeq, deliveries.length])).toEqual([
+        [first, 2],
+        [second, 2],
+      ]);
+      const madeIn = (one: number, place: number) => recorded[one]?.deliveries[place];
+      const namesOf = (list: { seq: number; id: string }[]) => list.map(({ seq, id }) => ({ seq, id }));
+      expect(namesOf(await due("mail"))).toEqual([madeIn(0, 0)]);
+      expect(namesOf(await due("chat"))).toEqual([madeIn(0, 1), madeIn(1, 1)]);
+    });
+
     it("routes an alert once, whoever routes it again", async () => {
       const { store, route, states } = await openScene(open);
       const { id, seq } = await route();
       const again = { facts: factsOf({ title: "again" }), deliveries: [planned("chat")], routedAt: noon + 9 };
-      await store.recordRouting([routed(seq, again)]);
+      expect(await store.recordRouting([routed(seq, again)])).toEqual([]);
       expect(await states(id)).toEqual(["queued"]);
       expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
     });
@@ -126,6 +172,18 @@ export function describeRouting(open: OpenStore): void {
       expect((await store.getAlert(id))?.routingError).toBeUndefined();
     });
 
+    it("hands out only what was accepted behind a position, and what has failed wherever it stands", async () => {
+      const { store } = await openScene(open);
+      for (let count = 0; count < 4; count += 1) await store.acceptRequest(request());
+      const all = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+      const seqsBehind = async (after: number) =>
+        (await store.listUnrouted(10, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+      expect(await seqsBehind(all[1] ?? 0)).toEqual(all.slice(2));
+      expect(await seqsBehind(all[3] ?? 0)).toEqual([]);
+      await store.recordRoutingFailure(all.slice(0, 1), "it took too long", noon);
+      expect(await seqsBehind(all[2] ?? 0)).toEqual([all[3], all[0]]);
+    });
+
     it("hands out a request whole, also where it goes beyond what was asked for", async () => {
       const { store, newId } = await openScene(open);
       await store.acceptRequest(request());
@@ -150,7 +208,7 @@ export function describeRouting(open: OpenStore): void {
         { failures: 1, error: "it took too long" },
         { failures: 1, error: "it took too long" },
       ]);
-      expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third)]);
+      expect((await store.listUnrouted(1, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch)]);
       const [only] = seqsOf(batch);
       await store.recordRoutingFailure([only ?? 0], "again", noon + 1);
       expect((await store.listUnrouted(10, noon)).map(seqsOf)).toEqual([seqsOf(third), seqsOf(batch).slice(1)]);
@@ -185,6 +243,20 @@ export function describeRouting(open: OpenStore): void {
       expect(detail?.request).toBeUndefined();
       expect(await due("mail")).toMatchObject([{ alertId: id, purpose: "notice", origin: "notice" }]);
       expect(await store.listUnrouted(10, noon)).toEqual([]);
+    });
+
+    it("keeps a test that the relay writes as one, with deliveries that come before all others", async () => {
+      const { store, newId, due, route } = await openScene(open);
+      await route({ to: ["mail"] });
+      const id = newId();
+      const test = { id, at: noon, facts: factsOf({ title: "Test of mail" }), decisions: [] };
+      await store.recordNotice({ ...test, origin: "test", deliveries: [planned("mail")] });
+      expect(await store.getAlert(id)).toMatchObject({ origin: "test", facts: { title: "Test of mail" } });
+      expect((await due("mail")).find(({ alertId }) => alertId === id)).toMatchObject({
+        purpose: "test",
+        origin: "test",
+      });
+      expect(await store.listDue("mail", noon, 1)).toMatchObject([{ alertId: id }]);
     });
   });
 }

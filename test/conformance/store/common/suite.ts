@@ -13,9 +13,11 @@ import { describeMemory } from "./memory.ts";
 import { describeMutes } from "./mutes.ts";
 import { describeRepeats } from "./repeats.ts";
 import { describeResends } from "./resends.ts";
+import { describeRetention } from "./retention.ts";
 import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
 import { describeSignals } from "./signals.ts";
+import { describeWatch } from "./watch.ts";
 
 /** What every driver of the ports has to do. Nothing here knows a driver, a file, or how positions look. */
 export function describeStore(name: string, open: OpenStore): void {
@@ -34,6 +36,8 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSearch(open);
     describeMutes(open);
     describeKeys(open);
+    describeWatch(open);
+    describeRetention(open);
     describeSignals(open);
     describeHealth(open);
   });

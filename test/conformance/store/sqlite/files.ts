@@ -14,6 +14,14 @@ export function describeFiles(open: OpenStore<SqliteStore>): void {
       expect((await store.health()).freeBytes).toBeGreaterThan(0);
     });
 
+    it("counts what is still in the write-ahead log as its size", async () => {
+      const { store, dataDir, route } = await openScene(open);
+      await route();
+      const size = (name: string) => statSync(join(dataDir, name)).size;
+      expect(size("tocsin.db-wal")).toBeGreaterThan(0);
+      expect((await store.health()).bytes).toBe(size("tocsin.db") + size("tocsin.db-wal"));
+    });
+
     it("copies itself while it is written to: whole, checked, private, and nothing else beside it", async () => {
       const { store, route } = await openScene(open);
       const before = await route();

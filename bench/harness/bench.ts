@@ -1,0 +1,198 @@
+import type { Driver } from "./drive.ts";
+import { stealSince, stolenSoFar } from "./machine.ts";
+import { createFolder, removeFolder } from "./processes.ts";
+import { say } from "./progress.ts";
+import { type Spread, showSpread, spreadOf } from "./statistics.ts";
+import { TooLate, within } from "./within.ts";
+
+/** What one run of one contender gave, by the name of the figure. */
+export type Sample = Record<string, number>;
+
+export interface Contender {
+  name: string;
+  run(): Promise<Sample>;
+}
+
+export interface Figure {
+  /** Its name in the samples. */
+  of: string;
+  /** As the table says it, after the title: `alerts/s`. */
+  label: string;
+  unit?: string;
+  aim?: string;
+  /** What it was before all this, as measured on another day. */
+  before?: string;
+}
+
+export interface Comparison {
+  title: string;
+  /** Tocsin first; the others are beside it, in turn with it in each round. */
+  contenders: Contender[];
+  figures: Figure[];
+  /** Default: as many as the command was told. */
+  rounds?: number;
+  /** Said below the table. */
+  note?: string;
+  /** After so many seconds a run has failed. Default 120. */
+  limit?: number;
+}
+
+export interface Row {
+  scenario: string;
+  title: string;
+  label: string;
+  unit: string;
+  aim: string;
+  before: string;
+  subject: Spread;
+  /** Rounds of which Tocsin's part failed, so that they are not among the figures. */
+  failed: number;
+  /** `ratio`: Tocsin's figure through the other's, of the same round. */
+  beside: { name: string; spread: Spread; ratio: Spread }[];
+  /** Share of the time in which the machine's host gave the processors to others. */
+  steal: number;
+}
+
+export interface Scenario {
+  name: string;
+  what: string;
+  run(bench: Bench): Promise<void>;
+}
+
+/** What a scenario works with. */
+export interface Bench {
+  rounds: number;
+  /** A minute for everything: the figures mean little. */
+  quick: boolean;
+  /** The built checkouts that are measured, this one first; `name` stands in the table. */
+  checkouts: { name: string; folder: string }[];
+  driver: Driver;
+  /** Where folders for the data are made. */
+  root: string;
+  /** Default: not kept. */
+  cache?: string;
+  compare(comparison: Comparison): Promise<void>;
+}
+
+export interface Remark {
+  /** Whose it is; a later run of it replaces both its rows and its remarks. */
+  scenario: string;
+  text: string;
+}
+
+export interface Report {
+  rows: Row[];
+  notes: Remark[];
+  /** What must not be: alerts lost, doubled or answered with nonsense by Tocsin. */
+  errors: Remark[];
+  /** Runs that did not come to their end. */
+  failures: (Remark & { isLate: boolean })[];
+}
+
+/** Milliseconds of a window: in a calm run so many seconds after so many, in a quick one a fraction of them. */
+export function windowOf({ quick }: Bench, seconds: number, warmUp = 0.7): { warmUpMs: number; ms: number } {
+  return quick ? { warmUpMs: 200, ms: 400 } : { warmUpMs: 1000 * warmUp, ms: 1000 * seconds };
+}
+
+/** A run with a folder of its own, on the disk, that is gone afterwards. */
+export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: string) => Promise<T>): Promise<T> {
+  const folder = createFolder(root);
+  try {
+    return await run(folder);
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/**
+ * Runs the contenders in turn, so that a machine that slows down slows all, and says what came of it as it goes. A run that
+ * fails is told in the report and leaves the others their figures; who was too late once is not asked again.
+ */
+export async function compare(
+  report: Report,
+  scenario: string,
+  comparison: Comparison & { rounds: number; secondsLeft?: () => number },
+): Promise<void> {
+  const { title, contenders, figures, rounds, limit = 120, secondsLeft = () => Number.POSITIVE_INFINITY } = comparison;
+  const samples = contenders.map((): (Sample | undefined)[] => []);
+  const seconds = contenders.map(() => 0);
+  const givenUp = new Set<number>();
+  const before = stolenSoFar();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, { name, run }] of contenders.entries()) {
+      if (givenUp.has(index)) continue;
+      const where = `${title}, ${name}, round ${round + 1}`;
+      const startedAt = performance.now();
+      try {
+        const sample = await within(Math.min(limit, secondsLeft()), run);
+        (samples[index] ?? [])[round] = sample;
+        judge(report, scenario, where, sample, index === 0);
+      } catch (error) {
+        tellFailure(report, scenario, where, error);
+        if (error instanceof TooLate) givenUp.add(index);
+      }
+      seconds[index] = (seconds[index] ?? 0) + (performance.now() - startedAt) / 1000;
+    }
+  }
+  const steal = stealSince(before);
+  say(`  ${title}: ${contenders.map(({ name }, index) => `${name} ${seconds[index]?.toFixed(1)} s`).join(", ")}`);
+  const [subject = [], ...others] = samples;
+  const failed = rounds - Object.keys(subject).length;
+  for (const { of, label, unit = "", aim = "", before = "" } of figures) {
+    const figureOf = (each: (Sample | undefined)[], round: number) => each[round]?.[of] ?? Number.NaN;
+    const figure = (each: (Sample | undefined)[]) =>
+      Array.from({ length: rounds }, (_, round) => figureOf(each, round));
+    if (failed < rounds && !figure(subject).some(Number.isFinite)) continue;
+    const beside = others.flatMap((each, index) => {
+      if (!figure(each).some(Number.isFinite)) return [];
+      const ratios = figure(subject).map((value, round) => value / figureOf(each, round));
+      return [{ name: contenders[index + 1]?.name ?? "", spread: spreadOf(figure(each)), ratio: spreadOf(ratios) }];
+    });
+    const row = {
+      scenario,
+      title,
+      label,
+      unit,
+      aim,
+      before,
+      subject: spreadOf(figure(subject)),
+      failed,
+      beside,
+      steal,
+    };
+    report.rows.push(row);
+    say(`    ${describe(row)}`);
+  }
+  if (comparison.note !== undefined) report.notes.push({ scenario, text: `${title}: ${comparison.note}` });
+}
+
+/** A run that did not come to its end: what and why in one line. */
+export function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
+  const [why = ""] = (error as Error).message.split("\n");
+  const isLate = error instanceof TooLate;
+  failures.push({ scenario, text: `${where}: ${why}`, isLate });
+  say(`  ${isLate ? "TOO LATE" : "FAILED"}: ${where}: ${isLate ? why : (error as Error).stack}`);
+}
+
+function describe({ title, label, unit, subject, beside }: Row): string {
+  const peers = beside.map(
+    ({ name, spread, ratio }) => ` | ${name} ${showSpread(spread, unit)} | ratio ${showSpread(ratio)}`,
+  );
+  return `${title}, ${label}: ${showSpread(subject, unit)}${peers.join("")}`;
+}
+
+const faults = { missing: "lost", doubled: "doubled", unexpected: "answered with neither 202 nor 503" };
+
+function judge({ errors, notes }: Report, scenario: string, where: string, sample: Sample, isTocsin: boolean): void {
+  const note = (text: string) => notes.push({ scenario, text: `${where}: ${text}` });
+  for (const [name, words] of Object.entries(faults)) {
+    const count = sample[name] ?? 0;
+    // Below 0: the store holds more than was answered 202, such as an alert whose answer was cut off.
+    if (count <= 0) continue;
+    const text = `${where}: ${count} alerts ${words}`;
+    (isTocsin ? errors : notes).push({ scenario, text });
+    say(`  ${isTocsin ? "ERROR: " : ""}${text}`);
+  }
+  if ((sample.loadBusy ?? 0) > 0.9) note("the load was at its limit, so the server may bear more");
+  if ((sample.refused ?? 0) > 0) note(`${sample.refused} alerts answered 503, not counted as accepted`);
+}

@@ -1,0 +1,31 @@
+/**
+ * The process that loads the server and stands in for those whom it calls. Sender and receiver share it, so that both
+ * read one clock and a load can wait for what has arrived; it works for what `drive.ts` asks.
+ */
+import { firstAccepted, flood, keepBacklog, pacedAlerts, relayAlerts, sendAlerts } from "./loads.ts";
+import { readPages } from "./page-reader.ts";
+import { closeStandIn, openStandIn, standInCounts } from "./stand-ins.ts";
+
+const duties = {
+  openStandIn,
+  closeStandIn,
+  standInCounts,
+  flood,
+  keepBacklog,
+  relayAlerts,
+  pacedAlerts,
+  sendAlerts,
+  firstAccepted,
+  readPages,
+};
+export type Duties = typeof duties;
+
+process.on("message", async ({ id, name, input }: { id: number; name: keyof Duties; input: unknown[] }) => {
+  try {
+    const duty = duties[name] as (...input: unknown[]) => unknown;
+    process.send?.({ id, value: await duty(...input) });
+  } catch (error) {
+    process.send?.({ id, error: (error as Error).stack });
+  }
+});
+process.once("disconnect", () => process.exit(0));

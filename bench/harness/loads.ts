@@ -1,0 +1,297 @@
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cpuOf } from "./processes.ts";
+import type { Target } from "./requests.ts";
+import { isAccepted, type SenderOptions, startSenders } from "./senders.ts";
+import { listen } from "./stand-ins.ts";
+import { quantile } from "./statistics.ts";
+
+/** What a load has seen go wrong; all of it has to be 0 but for what a door refuses in time. */
+export interface Truth {
+  /** Accepted and never seen at the stand-in. */
+  missing: number;
+  doubled: number;
+  /** Answered 503: not accepted, the sender has to come again. */
+  refused: number;
+  /** Any other answer, or none. */
+  unexpected: number;
+}
+
+/**
+ * What is done per second of a window after a warm-up, the processor time of the server for each, and the share of the time in which
+ * this process was busy: at 1 the load is measured and not the server.
+ */
+async function inWindow(warmUpMs: number, ms: number, pid: number, doneSoFar: () => number) {
+  await sleep(warmUpMs);
+  const [at, cpu, done, own] = [performance.now(), cpuOf(pid), doneSoFar(), process.cpuUsage()];
+  await sleep(ms);
+  const count = doneSoFar() - done;
+  const took = performance.now() - at;
+  const { user, system } = process.cpuUsage(own);
+  return {
+    rate: (1000 * count) / took,
+    cpu: (1000 * (cpuOf(pid) - cpu)) / count,
+    loadBusy: (user + system) / 1000 / took,
+  };
+}
+
+export interface FloodOptions extends Pick<SenderOptions, "target" | "connections" | "keepAlive" | "batch"> {
+  warmUpMs: number;
+  ms: number;
+}
+
+/** What a load was answered, beside its figures. */
+interface Answers extends Pick<Truth, "refused" | "unexpected"> {
+  accepted: number;
+  /** Those that were accepted, by their numbers. */
+  serials: number[];
+}
+
+/** Counts answers to requests of so many alerts. */
+function createAnswers(batch = 1) {
+  const answers: Answers = { accepted: 0, serials: [], refused: 0, unexpected: 0 };
+  return {
+    answers,
+    count(firstSerial: number, status: number) {
+      if (isAccepted(status)) {
+        answers.accepted += batch;
+        for (let index = 0; index < batch; index += 1) answers.serials.push(firstSerial + index);
+      } else if (status === 503) answers.refused += batch;
+      else answers.unexpected += batch;
+    },
+  };
+}
+
+/** As many alerts as the door takes. `rate` in alerts a second, `cpu` in µs an alert, waits in ms a request. */
+export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
+  const { target, batch } = options;
+  const times: number[] = [];
+  const { answers, count } = createAnswers(batch);
+  const senders = startSenders({
+    ...options,
+    answered(serial, status, tookMs) {
+      count(serial, status);
+      times.push(tookMs);
+    },
+  });
+  const measuring = inWindow(warmUpMs, ms, target.pid, () => answers.accepted);
+  await sleep(warmUpMs);
+  times.length = 0;
+  const measured = await measuring;
+  const sorted = Float64Array.from(times).sort();
+  await senders.end();
+  return { ...measured, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...answers };
+}
+
+/** So many alerts, as quickly as they are taken. `startedAt` in epoch milliseconds. */
+export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
+  let left = alerts;
+  const { answers, count } = createAnswers();
+  const startedAt = performance.timeOrigin + performance.now();
+  await new Promise<void>((resolve) => {
+    const senders = startSenders({
+      target,
+      connections: 64,
+      mayStart: () => left > 0,
+      sent: () => {
+        left -= 1;
+      },
+      answered(serial, status) {
+        count(serial, status);
+        if (answers.accepted + answers.refused + answers.unexpected === alerts) void senders.end().then(resolve);
+      },
+    });
+  });
+  return { startedAt, ...answers };
+}
+
+/** The first alert that is accepted by a server that is just starting: `at` in epoch milliseconds, and its number. */
+export async function firstAccepted({ target }: { target: Target }): Promise<{ at: number; serials: number[] }> {
+  const { hostname, port } = new URL(target.url);
+  const canConnect = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(Number(port), hostname);
+      const settle = (can: boolean) => () => {
+        socket.destroy();
+        resolve(can);
+      };
+      socket.once("connect", settle(true)).once("error", settle(false));
+    });
+  while (!(await canConnect())) await sleep(1);
+  for (;;) {
+    const { serials } = await sendAlerts({ target, alerts: 1 });
+    if (serials.length === 1) return { at: performance.timeOrigin + performance.now(), serials };
+    // A door that answers 503 is not asked without end.
+    await sleep(1);
+  }
+}
+
+export interface RelayOptions {
+  target: Target;
+  /** Alerts that are accepted, or under way, and not yet arrived at the stand-in: enough that nobody waits for the load. */
+  window: number;
+  warmUpMs: number;
+  ms: number;
+}
+
+/** Alerts in, messages out: `rate` in messages a second, `cpu` in µs a message. */
+export async function relayAlerts({ target, window, warmUpMs, ms }: RelayOptions) {
+  const ledger = createLedger();
+  const senders = startSenders({
+    target,
+    connections: 16,
+    mayStart: () => ledger.underWay() < window,
+    sent: ledger.sent,
+    answered: ledger.answered,
+  });
+  ledger.onArrival = () => senders.wake();
+  const measured = await inWindow(warmUpMs, ms, target.pid, ledger.arrived);
+  await senders.end();
+  return { ...measured, ...(await ledger.close()) };
+}
+
+export interface PacedOptions {
+  target: Target;
+  /** Alerts before, as quickly as they are taken. */
+  warmUp: number;
+  everyMs: number;
+  count: number;
+}
+
+/** One alert at a time: milliseconds from the first byte of the POST to the last byte of the message. */
+export async function pacedAlerts({ target, warmUp, everyMs, count }: PacedOptions) {
+  const ledger = createLedger();
+  let due = 0;
+  const senders = startSenders({
+    target,
+    connections: 4,
+    mayStart: () => due > 0,
+    sent(serial) {
+      due -= 1;
+      ledger.sent(serial);
+    },
+    answered: ledger.answered,
+  });
+  // A process that has just started is slow for another reason than the way of an alert.
+  due = warmUp;
+  senders.wake();
+  await ledger.settled();
+  const startedAt = performance.now();
+  for (let index = 0; index < count; index += 1) {
+    await sleep(Math.max(0, startedAt + index * everyMs - performance.now()));
+    due += 1;
+    senders.wake();
+  }
+  while (due > 0) await sleep(10);
+  await senders.end();
+  const truth = await ledger.close();
+  const sorted = Float64Array.from(ledger.waits.slice(warmUp)).sort();
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...truth };
+}
+
+/** Which alerts were sent, accepted and seen at the stand-in. */
+function createLedger() {
+  const sentAt = new Map<number, number>();
+  const accepted = new Set<number>();
+  const seen = new Set<number>();
+  const waits: number[] = [];
+  const truth: Truth = { missing: 0, doubled: 0, refused: 0, unexpected: 0 };
+  const ledger = {
+    waits,
+    onArrival: () => {},
+    underWay: () => sentAt.size - seen.size,
+    arrived: () => seen.size,
+    sent(serial: number) {
+      sentAt.set(serial, performance.now());
+    },
+    answered(serial: number, status: number) {
+      if (isAccepted(status)) accepted.add(serial);
+      else {
+        sentAt.delete(serial);
+        if (status === 503) truth.refused += 1;
+        else truth.unexpected += 1;
+      }
+    },
+    missing: () => [...accepted].filter((serial) => !seen.has(serial)).length,
+    /** Waits for what was sent, as long as something comes in ten seconds. */
+    async settled(): Promise<void> {
+      await sleep(100);
+      for (let before = -1; ledger.underWay() > 0 && before !== seen.size; ) {
+        before = seen.size;
+        for (let waited = 0; waited < 100 && before === seen.size && ledger.underWay() > 0; waited += 1)
+          await sleep(100);
+      }
+    },
+    async close(): Promise<Truth> {
+      await ledger.settled();
+      // A double may come after all have come once.
+      await sleep(200);
+      listen(() => {});
+      return { ...truth, missing: ledger.missing() };
+    },
+  };
+  listen((serial, at) => {
+    if (seen.has(serial)) truth.doubled += 1;
+    seen.add(serial);
+    waits.push(at - (sentAt.get(serial) ?? Number.NaN));
+    ledger.onArrival();
+  });
+  return ledger;
+}
+
+export interface BacklogOptions {
+  target: Target;
+  /** What becomes of an alert before the next is sent. */
+  until: "routed" | "delivered";
+  /** Alerts that are accepted and have not come so far, at most. */
+  most: number;
+  warmUpMs: number;
+  ms: number;
+  /** Asked 20 times a second. */
+  statusUrl: string;
+  token: string;
+}
+
+/** As many alerts as are worked off, without end: `rate` in alerts a second, `cpu` in µs an alert, accepting included. */
+export async function keepBacklog({ target, until, most, warmUpMs, ms, statusUrl, token }: BacklogOptions) {
+  let accepted = 0;
+  let underWay = 0;
+  let done = 0;
+  const truth = { refused: 0, unexpected: 0 };
+  const senders = startSenders({
+    target,
+    connections: 64,
+    mayStart: () => accepted + underWay - done < most,
+    sent: () => {
+      underWay += 1;
+    },
+    answered(_serial, status) {
+      underWay -= 1;
+      if (isAccepted(status)) accepted += 1;
+      else if (status === 503) truth.refused += 1;
+      else truth.unexpected += 1;
+    },
+  });
+  const look = async () => {
+    const before = accepted;
+    const answer = await fetch(statusUrl, { headers: { authorization: `Bearer ${token}` } });
+    const { queue } = ((await answer.json()) as { data: { queue: Record<string, number> } }).data;
+    const { unrouted = 0, queued = 0, waiting = 0, sending = 0 } = queue;
+    // What was answered before the question and is not among those that wait has come so far.
+    const left = unrouted + (until === "routed" ? 0 : queued + waiting + sending);
+    done = Math.max(done, before - left);
+    senders.wake();
+  };
+  let isWatching = true;
+  const watch = (async () => {
+    while (isWatching) {
+      await look();
+      await sleep(50);
+    }
+  })();
+  const measured = await inWindow(warmUpMs, ms, target.pid, () => done);
+  isWatching = false;
+  await watch;
+  await senders.end();
+  return { ...measured, ...truth };
+}

@@ -1,0 +1,79 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
+import { join } from "node:path";
+import { quantile } from "./statistics.ts";
+
+/** Ticks of all processors since the boot, and those that the machine's host gave to others. */
+export function stolenSoFar(): { all: number; stolen: number } {
+  const [, ...ticks] = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").split(/\s+/);
+  const numbers = ticks.slice(0, 8).map(Number);
+  return { all: numbers.reduce((sum, each) => sum + each, 0), stolen: numbers[7] ?? 0 };
+}
+
+export function stealSince(before: { all: number; stolen: number }): number {
+  const now = stolenSoFar();
+  return (now.stolen - before.stolen) / Math.max(1, now.all - before.all);
+}
+
+/** File systems that keep nothing: a sync costs nothing there, so every figure with one would be too good. */
+const inMemory = new Map([
+  [0x01021994, "tmpfs"],
+  [0x858458f6, "ramfs"],
+]);
+
+/** The name of a file system in memory, or `undefined` for a disk. */
+export function memoryFileSystemOf(folder: string): string | undefined {
+  return inMemory.get(statfsSync(folder).type);
+}
+
+/** Milliseconds of a write of 4 KiB with its sync. */
+export function syncCost(folder: string): { p50: number; p99: number } {
+  const path = join(folder, `sync-${process.pid}`);
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(4096, 1);
+  const times = Float64Array.from({ length: 300 }, (_, index) => {
+    const startedAt = performance.now();
+    writeSync(file, page, 0, page.length, index * page.length);
+    fsyncSync(file);
+    return performance.now() - startedAt;
+  }).sort();
+  closeSync(file);
+  rmSync(path);
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+}
+
+export interface Machine {
+  processor: string;
+  cores: number;
+  memoryGb: number;
+  /** Of the last minute before: above 0.5 or so somebody else is at work. */
+  load: number;
+  kernel: string;
+  node: string;
+  tocsin: string;
+  commit: string;
+  alertmanager: string;
+}
+
+export function describeMachine(): Machine {
+  const run = (file: string, ...input: string[]) => {
+    try {
+      return execFileSync(file, input, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+    } catch {
+      return "";
+    }
+  };
+  const changed = run("git", "status", "--porcelain") === "" ? "" : " and changes";
+  return {
+    processor: cpus()[0]?.model ?? "unknown",
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 1e9),
+    load: loadavg()[0] ?? 0,
+    kernel: release(),
+    node: process.versions.node,
+    tocsin: (JSON.parse(readFileSync("package.json", "utf8")) as { version: string }).version,
+    commit: `${run("git", "rev-parse", "--short", "HEAD") || "unknown"}${changed}`,
+    alertmanager: /version ([\d.]+)/.exec(run("prometheus-alertmanager", "--version"))?.[1] ?? "",
+  };
+}

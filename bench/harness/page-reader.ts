@@ -1,0 +1,20 @@
+import { quantile } from "./statistics.ts";
+
+/** Milliseconds that these addresses take, one after another and again, until the time is over; of an event stream, until its first byte. */
+export async function readPages({ urls, cookie, ms }: { urls: string[]; cookie: string; ms: number }) {
+  const times: number[] = [];
+  const until = performance.now() + ms;
+  for (let index = 0; performance.now() < until || times.length < urls.length; index += 1) {
+    const url = urls[index % urls.length] ?? "";
+    const startedAt = performance.now();
+    const answer = await fetch(url, { headers: { cookie }, redirect: "manual", signal: AbortSignal.timeout(30_000) });
+    if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
+    const reader = answer.body?.getReader();
+    const isStream = answer.headers.get("content-type")?.startsWith("text/event-stream");
+    for (let part = await reader?.read(); part?.done === false && !isStream; part = await reader?.read());
+    times.push(performance.now() - startedAt);
+    await reader?.cancel();
+  }
+  const sorted = Float64Array.from(times).sort();
+  return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+}

@@ -1,0 +1,98 @@
+/** Whose door is knocked at: Tocsin's hook (the bare server takes the same), or Alertmanager's API. */
+export type Dialect = "tocsin" | "alertmanager";
+
+export interface Target {
+  url: string;
+  dialect: Dialect;
+  /** For the processor time that is spent meanwhile. */
+  pid: number;
+}
+
+const serialLength = 12;
+const marker = "bench-";
+const placeholder = `${marker}${"0".repeat(serialLength)}`;
+const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+const note = "n".repeat(960);
+
+/** About 1.5 KB, as an alerting service may send it; each alert is another one and has a key of its own. */
+function tocsinAlert(): unknown {
+  return {
+    eventId: `${process.pid}-${placeholder}`,
+    fingerprint: placeholder,
+    title: `TVL of USDC fell ${placeholder}`,
+    metric,
+    chainId: "eth",
+    token: { symbol: "USDC", address: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" },
+    condition: "below",
+    value: "4912345.67",
+    previousValue: "5100000.00",
+    threshold: "5000000",
+    severity: "warning",
+    status: "firing",
+    timestamp: "2026-11-20T12:00:00Z",
+    link: "https://example.com/metrics/1",
+    note,
+  };
+}
+
+/** The same facts, where Alertmanager has them. */
+function alertmanagerAlert(): unknown {
+  return {
+    labels: { alertname: "TVL", alert: placeholder, metric, chain: "eth", token: "USDC", severity: "warning" },
+    annotations: {
+      summary: `TVL of USDC fell ${placeholder}`,
+      value: "4912345.67",
+      previousValue: "5100000.00",
+      threshold: "5000000",
+      note,
+    },
+    generatorURL: "https://example.com/metrics/1",
+  };
+}
+
+export interface Request {
+  bytes: Buffer;
+  /** Writes the serial numbers of the next alerts into the bytes: a load that wrote each body anew would be as dear as the server. */
+  stamp(firstSerial: number): void;
+}
+
+export function createRequest({ url, dialect }: Target, batch: number, keepAlive: boolean): Request {
+  const { host, pathname } = new URL(url);
+  const alerts = Array.from({ length: batch }, dialect === "tocsin" ? tocsinAlert : alertmanagerAlert);
+  const body = JSON.stringify(dialect === "tocsin" && batch === 1 ? alerts[0] : alerts);
+  const bytes = Buffer.from(
+    `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
+      `Connection: ${keepAlive ? "keep-alive" : "close"}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  const places: number[] = [];
+  for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at + 1)) {
+    places.push(at + marker.length);
+  }
+  const each = places.length / batch;
+  return {
+    bytes,
+    stamp(firstSerial) {
+      for (const [index, place] of places.entries()) {
+        const serial = firstSerial + Math.floor(index / each);
+        bytes.write(String(serial).padStart(serialLength, "0"), place, "latin1");
+      }
+    },
+  };
+}
+
+/** The serial numbers that a request names, each as often as it does. */
+export function serialsIn(request: Buffer): number[] {
+  const serials: number[] = [];
+  for (let at = request.indexOf(marker); at >= 0; at = request.indexOf(marker, at + 1)) {
+    const serial = Number(request.toString("latin1", at + marker.length, at + marker.length + serialLength));
+    if (Number.isInteger(serial)) serials.push(serial);
+  }
+  return serials;
+}
+
+/** The serial number of the first alert that a message names; -1 when it names none. */
+export function serialIn(message: Buffer): number {
+  const at = message.indexOf(marker);
+  if (at < 0) return -1;
+  return Number(message.toString("latin1", at + marker.length, at + marker.length + serialLength));
+}

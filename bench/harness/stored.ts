@@ -1,0 +1,23 @@
+import { join } from "node:path";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { serialsIn } from "./requests.ts";
+
+/**
+ * Looks each alert that was answered 202 up by its number in the database of a relay, which may be at work: a count alone
+ * would not tell one that is lost from one that the relay has told itself (a notice).
+ */
+export function lookUp(folder: string, accepted: readonly number[]): { missing: number; doubled: number } {
+  const times = new Map<number, number>();
+  const db = new Sqlite(join(folder, "tocsin.db"), { readonly: true });
+  try {
+    for (const body of db.prepare<[], Buffer>("SELECT body FROM requests").pluck().iterate()) {
+      for (const serial of new Set(serialsIn(body))) times.set(serial, (times.get(serial) ?? 0) + 1);
+    }
+  } finally {
+    db.close();
+  }
+  return {
+    missing: accepted.filter((serial) => !times.has(serial)).length,
+    doubled: [...times.values()].filter((count) => count > 1).length,
+  };
+}

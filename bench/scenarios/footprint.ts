@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Bench, type Contender, inFolder, type Scenario } from "../harness/bench.ts";
+import { end, freePort, memoryOf, start } from "../harness/processes.ts";
+import { lookUp } from "../harness/stored.ts";
+import { hasAlertmanager, launchAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
+import { type BenchedServer, digestConfig, launchTocsin, startTocsin, workedOff } from "../servers/tocsin.ts";
+import { type Surroundings, withServer } from "../servers/with-server.ts";
+
+/** On a log that is there already, as after each upgrade. */
+export const startUp: Scenario = {
+  name: "start",
+  what: "from the start of the process to the first 202, and the memory of one that waits",
+  run(bench) {
+    const contenders: Contender[] = [
+      ...bench.checkouts.map(({ name, folder: checkout }) => ({
+        name,
+        run: () =>
+          inFolder(bench, async (folder) => {
+            const options = { place: "server", checkout, folder, config: digestConfig() } as const;
+            const before = await startTocsin(options);
+            await before.stop();
+            return timeStart(bench, () => launchTocsin(options));
+          }),
+      })),
+      { name: "bare Node", run: () => timeStart(bench, launchBareNode) },
+    ];
+    if (hasAlertmanager) {
+      const run = () =>
+        inFolder(bench, (folder) => {
+          const receiver = { kind: "webhook", port: 9 } as const;
+          return timeStart(bench, () => launchAlertmanager({ place: "server", folder, receiver, isGrouped: true }));
+        });
+      contenders.push({ name: "Alertmanager", run });
+    }
+    return bench.compare({
+      title: "start",
+      rounds: bench.quick ? bench.rounds : Math.max(5, bench.rounds),
+      contenders,
+      figures: [
+        { of: "took", label: "to the first 202", unit: "ms", aim: "≤ 250 ms", before: "720 ms" },
+        { of: "memory", label: "idle memory", unit: "MB", aim: "≤ 90 MB", before: "125 MB" },
+      ],
+    });
+  },
+};
+
+async function timeStart(bench: Bench, launch: () => Promise<BenchedServer>) {
+  const startedAt = performance.timeOrigin + performance.now();
+  const server = await launch();
+  try {
+    const took = (await bench.driver.call("firstAccepted", server)).at - startedAt;
+    await sleep(bench.quick ? 200 : 2_000);
+    return { took, memory: memoryOf(server.target.pid).now };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** What the runtime alone takes. */
+async function launchBareNode(): Promise<BenchedServer> {
+  const port = await freePort();
+  const code = `require("http").createServer((q, r) => { q.resume(); r.writeHead(202).end() }).listen(${port}, "127.0.0.1")`;
+  const child = start([process.execPath, "-e", code], { place: "server" });
+  const origin = `http://127.0.0.1:${port}`;
+  const target = { url: `${origin}/`, dialect: "tocsin", pid: child.pid ?? 0 } as const;
+  return { origin, target, process: child, stop: () => end(child) };
+}
+
+/** What is held per alert shows after many; Alertmanager holds all of them. */
+export const memory: Scenario = {
+  name: "memory",
+  what: "memory after 100,000 alerts at once, when all are routed",
+  run(bench) {
+    const alerts = bench.quick ? 2_000 : 100_000;
+    const measure = async (server: BenchedServer, { folder }: Surroundings) => {
+      const { serials, ...sent } = await bench.driver.call("sendAlerts", { target: server.target, alerts });
+      const { dialect, pid } = server.target;
+      const isTocsin = dialect === "tocsin";
+      if (isTocsin) await workedOff(server, "routed");
+      await sleep(bench.quick ? 200 : 3_000);
+      const { now, most } = memoryOf(pid);
+      return { ...sent, ...(isTocsin && lookUp(folder, serials)), now, most };
+    };
+    const contenders = bench.checkouts.map(({ name, folder: checkout }) => ({
+      name,
+      run: withServer(
+        bench,
+        "telegram",
+        ({ folder, port }) =>
+          startTocsin({ place: "server", checkout, folder, config: digestConfig(), standInPort: port }),
+        measure,
+      ),
+    }));
+    if (hasAlertmanager) {
+      const run = withServer(
+        bench,
+        "webhook",
+        ({ folder, port }) =>
+          startAlertmanager({ place: "server", folder, receiver: { kind: "webhook", port }, isGrouped: true }),
+        measure,
+      );
+      contenders.push({ name: "Alertmanager", run });
+    }
+    return bench.compare({
+      title: `after ${alerts.toLocaleString("en")} alerts`,
+      rounds: Math.min(2, bench.rounds),
+      limit: 240,
+      contenders,
+      figures: [
+        { of: "now", label: "memory", unit: "MB", aim: "≤ 200 MB", before: "321 MB" },
+        { of: "most", label: "memory at most", unit: "MB" },
+      ],
+    });
+  },
+};

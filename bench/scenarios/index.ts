@@ -1,0 +1,28 @@
+import type { Scenario } from "../harness/bench.ts";
+import { relayDigests, storm } from "./digests.ts";
+import { memory, startUp } from "./footprint.ts";
+import { intake } from "./intake.ts";
+import { createLatencyScenario } from "./latency.ts";
+import { pages } from "./pages.ts";
+import { recovery } from "./recovery.ts";
+import { createRelayScenario } from "./relay.ts";
+import { routing } from "./routing.ts";
+import { sandbox } from "./sandbox.ts";
+
+/** In the order of the table. */
+export const scenarios: Scenario[] = [
+  createRelayScenario("webhook"),
+  createRelayScenario("telegram"),
+  createRelayScenario("mail"),
+  relayDigests,
+  createLatencyScenario("webhook"),
+  createLatencyScenario("telegram"),
+  storm,
+  intake,
+  routing,
+  pages,
+  startUp,
+  memory,
+  recovery,
+  sandbox,
+];

@@ -1,0 +1,108 @@
+import { type Bench, type Contender, inFolder, type Scenario, windowOf } from "../harness/bench.ts";
+import { syncCost } from "../harness/machine.ts";
+import { canPin, type Place } from "../harness/processes.ts";
+import { lookUp } from "../harness/stored.ts";
+import { hasAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
+import { startHono } from "../servers/hono.ts";
+import { type BenchedServer, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
+import { withServer } from "../servers/with-server.ts";
+
+interface Shape {
+  connections: number;
+  keepAlive?: boolean;
+  batch?: number;
+  /** By the cores that the server may use. */
+  aims?: Partial<Record<Place, string>>;
+  /** On another day. */
+  before?: Partial<Record<Place, string>>;
+}
+
+const shapes: Shape[] = [
+  { connections: 1 },
+  { connections: 16 },
+  {
+    connections: 64,
+    aims: { server: "ratio to Hono ≥ 0.60", anywhere: "ratio to Hono ≥ 0.75" },
+    before: { server: "ratio 0.36 to 0.50", anywhere: "ratio 0.45 to 0.57" },
+  },
+  { connections: 1, keepAlive: false },
+  { connections: 64, keepAlive: false },
+  { connections: 16, batch: 10 },
+];
+
+/** Accepting alone: what a sender sees. What is left to be routed when the load stops is shown beside it. */
+export const intake: Scenario = {
+  name: "intake",
+  what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",
+  async run(bench) {
+    for (const place of canPin ? (["server", "anywhere"] as const) : (["anywhere"] as const)) {
+      if (bench.quick && place !== "anywhere") continue;
+      for (const shape of bench.quick ? shapes.slice(-1) : shapes) await measure(bench, place, shape);
+    }
+  },
+};
+
+async function measure(bench: Bench, place: Place, { connections, keepAlive = true, batch = 1, aims, before }: Shape) {
+  const load = { connections, keepAlive, batch, ...windowOf(bench, 1) };
+  const isLone = connections === 1 && keepAlive;
+  const floodOf = async ({ target }: BenchedServer) => {
+    const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });
+    return sample;
+  };
+  const contenders: Contender[] = bench.checkouts.map(({ name, folder: checkout }) => ({
+    name,
+    run: withServer(
+      bench,
+      "telegram",
+      ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig(), standInPort: port }),
+      async (server, { folder }) => {
+        const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
+        const { queue } = await readStatus(server);
+        return { ...sample, ...lookUp(folder, serials), unrouted: queue.unrouted };
+      },
+    ),
+  }));
+  contenders.push({
+    name: "Hono",
+    async run() {
+      const server = await startHono(place);
+      try {
+        return await floodOf(server);
+      } finally {
+        await server.stop();
+      }
+    },
+  });
+  if (hasAlertmanager && keepAlive && (connections !== 16 || batch > 1)) {
+    contenders.push({
+      name: "Alertmanager",
+      run: withServer(
+        bench,
+        "webhook",
+        ({ folder, port }) =>
+          startAlertmanager({ place, folder, receiver: { kind: "webhook", port }, isGrouped: true }),
+        floodOf,
+      ),
+    });
+  }
+  if (isLone) contenders.push({ name: "a sync alone", run: () => inFolder(bench, async (folder) => syncCost(folder)) });
+  const cores = place === "server" ? "one core" : "two cores";
+  const kept = keepAlive ? "kept" : "new";
+  await bench.compare({
+    title: `accept, ${cores}, ${connections} ${kept} connection${connections === 1 ? "" : "s"}${batch > 1 ? `, ${batch} alerts each` : ""}`,
+    contenders,
+    figures: [
+      { of: "rate", label: "alerts/s", aim: aims?.[place], before: before?.[place] },
+      { of: "cpu", label: "CPU an alert", unit: "µs" },
+      ...(isLone ? [{ of: "p50", label: "wait p50", unit: "ms", aim: "≤ 0.45 ms", before: "0.47 ms" }] : []),
+      {
+        of: "p99",
+        label: "wait p99",
+        unit: "ms",
+        aim: isLone ? "≤ 3 ms" : aims && "≤ 12 ms",
+        before: isLone ? "8 to 9 ms" : undefined,
+      },
+      { of: "unrouted", label: "not yet routed at the end" },
+    ],
+  });
+}

@@ -1,0 +1,46 @@
+import { type Scenario, windowOf } from "../harness/bench.ts";
+import { canPin } from "../harness/processes.ts";
+import { adminToken, digestConfig, startTocsin } from "../servers/tocsin.ts";
+import { withServer } from "../servers/with-server.ts";
+
+/** What a flood that never ends may bring: the load waits where more than a second's worth is not routed. */
+export const routing: Scenario = {
+  name: "routing",
+  what: "alerts accepted and routed without end, so that the backlog does not grow",
+  async run(bench) {
+    for (const place of canPin ? (["server", "anywhere"] as const) : (["anywhere"] as const)) {
+      if (bench.quick && place !== "anywhere") continue;
+      const cores = place === "server" ? "one core" : "two cores";
+      await bench.compare({
+        title: `accept and route without end, ${cores}`,
+        contenders: bench.checkouts.map(({ name, folder: checkout }) => ({
+          name,
+          run: withServer(
+            bench,
+            "telegram",
+            ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig(), standInPort: port }),
+            ({ target, origin }) => {
+              const status = { statusUrl: `${origin}/api/status`, token: adminToken };
+              return bench.driver.call("keepBacklog", {
+                target,
+                until: "routed",
+                most: 5_000,
+                ...status,
+                ...windowOf(bench, 3, 2),
+              });
+            },
+          ),
+        })),
+        figures: [
+          {
+            of: "rate",
+            label: "alerts/s",
+            aim: place === "server" ? "≥ 8,000" : undefined,
+            before: place === "server" ? "3,700" : undefined,
+          },
+          { of: "cpu", label: "CPU an alert", unit: "µs" },
+        ],
+      });
+    }
+  },
+};

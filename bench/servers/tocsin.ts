@@ -1,0 +1,129 @@
+import type { ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { end, firstLine, freePort, type Place, start } from "../harness/processes.ts";
+import type { Target } from "../harness/requests.ts";
+import type { StandInKind } from "../harness/stand-ins.ts";
+
+const secret = "bench-hook-kS93jdLwm2PzQe81";
+export const adminToken = "bench-admin-Vb72kdPwq0XnRt64";
+
+export interface BenchedServer {
+  target: Target;
+  process: ChildProcess;
+  /** As for a browser, without a slash at the end. */
+  origin: string;
+  stop(): Promise<void>;
+}
+
+type Config = Record<string, unknown>;
+
+export interface TocsinOptions {
+  place: Place;
+  /** The built checkout that is measured. */
+  checkout: string;
+  /** Database and configuration. */
+  folder: string;
+  /** What else stands in its configuration file. */
+  config: Config;
+  /** Where a stand-in for Telegram or mail listens. */
+  standInPort?: number;
+}
+
+/** Everything on, as a user has it: every alert is fsynced before its answer. */
+export async function startTocsin(options: TocsinOptions): Promise<BenchedServer> {
+  const child = launch(options, 0);
+  const { data } = JSON.parse(await firstLine(child)) as { data: { url: string } };
+  return serverOf(child, data.url);
+}
+
+/** Does not wait until it answers. */
+export async function launchTocsin(options: TocsinOptions): Promise<BenchedServer> {
+  const port = await freePort();
+  const child = launch(options, port);
+  child.stdout?.resume();
+  return serverOf(child, `http://127.0.0.1:${port}`);
+}
+
+function launch(options: TocsinOptions, port: number): ChildProcess {
+  const { place, checkout, folder, standInPort = 9 } = options;
+  const configPath = join(folder, "tocsin.yaml");
+  // JSON is YAML.
+  writeFileSync(configPath, JSON.stringify(options.config));
+  return start([process.execPath, join(checkout, "bin/tocsin.js"), "serve", "--json"], {
+    place,
+    env: {
+      PORT: String(port),
+      HOST: "127.0.0.1",
+      DATA_DIR: folder,
+      WEBHOOK_SECRET: secret,
+      ADMIN_TOKEN: adminToken,
+      LOG_LEVEL: "error",
+      TOCSIN_CONFIG: configPath,
+      TELEGRAM_BOT_TOKEN: "7:bench-token-bench-token",
+      TELEGRAM_API_ROOT: `http://127.0.0.1:${standInPort}`,
+      SMTP_URL: `smtp://127.0.0.1:${standInPort}`,
+      EMAIL_FROM: "tocsin@bench.example",
+    },
+  });
+}
+
+function serverOf(child: ChildProcess, origin: string): BenchedServer {
+  return {
+    origin,
+    target: { url: `${origin}/hooks/${secret}`, dialect: "tocsin", pid: child.pid ?? 0 },
+    process: child,
+    stop: () => end(child),
+  };
+}
+
+/** A message an alert, as quick as it can. */
+export function relayConfig(kind: StandInKind, port: number): Config {
+  const desk = {
+    webhook: { type: "webhook", url: `http://127.0.0.1:${port}/sink`, allowInternal: ["127.0.0.1"] },
+    telegram: { type: "telegram", chatId: "-1001" },
+    mail: { type: "email", to: ["desk@bench.example"] },
+  }[kind];
+  return {
+    destinations: { desk: { ...desk, digestOver: 10_000, pace: {} } },
+    delivery: { telegramBotPace: {} },
+  };
+}
+
+/** Digests to a Telegram group, at the pace that everybody has or another. */
+export function digestConfig(pace?: { perSecond?: number; perMinute?: number }): Config {
+  return {
+    destinations: { desk: { type: "telegram", chatId: "-1001", pace } },
+    delivery: { telegramBotPace: pace && {} },
+  };
+}
+
+interface Status {
+  alerts: { total: number };
+  queue: { unrouted: number; queued: number; waiting: number; sending: number };
+  destinations: { counts: Record<string, number> }[];
+}
+
+export async function readStatus({ origin }: BenchedServer): Promise<Status> {
+  const headers = { authorization: `Bearer ${adminToken}` };
+  const answer = await fetch(`${origin}/api/status`, { headers, signal: AbortSignal.timeout(30_000) });
+  if (!answer.ok) throw new Error(`${origin}/api/status answered ${answer.status}`);
+  return ((await answer.json()) as { data: Status }).data;
+}
+
+/** How many alerts the store says were sent, alone or in a digest. */
+export function toldIn({ destinations }: Status): number {
+  const { sent = 0, digested = 0 } = destinations[0]?.counts ?? {};
+  return sent + digested;
+}
+
+/** Resolves when nothing waits to be routed or, unless `until` says otherwise, to be sent. */
+export async function workedOff(server: BenchedServer, until: "routed" | "delivered" = "delivered"): Promise<Status> {
+  for (;;) {
+    const status = await readStatus(server);
+    const { unrouted, queued, waiting, sending } = status.queue;
+    if (unrouted + (until === "routed" ? 0 : queued + waiting + sending) === 0) return status;
+    await sleep(250);
+  }
+}

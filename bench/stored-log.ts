@@ -1,0 +1,329 @@
+/**
+ * `npx tsx bench/stored-log.ts ALERTS --keep DIR`: writes a data folder with a log of that many alerts, as months of use
+ * would leave it (a million take about a minute and 3 GB; DIR must not have one yet). Other scenarios and tests import
+ * `writeStoredLog`.
+ *
+ * The rows are those that the store's transactions write, laid down in bulk: indexes and counts are made at the end, and
+ * nothing is synced meanwhile. `test/store/stored-log.test.ts` reads them back through the store.
+ */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Database } from "better-sqlite3";
+import { createIdSource } from "../src/core/id.ts";
+import { openSession } from "../src/store/sqlite/database-session.ts";
+import { openDatabase } from "../src/store/sqlite/open-database.ts";
+import { fingerprintOf } from "../src/store/sqlite/transactions/repeats.ts";
+import {
+  createRandom,
+  type SampleAlert,
+  type SampleDelivery,
+  type SampleOptions,
+  type SampleRequest,
+  sampleDestinations,
+  sampleRequests,
+} from "./sample-alerts.ts";
+
+export interface StoredLogOptions extends Omit<SampleOptions, "endAt"> {
+  /** Of the database; there is none yet. */
+  path: string;
+  /** When the newest alert came, epoch milliseconds. Default: now. */
+  endAt?: number;
+  /** Says how far it is. */
+  onProgress?: (alerts: number) => void;
+}
+
+/** What was written, to ask for it. */
+export interface StoredLog {
+  alerts: number;
+  requests: number;
+  deliveries: number;
+  startAt: number;
+  endAt: number;
+  /** Of alerts at each hundredth of the log, oldest first. */
+  ids: string[];
+}
+
+/** Alerts that the search index takes up at once. */
+const indexedAtOnce = 5_000;
+
+export function writeStoredLog({ path, endAt = Date.now(), onProgress, ...options }: StoredLogOptions): StoredLog {
+  const db = openDatabase({ path });
+  // Nothing is lost that could not be written again.
+  db.pragma("journal_mode = OFF");
+  db.pragma("synchronous = OFF");
+  const restore = dropIndexes(db);
+  const written = writeRows(db, { endAt, ...options }, onProgress);
+  restore();
+  countDeliveries(db);
+  db.close();
+  indexWords(path);
+  return written;
+}
+
+function writeRows(db: Database, options: SampleOptions, onProgress?: StoredLogOptions["onProgress"]): StoredLog {
+  const log: StoredLog = { alerts: 0, requests: 0, deliveries: 0, startAt: 0, endAt: options.endAt, ids: [] };
+  const write = createRowWriter(db, log, options);
+  db.exec("BEGIN");
+  for (const request of sampleRequests(options)) {
+    log.startAt ||= request.receivedAt;
+    write(request);
+    if (log.requests % 5_000 === 0) {
+      db.exec("COMMIT; BEGIN");
+      onProgress?.(log.alerts);
+    }
+  }
+  write.threads();
+  write.mutes();
+  db.exec("COMMIT");
+  return log;
+}
+
+/** What the store's transactions leave of a request and its alerts, when all that can happen to them has happened. */
+function createRowWriter(db: Database, log: StoredLog, { alerts: count, endAt }: SampleOptions) {
+  let clock = 0;
+  const newId = createIdSource(() => clock);
+  const random = createRandom(2);
+  const insert = <T extends object>(table: string, row: T) => {
+    const names = Object.keys(row);
+    return db.prepare<unknown[]>(
+      `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+    );
+  };
+  const inserting = new Map<string, ReturnType<typeof insert>>();
+  /** Rows of one table have the same columns, in the same order. */
+  const add = (table: string, row: Record<string, unknown>): number => {
+    let statement = inserting.get(table);
+    if (statement === undefined) {
+      statement = insert(table, row);
+      inserting.set(table, statement);
+    }
+    return Number(statement.run(...Object.values(row).map((value) => value ?? null)).lastInsertRowid);
+  };
+  const threads = new Map<string, Record<string, unknown>>();
+  let digestId = newId();
+  let lastId: string | undefined;
+
+  function writeRequest(request: SampleRequest): void {
+    const { receivedAt, body, dedupeKey, duplicates } = request;
+    clock = receivedAt;
+    log.requests += 1;
+    const fingerprint = fingerprintOf(body);
+    const requestSeq = add("requests", {
+      received_at: receivedAt,
+      content_type: "application/json",
+      headers:
+        '[["host","tocsin.example.com"],["user-agent","watcher/4.2"],["content-type","application/json"],["x-forwarded-for","203.0.113.7"]]',
+      body,
+      fingerprint,
+      items: request.alerts.length,
+      dedupe_key: dedupeKey,
+      conflict: 0,
+      duplicates,
+    });
+    const ids = request.alerts.map(() => newId());
+    request.alerts.forEach((alert, item) => {
+      writeAlert(alert, { id: ids[item] as string, requestSeq, item, fingerprint, request });
+    });
+  }
+
+  function writeAlert(
+    { facts, routed }: SampleAlert,
+    at: { id: string; requestSeq: number; item: number; fingerprint: number; request: SampleRequest },
+  ): void {
+    log.alerts += 1;
+    const { id, request } = at;
+    const routedAt = request.receivedAt + 3;
+    const seq = add("alerts", {
+      id,
+      request_seq: at.requestSeq,
+      item: at.item,
+      origin: log.alerts % 2_000 === 0 ? "test" : "hook",
+      received_at: request.receivedAt,
+      version: routed && versionOf(log.alerts),
+      routed_at: routed && routedAt,
+      severity: routed && facts.severity,
+      alert_key: routed && facts.alertKey,
+      unmatched: routed?.outcome === "unmatched" ? 1 : 0,
+      dropped: routed?.outcome === "dropped" ? 1 : 0,
+      facts: routed && JSON.stringify(facts),
+      decisions: routed && JSON.stringify(decisionsOf(routed)),
+      fingerprint: routed && routed.outcome !== "repeat" && request.dedupeKey === undefined ? at.fingerprint : null,
+      repeat_of: routed?.outcome === "repeat" ? lastId : null,
+    });
+    if (routed?.outcome === "delivered") lastId = id;
+    if (log.alerts % Math.max(1, Math.floor(count / 100)) === 1) log.ids.push(id);
+    clock = routedAt;
+    routed?.deliveries.forEach((delivery, index) => {
+      const isResend = routed.deliveries[index - 1]?.resent === true;
+      writeDelivery(seq, delivery, routedAt, isResend);
+      if (delivery.state === "sent") keepThread(seq, delivery, facts.alertKey, routedAt);
+    });
+  }
+
+  /** Most alerts changed last shortly after they came; some much later. */
+  function versionOf(number: number): number {
+    return random() < 0.01 ? (number + 1_000) * 3 + 1 : number * 3;
+  }
+
+  function writeDelivery(alertSeq: number, delivery: SampleDelivery, at: number, isResend: boolean): void {
+    const { destination, state, dueAt, resent } = delivery;
+    const { channel, recipient } = sampleDestinations[destination];
+    const wasTried = state !== "muted" && state !== "queued" && dueAt === undefined;
+    const latencyMs = 40 + Math.floor(random() * 400);
+    const isFinal = dueAt === undefined && state !== "held";
+    const isLost = state === "failed" || state === "expired";
+    if (random() < 0.1) digestId = newId();
+    log.deliveries += 1;
+    const seq = log.deliveries;
+    add("deliveries", {
+      seq,
+      id: newId(),
+      alert_seq: alertSeq,
+      destination,
+      channel,
+      recipient,
+      route: "everything",
+      purpose: isResend ? "resend" : "alert",
+      state,
+      reason: isLost ? "gave up after 6 tries: 400 Bad Request: chat not found" : "",
+      created_at: at,
+      due_at: dueAt,
+      finished_at: isFinal ? at + latencyMs : null,
+      attempts: isLost ? 3 : wasTried ? 1 : 0,
+      ambiguous: state === "held" && dueAt === undefined ? 1 : 0,
+      last_detail: isLost ? "400 Bad Request: chat not found" : null,
+      progress: state === "sent" ? `{"refs":["${seq}"]}` : '{"refs":[]}',
+      digest_id: state === "digested" ? digestId : null,
+      updates: "auto",
+      fallback_to: null,
+      fallback_at: null,
+      resent_by: resent ? seq + 1 : null,
+      last_reason: isLost ? "bad_address" : null,
+    });
+    for (let attempt = 1; wasTried && attempt <= (isLost ? 3 : 1); attempt += 1) {
+      add("attempts", {
+        delivery_seq: seq,
+        at: at + attempt * 5,
+        duration_ms: latencyMs,
+        action: "send",
+        part: 1,
+        parts: 1,
+        outcome: isLost ? "rejected" : state === "held" ? "ambiguous" : "sent",
+        reason: isLost ? "bad_address" : null,
+        detail: isLost ? "400 Bad Request: chat not found" : null,
+      });
+    }
+  }
+
+  function keepThread(alertSeq: number, { destination }: SampleDelivery, alertKey: string, at: number): void {
+    const { recipient } = sampleDestinations[destination];
+    const known = threads.get(`${destination} ${alertKey}`);
+    threads.set(`${destination} ${alertKey}`, {
+      destination,
+      recipient,
+      alert_key: alertKey,
+      root_ref: known?.root_ref ?? String(alertSeq),
+      root_alert_seq: known?.root_alert_seq ?? alertSeq,
+      last_ref: String(alertSeq),
+      first_at: known?.first_at ?? at,
+      last_new_at: at,
+      last_at: at,
+      count: ((known?.count as number | undefined) ?? 0) + 1,
+      severity: "info",
+      status: "firing",
+      last_alert_seq: alertSeq,
+    });
+  }
+
+  return Object.assign(writeRequest, {
+    threads: () => {
+      for (const row of threads.values()) add("threads", row);
+    },
+    mutes: () => {
+      for (let number = 0; number < 40; number += 1) {
+        clock = endAt - number * 86_400_000;
+        add("mutes", {
+          id: newId(),
+          matchers: JSON.stringify([{ field: "token", condition: { equals: [`MAINTENANCE${number}`] } }]),
+          reason: `maintenance ${number}`,
+          starts_at: clock,
+          ends_at: clock + (number < 5 ? 30 : 1) * 86_400_000,
+          created_at: clock,
+          created_by: "page",
+        });
+      }
+    },
+  });
+}
+
+function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>) {
+  if (outcome === "repeat") return [];
+  if (outcome === "dropped") return [{ route: "noise", result: "dropped", reason: "severity is info" }];
+  const missed = { route: "criticals", result: "not_matched", reason: "severity is not critical" };
+  const sent = deliveries.map(({ destination, state }) => ({
+    route: "everything",
+    destination,
+    result: state === "muted" ? "muted" : "sent",
+    reason: "every alert",
+  }));
+  return [missed, ...sent];
+}
+
+/** Laid down at the end, sorted once, instead of row by row. Gives what makes them again. */
+function dropIndexes(db: Database): () => void {
+  const made = db
+    .prepare<[], { type: string; name: string; sql: string }>(
+      `SELECT type, name, sql FROM sqlite_schema
+       WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name IN ('requests', 'alerts', 'deliveries', 'attempts')`,
+    )
+    .all();
+  for (const { type, name } of made) db.exec(`DROP ${type} ${name}`);
+  return () => {
+    for (const { sql } of made) db.exec(sql);
+  };
+}
+
+/** What the triggers would have counted. */
+function countDeliveries(db: Database): void {
+  db.exec(
+    `INSERT INTO delivery_counts SELECT destination, state, count(*) FROM deliveries WHERE resent_by IS NULL
+     GROUP BY destination, state`,
+  );
+  db.exec(
+    `UPDATE duplicate_count SET count = (SELECT coalesce(sum(duplicates), 0) FROM requests)
+       + (SELECT count(*) FROM alerts WHERE repeat_of IS NOT NULL)`,
+  );
+}
+
+/** By the store itself: what the search index looks like is its own affair. */
+function indexWords(path: string): void {
+  const session = openSession({ path, ballastBytes: 0 });
+  for (;;) {
+    const [result] = session.commit([{ name: "indexAlerts", arguments: [indexedAtOnce] }]).results;
+    if (!result?.ok) throw result?.error;
+    if ((result.value as number) < indexedAtOnce) break;
+  }
+  session.close();
+}
+
+function main([count = "1000000", option, folder]: string[]): void {
+  const alerts = Number(count);
+  if (!(alerts >= 1) || option !== "--keep" || folder === undefined) {
+    console.error("usage: npx tsx bench/stored-log.ts ALERTS --keep DIR");
+    process.exitCode = 2;
+    return;
+  }
+  const path = join(resolve(folder), "tocsin.db");
+  if (existsSync(path)) throw new Error(`${path} is there already; name another folder`);
+  const startedAt = performance.now();
+  const seconds = () => ((performance.now() - startedAt) / 1000).toFixed(0);
+  const log = writeStoredLog({
+    path,
+    alerts,
+    onProgress: (done) => done % 100_000 < 6_000 && console.error(`${done} alerts, ${seconds()} s`),
+  });
+  console.error(`${log.alerts} alerts in ${log.requests} requests, ${log.deliveries} deliveries, ${seconds()} s`);
+}
+
+if (process.argv[1] !== undefined && import.meta.url === new URL(`file://${resolve(process.argv[1])}`).href)
+  main(process.argv.slice(2));

@@ -1,0 +1,30 @@
+// The browser tests drive Debian's Chromium, and the test of power cuts records the relay with strace. As root on Debian
+// what is missing is installed here; elsewhere a line says how.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+const tools = [
+  {
+    packages: ["chromium", "fonts-dejavu-core"],
+    places: [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
+    without:
+      "The browser tests need Chromium and will fail: sudo apt-get install chromium, or set CHROMIUM_PATH to one.",
+  },
+  {
+    platform: "linux",
+    packages: ["strace"],
+    places: ["/usr/bin/strace", "/usr/local/bin/strace"],
+    without: "The test of power cuts needs strace and will fail: sudo apt-get install strace.",
+  },
+];
+const isMissing = ({ platform = process.platform, places }) =>
+  platform === process.platform && !places.some((place) => place && existsSync(place));
+const run = (command, ...args) => spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
+
+const packages = tools.filter(isMissing).flatMap((tool) => tool.packages);
+if (packages.length > 0 && process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
+  console.log(`Installing what the tests need (apt-get install ${packages.join(" ")}) …`);
+  run("apt-get", "update", "-qq");
+  run("apt-get", "install", "-y", "-qq", "--no-install-recommends", ...packages);
+}
+for (const { without } of tools.filter(isMissing)) console.error(without);

@@ -1,0 +1,131 @@
+import type { BotDescription } from "../../vendors/telegram/bot-session.ts";
+import type { Output } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
+import type { KnownChat, KnownTopic, News } from "./chat-book.ts";
+import type { FoundBots } from "./find-bots.ts";
+
+/** What to do in Telegram so that a chat shows up, for this bot: several lines, safe for a terminal. */
+export function pressInTelegram(botId: string, description: BotDescription): string[] {
+  const { username, name, readsAll, canJoinGroups, allowedUpdates } = description;
+  const at = `@${username}`;
+  const lines = [
+    `bot ${at} ("${name}", ${botId}). In Telegram, while this runs:`,
+    `  group    open it, tap its name, "Add members", ${at}. If the bot is in it already, write there: /start${at}`,
+    `  topic    write in the topic: /start${at}`,
+    `  channel  open it, tap its name, "Administrators", "Add admin", ${at}, with the right to post messages`,
+  ];
+  if (!canJoinGroups) lines.push(`  ${at} cannot be added to groups: send /setjoingroups to @BotFather and enable it`);
+  if (!readsAll)
+    lines.push("  its privacy mode is on, which is well so: of a group it hears only what names it, as that line does");
+  const missing = ["message", "my_chat_member"].filter((kind) => allowedUpdates?.includes(kind) === false);
+  if (missing.length > 0) {
+    lines.push(
+      `  another program has it told nothing of kind ${missing.join(" and ")}; that stays as it is, so such chats do not show up`,
+    );
+  }
+  return lines;
+}
+
+/** The chats that the configuration names, with what the bot may do there. */
+export function formatConfigured(chats: KnownChat[], output: Output): string {
+  const rows = chats.map((chat) => [
+    chat.id,
+    chat.type ?? "",
+    chat.title ?? "",
+    chat.topics.map(describeTopic).join(", "),
+    chat.rights,
+    [...chat.destinations, ...chat.topics.flatMap(({ destinations }) => destinations)].join(", "),
+  ]);
+  const columns = [
+    { title: "chat", keep: true },
+    { title: "type" },
+    { title: "title" },
+    { title: "topics" },
+    { title: "the bot" },
+    { title: "destination" },
+  ];
+  return `${output.table(columns, rows)}\n`;
+}
+
+function describeTopic({ id, name, isClosed }: KnownTopic): string {
+  const title = name === undefined ? String(id) : `${id} "${name}"`;
+  return isClosed === true ? `${title} (closed)` : title;
+}
+
+/** One line. */
+export function describeNews({ chat, isChat, topic }: News, output: Output): string {
+  const title = chat.title === undefined ? "" : ` "${chat.title}"`;
+  const what = isChat || topic === undefined ? `${chat.type ?? "chat"}${title}: ${chat.rights}` : `${title.trim()}`;
+  const closed =
+    topic?.isClosed === true && !chat.managesTopics ? ", closed: the bot needs the right to manage topics there" : "";
+  const of = topic === undefined ? "" : `; topic ${describeTopic(topic)}${closed}`;
+  return `${output.style("bold", terminalText(chat.id))}  ${terminalText(`${what}${of}`)}\n`;
+}
+
+export interface Snippets {
+  /** Value for TELEGRAM_CHAT_IDS with what is there already; absent when nothing is new. */
+  chatIds?: string;
+  /** For `tocsin.yaml`; absent when nothing is new. */
+  yaml?: string;
+}
+
+/** What to paste so that alerts go to the chats that were seen, can be written to and are not configured. */
+export function snippetsFor(
+  found: FoundBots,
+  outcomes: { botId: string; isDefault: boolean; chats: KnownChat[] }[],
+): Snippets {
+  const names = new Set(found.names);
+  const entries: string[] = [];
+  const ids: string[] = [];
+  for (const { botId, isDefault, chats } of outcomes) {
+    for (const chat of chats) {
+      if (chat.canPost === false) continue;
+      const isNew = chat.isSeen && chat.destinations.length === 0;
+      if (isNew && isDefault) ids.push(chat.id);
+      if (isNew) entries.push(entryOf(chat, undefined, { isDefault, botId, names }));
+      for (const topic of chat.topics) {
+        if (topic.destinations.length === 0) entries.push(entryOf(chat, topic, { isDefault, botId, names }));
+      }
+    }
+  }
+  return {
+    ...(ids.length === 0 ? {} : { chatIds: [...new Set([...found.envChatIds, ...ids])].join(",") }),
+    ...(entries.length === 0 ? {} : { yaml: `destinations:\n${entries.join("")}` }),
+  };
+}
+
+interface EntryContext {
+  botId: string;
+  isDefault: boolean;
+  /** Taken; the new one is added. */
+  names: Set<string>;
+}
+
+/** The id alone holds what a stranger has written: the name is made of its letters, and titles stay out. */
+function entryOf(chat: KnownChat, topic: KnownTopic | undefined, { botId, isDefault, names }: EntryContext): string {
+  const name = freeName(`${chat.title ?? ""} ${topic?.name ?? topic?.id ?? ""}`, names);
+  const lines = [`  ${name}:`, "    type: telegram", `    chatId: ${chat.id}`];
+  if (topic !== undefined) lines.push(`    topicId: ${topic.id}`);
+  if (!isDefault) lines.push(`    botToken: \${TOKEN_OF_BOT_${botId}}`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** A name for a destination: small letters, digits and `-`, at most 40, beginning with a letter. */
+function freeName(text: string, taken: Set<string>): string {
+  const plain = text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  const short = plain.slice(0, 40).replace(/^[-0-9]+|-+$/g, "");
+  const base = short === "" ? "chat" : short;
+  let name = base;
+  for (let next = 2; taken.has(name); next += 1) name = `${base}-${next}`;
+  taken.add(name);
+  return name;
+}
+
+export function formatSnippets({ chatIds, yaml }: Snippets): string {
+  if (yaml === undefined) return "";
+  const env = chatIds === undefined ? "" : `\nFor every alert there, set:\n\nTELEGRAM_CHAT_IDS=${chatIds}\n`;
+  return `${env}\n${chatIds === undefined ? "In" : "Or, for routes of your own, in"} tocsin.yaml:\n\n${yaml}`;
+}

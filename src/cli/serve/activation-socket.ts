@@ -1,0 +1,32 @@
+import { AppError } from "../../core/errors.ts";
+import type { CliContext } from "../shell/context.ts";
+
+/** Where systemd puts the first socket that it hands to a process: sd_listen_fds(3). */
+const firstFd = 3;
+const inUnit = "start Tocsin by a unit like deploy/tocsin.service, or unset LISTEN_FDS and LISTEN_PID";
+
+/**
+ * The socket that systemd, or a launcher that speaks its protocol, has opened for this process: `LISTEN_FDS` says how
+ * many there are and `LISTEN_PID` for whom. Nothing when there is none; `ignored` says in a line why one is not ours.
+ * @throws AppError `config_invalid` when the two make no sense, or when there are several.
+ */
+export function findActivationSocket({ env, pid }: Pick<CliContext, "env" | "pid">): { fd?: number; ignored?: string } {
+  const count = env.LISTEN_FDS?.trim() ?? "";
+  const whose = env.LISTEN_PID?.trim() ?? "";
+  if (count === "" || count === "0") return {};
+  if (!/^\d{1,9}$/.test(whose))
+    throw refuse("LISTEN_PID", whose, "and says of no process that the socket of LISTEN_FDS is its own");
+  // It reaches programs that the receiver starts as well, for which the socket is not meant.
+  if (Number(whose) !== pid) {
+    const ignored = `LISTEN_PID is ${whose} and this process ${pid}, so the socket of LISTEN_FDS is not taken: let the unit start node itself, with no shell or npm between`;
+    return { ignored };
+  }
+  if (!/^\d{1,9}$/.test(count)) throw refuse("LISTEN_FDS", count, "and is no number of sockets");
+  if (Number(count) > 1) throw refuse("LISTEN_FDS", count, "and Tocsin takes one socket: keep one ListenStream");
+  return { fd: firstFd };
+}
+
+function refuse(name: string, value: string, why: string): AppError {
+  const shown = value === "" ? "not set" : JSON.stringify(value.slice(0, 20));
+  return new AppError("config_invalid", `${name} is ${shown}, ${why}.`, { hint: inUnit });
+}

@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Config } from "../../config/config.ts";
+import { type CliContext, untilAborted } from "../shell/context.ts";
+import { addExamples, type Output, openOutput } from "../shell/output.ts";
+import { findActivationSocket } from "./activation-socket.ts";
+
+/** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
+export function registerServe(program: Command, context: CliContext): void {
+  const command = program
+    .command("serve")
+    .description("receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT")
+    .option(
+      "--supervised",
+      "run the relay as a child that is started again when it dies and, on SIGHUP, after it has ended: alerts wait meanwhile",
+    )
+    .option(
+      "--listen-fd <number>",
+      "listen on this file descriptor, an open socket, instead of HOST and PORT (systemd's is found without)",
+      parseDescriptor,
+    )
+    .action((options: ServeOptions, self: Command) => serveOrSupervise(options, context, openOutput(context, self)));
+  addExamples(
+    command,
+    "tocsin serve",
+    "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve",
+    "tocsin serve --supervised   # kill -HUP starts the relay anew and refuses no alert",
+  );
+}
+
+interface ServeOptions {
+  supervised?: true;
+  listenFd?: number;
+}
+
+async function serveOrSupervise(
+  { supervised, listenFd }: ServeOptions,
+  context: CliContext,
+  output: Output,
+): Promise<void> {
+  const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
+  if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`);
+  if (supervised) {
+    await superviseRelay(context, output, given.fd);
+    return;
+  }
+  if (listenFd !== undefined) context.endWithParent();
+  await serve(context, output, given.fd);
+}
+
+/** Reads no more of the configuration than the address: a mistake anywhere else is the child's to say. */
+async function superviseRelay(context: CliContext, output: Output, fd: number | undefined): Promise<void> {
+  const { readServer } = await import("../../config/server-env.ts");
+  const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
+  const { createLog } = await import("../../log.ts");
+  const { openSocket, supervise } = await import("./supervise.ts");
+  const problems = createProblemList(String, []);
+  const { host, port } = readServer(context.env, problems);
+  if (problems.problems.length > 0) throw new ConfigError(problems.problems);
+  const socket = fd ?? (await openSocket(host, port));
+  await supervise(context, createLog({ level: "info", secrets: [] }), socket, output.json ? ["--json"] : []);
+}
+
+/** Lower ones are standard input, output and error. */
+function parseDescriptor(text: string): number {
+  const fd = Number(text);
+  if (/^\d{1,6}$/.test(text) && fd >= 3) return fd;
+  throw new InvalidArgumentError("write the number of an open socket, 3 or above");
+}
+
+async function serve(context: CliContext, output: Output, listenFd: number | undefined): Promise<void> {
+  const { loadConfig } = await import("../../config/load-config.ts");
+  const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
+  const { loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
+  const { secretTextsOf } = await import("../../config/secret-texts.ts");
+  const { createLog } = await import("../../log.ts");
+  const { startRelay } = await import("../../app.ts");
+  const { loginLink } = await import("../../web/access/login-link.ts");
+
+  const config = loadConfig({
+    env: context.env,
+    cwd: context.cwd,
+    // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
+    inspectDataDir: (path) => {
+      const problem = findDataDirProblem(path);
+      return problem && { ...problem, isOfUser: false };
+    },
+  });
+  const secrets = await loadOrCreateSecrets(config.dataDir, config);
+  const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
+  for (const warning of config.warnings) log.warn("config.warning", { ...warning });
+
+  let failure: Error | undefined;
+  const failed = new AbortController();
+  const onFailed = (error: Error) => {
+    failure ??= error;
+    failed.abort();
+  };
+  const relay = await startRelay({ config, secrets, log, listenFd, onFailed });
+  const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
+  await output.result(
+    { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
+    () =>
+      output.fields([
+        ["listening on", relay.localUrl],
+        ["hook", `${relay.publicUrl}/hooks/<secret>, the secret being ${whereSecretIs(config)}`],
+        ["log page", `${relay.publicUrl}/`],
+        ...(context.isTty.stdout || secrets.created.includes("admin-token")
+          ? [["login link", link] as [string, string]]
+          : []),
+        ["destinations", config.rules.destinations.map((destination) => destination.name).join(", ") || "none yet"],
+      ]),
+  );
+  if (config.rules.destinations.length === 0 && context.isTty.stderr) {
+    await output.note("No destination is configured: alerts are stored and shown, and go nowhere. See the README.");
+  }
+  await untilAborted(AbortSignal.any([context.signal, failed.signal]));
+  const stopping = relay.stop();
+  if (failure) {
+    // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+    stopping.catch(() => {});
+    throw failure;
+  }
+  await stopping;
+}
+
+function whereSecretIs({ dataDir, webhookSecret }: Config): string {
+  return webhookSecret === undefined ? `in ${join(dataDir, "secrets", "webhook-secret")}` : "WEBHOOK_SECRET";
+}

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { toSeconds } from "../shell/amounts.ts";
+import { type KeptFile, keptFile } from "./kept-file.ts";
+import { describeDifference, type Outputs } from "./plan-setup.ts";
+import { outputsSchema } from "./saved-outputs.ts";
+
+/**
+ * How far a run of setup has come, on disk before each step, and removed when it ends in good order. One that is found did
+ * not: it was ended by SIGKILL or a power cut, or its change failed or was interrupted half-way.
+ */
+const schema = z.discriminatedUnion("step", [
+  /** Nothing has been asked for. */
+  z.object({ step: z.literal("checking"), startedAt: z.iso.datetime() }),
+  /** The change may have been asked for, and may have been made. */
+  z.object({
+    step: z.literal("changing"),
+    startedAt: z.iso.datetime(),
+    accountId: z.string(),
+    before: outputsSchema,
+    after: outputsSchema,
+  }),
+  /** The change was made and read back; a test was under way. */
+  z.object({
+    step: z.literal("testing"),
+    startedAt: z.iso.datetime(),
+    accountId: z.string(),
+    before: outputsSchema,
+    after: outputsSchema,
+  }),
+]);
+
+export type LastRun = z.output<typeof schema>;
+
+export function lastRunFile(dataDir: string): KeptFile<LastRun> {
+  return keptFile(join(dataDir, "setup-run.json"), schema, "how far setup has come");
+}
+
+/** `changed`: neither what was there before the run that was cut off nor what it wanted. */
+export type LeftAs = "old" | "new" | "changed" | "unknown";
+
+/** What a run that was cut off has left. `now`: undefined where the account could not be read. */
+export function judgeLastRun(last: LastRun, now: { accountId: string; outputs: Outputs } | undefined): LeftAs {
+  if (last.step === "checking") return "old";
+  if (now === undefined || now.accountId !== last.accountId) return "unknown";
+  if (describeDifference(now.outputs, last.after) === undefined) return "new";
+  return describeDifference(now.outputs, last.before) === undefined ? "old" : "changed";
+}
+
+/** One line for people. */
+export function describeLastRun({ startedAt }: LastRun, left: LeftAs): string {
+  const run = `The setup of ${toSeconds(startedAt)} did not come to its end.`;
+  switch (left) {
+    case "old":
+      return `${run} It changed nothing: the account has what it had before.`;
+    case "new":
+      return `${run} The account has its change; a test of it is still to be sent.`;
+    case "changed":
+      return `${run} Somebody has changed the account since: it has neither what was there before nor what setup wanted.`;
+    case "unknown":
+      return `${run} Whether the account has its change cannot be told now.`;
+    default:
+      return left satisfies never;
+  }
+}

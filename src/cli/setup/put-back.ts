@@ -1,0 +1,78 @@
+import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { registrationFile } from "../../config/registration.ts";
+import { requireAlerting } from "../../config/upstream-env.ts";
+import type { AccountReading } from "../../core/ports/account.ts";
+import { createAlertingClient } from "../../upstream/alerting-client.ts";
+import { showAddress } from "../../watch/judge-account.ts";
+import { isSecretOf, planPutBack, putBack } from "../../watch/put-back.ts";
+import type { CliContext } from "../shell/context.ts";
+import type { Output } from "../shell/output.ts";
+import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
+import { askToChange } from "./ask.ts";
+
+export interface PutBackOptions {
+  dryRun?: boolean;
+  yes?: boolean;
+}
+
+/**
+ * `tocsin setup --put-back`: what setup registered, put into the account again after somebody else has changed it. Asks
+ * first on a terminal, reads back, and leaves what `--restore` would put back as it is.
+ */
+export async function runPutBack(options: PutBackOptions, context: CliContext, output: Output): Promise<void> {
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const { now, random, sleep, signal } = context;
+  const service = createAlertingClient({ ...requireAlerting(context.env), now, random, sleep });
+  const registration = await registrationFile(config.dataDir).read();
+  const before = await service.lookAtAccount({ signal });
+  const { webhookSecret, previousWebhookSecrets } = await loadOrCreateSecrets(config.dataDir, config);
+  const place = config.server.publicUrl ?? registration?.publicUrl;
+  const places = [place, registration?.publicUrl].filter((some) => some !== undefined);
+  const change = planPutBack(before, registration, {
+    url: `${place}/hooks/${webhookSecret.reveal()}`,
+    isHere: (url) => places.some((some) => isSecretOf(url, some, [webhookSecret, ...previousWebhookSecrets])),
+  });
+  const after = { ...before, ...change };
+  const result = change === undefined ? "unchanged" : options.dryRun ? "dry-run" : "put-back";
+  if (change !== undefined && !options.dryRun) {
+    const question = "Put the account back like this?";
+    await askToChange({ context, output, yes: options.yes }, formatChange(output, before, after), question);
+    await putBack(service, change, signal);
+  }
+  const data = { result, changed: result === "put-back", before: shown(before), after: shown(after) };
+  await output.result(data, () => `${formatChange(output, before, after)}\n${closingLines[result]}\n`);
+}
+
+const closingLines = {
+  unchanged: "The account is as setup left it; nothing had to be put back.",
+  "dry-run": "Nothing was changed (--dry-run).",
+  "put-back": "Put back, and read back: the account sends here again.",
+};
+
+function formatChange(output: Output, before: AccountReading, after: AccountReading): string {
+  const [was, will] = [shown(before), shown(after)];
+  const show = (value: string | null | undefined) => (value === undefined ? "not said" : (value ?? "none"));
+  const isSameBut = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
+  return output
+    .table(
+      [{ title: "output" }, { title: "before" }, { title: "after" }],
+      [
+        ["webhook", show(was.webhookUrl), `${show(will.webhookUrl)}${isSameBut ? " (this relay's secret)" : ""}`],
+        ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
+      ],
+    )
+    .trimEnd();
+}
+
+function shown({ webhookUrl, messengerChannelId }: AccountReading) {
+  return {
+    webhookUrl: typeof webhookUrl === "string" ? showHook(webhookUrl) : webhookUrl,
+    messengerChannelId,
+  };
+}
+
+/** Of somebody else's address the path may be a secret, wherever in it that stands. */
+function showHook(url: string): string {
+  return /\/hooks\/./.test(url) ? maskWebhookUrl(url) : showAddress(url);
+}

@@ -1,0 +1,39 @@
+/** The last that one watch knew, and what it has told of it. */
+export interface WatchState {
+  /** Which watch: `account`, `silence:hook`. Unique. */
+  name: string;
+  /** Whatever it needs to go on after a restart without telling anybody twice. JSON. */
+  state: unknown;
+}
+
+/** What the watches of the relay over its surroundings remember. */
+export interface WatchStore {
+  /** Undefined: nothing was ever saved under this name. */
+  loadWatchState(name: string): Promise<unknown>;
+  /** In place of what was saved before. A notice takes it along in its own step, see `NoticeRecord`. */
+  saveWatchState(watch: WatchState): Promise<void>;
+}
+
+/** `unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with. */
+export const watchVerdicts = ["well", "trouble", "unknown", "idle"] as const;
+export type WatchVerdict = (typeof watchVerdicts)[number];
+
+/** What one watch knows now, as page, API, metrics and `tocsin status` show it. Holds no secret. */
+export interface WatchView {
+  /** As in `WatchState`. It is a label of the metrics, so no text of a sender and no chat id. */
+  name: string;
+  verdict: WatchVerdict;
+  /** What is true, in one line for people. */
+  summary: string;
+  /** What is wrong and what to do about it, a line each; empty unless the verdict is `trouble`. */
+  troubles: string[];
+  /** When it last looked, whatever came of it; absent: not yet. Epoch milliseconds. */
+  lookedAt?: number;
+}
+
+/** A duty of the relay that looks at something around it, and tells of what it finds. */
+export interface Watch {
+  view(): WatchView;
+  /** Until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,34 @@
+import type { MappableFact } from "./mapping.ts";
+
+export const placeTypes = ["text", "number", "boolean", "list"] as const;
+/** `list`: a short one of texts, numbers and booleans; what other lists and objects hold has places of its own. */
+export type PlaceType = (typeof placeTypes)[number];
+
+/** One place of a payload that holds a value. */
+export interface ShapePlace {
+  /** As a matcher names it: `payload.rule.name`. At most 300 characters. */
+  path: string;
+  type: PlaceType;
+  /** From one body: on one line, at most 60 characters, and "(not shown)" where it may be a credential. */
+  example: string;
+  /** What is read from here. */
+  facts: MappableFact[];
+}
+
+/**
+ * What a payload is made of: its paths and their types, whatever the values. Of lists of objects the first element
+ * counts; what stands under a name that is an id (`0x…`, a UUID, a number) does not.
+ */
+export interface BodyShape {
+  /** The same for the same paths, types and facts read from them, in every process. */
+  id: number;
+  /** Given the first time that the reader sees the shape, and now and then again. */
+  places?: ShapePlace[];
+}
+
+/** One alert of a request, with what names it for people. `shape`: see `Translation`. */
+export interface SeenShape {
+  shape: BodyShape | undefined;
+  title: string;
+  source?: string;
+}

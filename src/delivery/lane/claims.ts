@@ -1,0 +1,193 @@
+import type { Clock } from "../../core/clock.ts";
+import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
+import type { DeliverySettings } from "../../core/delivery-settings.ts";
+import type { NewId } from "../../core/id.ts";
+import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
+import type { ClaimedTogether } from "../../core/ports/dispatch.ts";
+import type { Destination } from "../../core/rules.ts";
+import type { LaneStore } from "../lane-store.ts";
+import type { PaceMemory } from "../memory/pace.ts";
+import type { ThreadMemory } from "../memory/threads.ts";
+import { paceKeysOf } from "../plan/accounts.ts";
+import type { Claim, ClaimPlan } from "../plan/plan-claim.ts";
+import type { PayloadReader } from "./payloads.ts";
+
+/**
+ * How deliveries of one lane become claims, which is on disk before any call leaves:
+ *
+ *     planned, alone or as a digest ──▶ claim ──────────────────────────────┐
+ *     planned as a run ──▶ noted in the journal ──▶ claimRun ───────────────┤
+ *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
+ *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
+ *
+ * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md).
+ */
+export interface Claims {
+  /** Takes what was planned; undefined when nothing of it can be taken any more. */
+  claim(plan: ClaimPlan, now: number): Promise<Claim | undefined>;
+  /**
+   * Takes what was planned together, each as a claim of its own, in one commit and in its order. What cannot be taken
+   * any more is left out.
+   */
+  claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]>;
+  /** A token under which routing claims what it makes for this lane; undefined: it cannot be noted. */
+  offer(delivery: Offered): Offer | undefined;
+  /** What routing has claimed under an offer, in the order of their commits. */
+  adopt(claimed: ClaimedOffer[]): Promise<Claim[]>;
+  /** The claim was not made. */
+  withdraw(offer: Offer): void;
+  /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
+  begin(claim: Claim): Promise<void>;
+  /** It is settled, or was left to its lease. */
+  end(claim: Claim): void;
+  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does. */
+  giveBack(claim: Claim): Promise<void>;
+}
+
+export type Offered = Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "dueAt">;
+
+export interface Offer {
+  delivery: Offered;
+  token: string;
+  leaseMs: number;
+  leaseUntil: number;
+}
+
+export interface ClaimedOffer {
+  offer: Offer;
+  claimed: ClaimedTogether;
+}
+
+export interface ClaimsDeps {
+  store: Pick<LaneStore, "claimDeliveries" | "claimRun" | "releaseClaim">;
+  /** Absent: `claimRun` takes nothing, and nothing is offered. */
+  journal?: ClaimJournal;
+  destination: Destination;
+  threads: ThreadMemory;
+  payloads: PayloadReader;
+  pace: PaceMemory;
+  settings: DeliverySettings;
+  /** Longer than a call may take, so that a slow one is not doubled. */
+  leaseMs: number;
+  clock: Clock;
+  newId: NewId;
+}
+
+export function createClaims(deps: ClaimsDeps): Claims {
+  const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
+
+  async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
+    const recipient = plan.deliveries[0]?.recipient ?? "";
+    const digestId = plan.kind === "digest" ? (plan.digestId ?? deps.newId()) : undefined;
+    const token = deps.newId();
+    const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
+    const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
+    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
+    const [newest, ...rest] = asPlanned(claimed, plan);
+    if (!newest) return undefined;
+    const digest = plan.kind === "digest" && digestId ? { id: digestId, reason: plan.reason } : undefined;
+    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
+  }
+
+  async function claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {
+    const planned = new Map(plans.map((plan) => [deps.newId(), plan]));
+    if (!journal?.note([...planned.keys()])) return [];
+    for (const { deliveries } of plans) deliveries.slice(0, 1).forEach(threads.hold);
+    const inputs = [...planned].map(([token, { deliveries }]) => ({
+      token,
+      deliverySeqs: deliveries.map(({ seq }) => seq),
+      leaseMs,
+    }));
+    const claims: Claim[] = [];
+    try {
+      for (const { token, deliveries, thread } of await store.claimRun(inputs)) {
+        const [newest, ...rest] = asPlanned(deliveries, planned.get(token) as ClaimPlan);
+        if (!newest) continue;
+        claims.push({
+          token,
+          leaseUntil: now + leaseMs,
+          deliveries: [newest, ...rest],
+          ofRun: { thread, isFilled: false },
+        });
+        planned.delete(token);
+      }
+    } finally {
+      for (const [token, { deliveries }] of planned) {
+        deliveries.slice(0, 1).forEach(threads.release);
+        journal.forget(token);
+      }
+    }
+    await fillRun(claims);
+    return claims;
+  }
+
+  /** Whatever it has no room for, or could not be read together, is fetched when its turn comes. */
+  async function fillRun(claims: Claim[]): Promise<void> {
+    const filled = await deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
+    claims.forEach(({ ofRun }, index) => {
+      if (ofRun) ofRun.isFilled = filled[index] ?? false;
+    });
+  }
+
+  function offer(delivery: Offered): Offer | undefined {
+    const token = deps.newId();
+    if (!journal?.note([token])) return undefined;
+    threads.hold(delivery);
+    return { delivery, token, leaseMs, leaseUntil: clock.now() + leaseMs };
+  }
+
+  function withdraw({ delivery, token }: Offer): void {
+    threads.release(delivery);
+    journal?.forget(token);
+  }
+
+  async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
+    const claims = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
+      const [newest, ...rest] = deliveries.map(
+        (one): ClaimedDelivery => ({ ...one, state: "queued", dueAt: delivery.dueAt }),
+      );
+      const claim: Claim[] = newest
+        ? [{ token, leaseUntil, deliveries: [newest, ...rest], ofRun: { thread, isFilled: false } }]
+        : [];
+      return claim;
+    });
+    await fillRun(claims);
+    return claims;
+  }
+
+  async function giveBack(claim: Claim): Promise<void> {
+    const { token, deliveries } = claim;
+    const [newest] = deliveries;
+    try {
+      await store.releaseClaim(token, placeOf(claim));
+      journal?.strike(token);
+    } finally {
+      threads.release(newest);
+    }
+  }
+
+  async function begin({ token, deliveries, ofRun }: Claim): Promise<void> {
+    if (!ofRun?.isFilled) await deps.payloads.fill(deliveries);
+    journal?.strike(token);
+  }
+
+  function end({ deliveries: [newest], ofRun }: Claim): void {
+    if (ofRun) threads.release(newest);
+  }
+
+  return { claim, claimRun, offer, adopt, withdraw, begin, end, giveBack };
+}
+
+/** Where it was in the queue: one message stands at the first that it tells of. */
+export function placeOf({ deliveries }: Claim): number {
+  return Math.min(...deliveries.map(({ dueAt }) => dueAt));
+}
+
+/** They are `sending` now, and due no more; what they were before says why they are late. */
+function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery[] {
+  const planned = new Map<number, DueDelivery>(plan.deliveries.map((delivery) => [delivery.seq, delivery]));
+  return claimed.map((delivery) => {
+    const { state, dueAt } = planned.get(delivery.seq) ?? delivery;
+    return { ...delivery, state, dueAt };
+  });
+}

@@ -1,0 +1,135 @@
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import { idPattern } from "../../core/id.ts";
+import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
+
+export interface FileClaimJournal extends ClaimJournal {
+  close(): void;
+}
+
+export interface FileClaimJournalOptions {
+  /** A write has failed. */
+  onFault: (error: Error) => void;
+  /** Changes when the machine is started. Default: Linux's; nothing elsewhere. */
+  bootId?: string | undefined;
+}
+
+/** One line a slot: a token, or spaces. The first line is the boot under which the others hold. */
+const lineLength = 37;
+const emptyLine = `${" ".repeat(lineLength - 1)}\n`;
+/** Far more than all lanes claim ahead. What lies beyond is not the journal's. */
+const mostSlots = 16_384;
+
+/**
+ * The journal as a small file, overwritten in place and never synced: what a process has written outlives it, so a note
+ * costs two microseconds and no commit. A machine that was started anew may have lost the last of it, and then nothing
+ * of it is believed.
+ *
+ * @returns undefined where there is no file to be had, or no telling one boot from another
+ */
+export function openClaimJournal(path: string, options: FileClaimJournalOptions): FileClaimJournal | undefined {
+  const { onFault, bootId = readBootId() } = options;
+  if (bootId?.length !== lineLength - 1) return undefined;
+  let descriptor: number;
+  let lines: string[];
+  try {
+    descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK, 0o600);
+    lines = readLines(descriptor, path);
+    if (lines[0] !== bootId) lines = begin(descriptor, bootId);
+  } catch (error) {
+    onFault(error as Error);
+    return undefined;
+  }
+
+  const inherited = new Map<string, number>();
+  const noted = new Map<string, number>();
+  const free: number[] = [];
+  lines.forEach((line, slot) => {
+    if (slot === 0) return;
+    if (idPattern.test(line)) inherited.set(line, slot);
+    else free.push(slot);
+  });
+  let slots = Math.max(1, lines.length);
+
+  function write(slot: number, line: string): void {
+    if (writeSync(descriptor, line, slot * lineLength, "latin1") !== lineLength) throw new Error(`${path}: cut short`);
+  }
+
+  function noteOne(token: string): void {
+    if (token.length !== lineLength - 1) throw new Error(`${token} is no token of a claim`);
+    const slot = free.pop() ?? slots;
+    if (slot >= mostSlots) throw new Error(`${path} is full`);
+    if (slot === slots) slots += 1;
+    // Even a part of the line may be there.
+    noted.set(token, slot);
+    write(slot, `${token}\n`);
+  }
+
+  function strike(token: string, from = noted): void {
+    const slot = from.get(token);
+    if (slot === undefined) return;
+    write(slot, emptyLine);
+    from.delete(token);
+    free.push(slot);
+  }
+
+  /** The line may stay: what it names is no claim. */
+  function forget(token: string): void {
+    const slot = noted.get(token);
+    if (slot === undefined) return;
+    noted.delete(token);
+    free.push(slot);
+  }
+
+  return {
+    isUntried: (token) => inherited.has(token) || noted.has(token),
+    note(tokens) {
+      try {
+        tokens.forEach(noteOne);
+        return true;
+      } catch (error) {
+        onFault(error as Error);
+        tokens.forEach(forget);
+        return false;
+      }
+    },
+    strike,
+    forget,
+    forgetInherited() {
+      try {
+        for (const token of inherited.keys()) strike(token, inherited);
+      } catch (error) {
+        // No claim has such a token any more.
+        onFault(error as Error);
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+function readLines(descriptor: number, path: string): string[] {
+  const stat = fstatSync(descriptor);
+  if (!stat.isFile()) throw new Error(`${path} is no file: remove it`);
+  const bytes = Buffer.alloc(Math.min(stat.size, mostSlots * lineLength));
+  const text = bytes.toString("latin1", 0, readSync(descriptor, bytes, 0, bytes.length, 0));
+  const count = Math.ceil(text.length / lineLength);
+  // A line that lacks its end was not written whole.
+  return Array.from({ length: count }, (_, slot) => {
+    const line = text.slice(slot * lineLength, (slot + 1) * lineLength);
+    return line.endsWith("\n") ? line.slice(0, -1) : "";
+  });
+}
+
+/** Empty first, so that no line of another boot ever stands under this one. */
+function begin(descriptor: number, bootId: string): string[] {
+  ftruncateSync(descriptor);
+  writeSync(descriptor, `${bootId}\n`, 0, "latin1");
+  return [bootId];
+}
+
+function readBootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  } catch {
+    return undefined;
+  }
+}

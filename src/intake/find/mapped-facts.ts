@@ -1,0 +1,71 @@
+import { isJsonObject, type Json, JsonNumber } from "../../core/json.ts";
+import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
+import { type PathStep, readKeyPath, valueAtSteps } from "../../matching/path.ts";
+import { joinScalars, type Leaf, looseLeaf } from "./leaves.ts";
+
+/** A mapping whose paths are read, for any number of bodies. */
+export type CompiledMapping = readonly { fact: MappableFact; places: readonly { path: string; steps: PathStep[] }[] }[];
+
+/** What stands where a mapping looks for a fact. `leaf` is absent for a list or an object, which no fact can be. */
+export interface MappedPlace {
+  path: string;
+  leaf: Leaf | undefined;
+}
+
+export type MappedPlaces = ReadonlyMap<MappableFact, readonly MappedPlace[]>;
+
+/** Undefined for a mapping of nothing. A path that cannot be read is left out: the configuration has refused it. */
+export function compileMapping(mapping: FactMapping = {}): CompiledMapping | undefined {
+  const compiled = mappableFacts.flatMap((fact) => {
+    const places = (mapping[fact] ?? []).flatMap((path) => {
+      const steps = readKeyPath(path);
+      return steps === undefined ? [] : [{ path, steps }];
+    });
+    return places.length === 0 ? [] : [{ fact, places }];
+  });
+  return compiled.length === 0 ? undefined : compiled;
+}
+
+/**
+ * What an alert has at the places of a mapping; places without a value are left out. A step costs the same in any
+ * payload, and the leaves are looked through once for each value that is found.
+ *
+ * @param payload as matchers see it
+ * @param content the same without its packing, where JSON in a string (an SNS `Message`) can be reached
+ */
+export function findMapped(mapping: CompiledMapping, payload: Json, content: Json, leaves: Leaf[]): MappedPlaces {
+  const found = new Map<MappableFact, MappedPlace[]>();
+  for (const { fact, places } of mapping) {
+    const filled = places.flatMap(({ path, steps }): MappedPlace[] => {
+      const value = valueAtSteps(payload, steps) ?? valueAtSteps(content, steps) ?? null;
+      return isEmpty(value) ? [] : [{ path, leaf: leafAt(leaves, steps) ?? leafOf(value, steps) }];
+    });
+    if (filled.length > 0) found.set(fact, filled);
+  }
+  return found;
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || (typeof value === "string" && value.trim() === "");
+}
+
+/** The leaf itself, so that what a fact says is not said once more in the field list. */
+function leafAt(leaves: Leaf[], steps: PathStep[]): Leaf | undefined {
+  return leaves.find(({ path }) => path.length === steps.length && path.every((name, at) => isAt(name, steps[at])));
+}
+
+function isAt(name: string, step: PathStep | undefined): boolean {
+  if (step?.kind === "index") return name === `[${step.index}]`;
+  return step?.kind === "key" && (name === step.key || name === `[${step.key}]`);
+}
+
+/** What is no leaf by itself: an element of a short list, or one of very many. */
+function leafOf(value: Json, steps: PathStep[]): Leaf | undefined {
+  const last = steps.at(-1);
+  const name = last?.kind === "key" ? last.key.slice(0, 200) : "value";
+  if (typeof value === "string") return looseLeaf(name, value);
+  if (typeof value === "boolean") return looseLeaf(name, String(value), "boolean");
+  if (value instanceof JsonNumber) return looseLeaf(name, value.text, "number");
+  const joined = Array.isArray(value) && !isJsonObject(value) ? joinScalars(value) : undefined;
+  return joined === undefined || joined === "" ? undefined : looseLeaf(name, joined);
+}

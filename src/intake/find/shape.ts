@@ -1,0 +1,123 @@
+import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
+import type { BodyShape, PlaceType, ShapePlace } from "../../core/shape.ts";
+import { looksSecret } from "../../ground/shape/show-value.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+import { toPlainLine } from "../../ground/text/plain-text.ts";
+import { type PathStep, writeFieldPath } from "../../matching/path.ts";
+import type { FactRead } from "./find-facts.ts";
+import { type Leaf, type Leaves, perPlace } from "./leaves.ts";
+import { isCredential } from "./list-fields.ts";
+
+/** Bodies with more leaves are not followed. */
+const maxLeaves = 1_000;
+const maxPath = 300;
+const maxExample = 60;
+/** Shapes that are known to have been described; beyond, all are forgotten, and described once more. */
+const maxDescribed = 1_000;
+/**
+ * What describing may cost, so that a sender whose every body is another shape costs no more than others: a shape costs
+ * one and one more for each 50 leaves, and each body adds a hundredth.
+ */
+const mostCredit = 300;
+const creditOfBody = 1 / 100;
+
+/** Says of each alert which shape it has. */
+export interface ShapeReader {
+  /** @param keyLeaves what the alert's key is made of; asked for a shape that is described */
+  shapeOf(leaves: Leaves, reads: readonly FactRead[], keyLeaves: () => readonly Leaf[]): BodyShape | undefined;
+}
+
+/**
+ * Reads shapes as sums over leaves that any order and any run of the process gives again. Members that are null or
+ * blank count as missing.
+ */
+export function createShapeReader(): ShapeReader {
+  const described = new Set<number>();
+  let credit = mostCredit;
+  return {
+    shapeOf({ leaves, more }, reads, keyLeaves) {
+      credit = Math.min(mostCredit, credit + creditOfBody);
+      if (more > 0 || leaves.length > maxLeaves || leaves.length === 0) return undefined;
+      const id = idOf(leaves, reads);
+      if (described.has(id)) return { id };
+      const cost = 1 + leaves.length / 50;
+      if (credit < cost) return { id };
+      credit -= cost;
+      if (described.size >= maxDescribed) described.clear();
+      described.add(id);
+      return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
+    },
+  };
+}
+
+function readAsKey(leaf: Leaf): FactRead {
+  return { fact: "alertKey", leaf };
+}
+
+/** Apart from those of types. */
+const codes = Object.fromEntries(
+  mappableFacts.map((fact, index) => [fact, Math.imul(index + 5, 0x9e3779b1)]),
+) as Readonly<Record<MappableFact, number>>;
+
+function idOf(leaves: Leaf[], reads: readonly FactRead[]): number {
+  let a = 0;
+  let b = 0;
+  for (const leaf of leaves) {
+    const { shape } = leaf.place;
+    if (shape === undefined) continue;
+    const type = codeOf(leaf);
+    a = (a + mix(shape.a ^ type)) | 0;
+    b = (b + mix(shape.b + type)) | 0;
+  }
+  for (const { fact, leaf } of reads) {
+    const { shape } = leaf.place;
+    if (shape === undefined) continue;
+    const code = codes[fact];
+    a = (a + mix(shape.a ^ code)) | 0;
+    b = (b + mix(shape.b + code)) | 0;
+  }
+  // 53 bits, so that it stays a number in JSON.
+  return (a >>> 0) * 0x200000 + (b >>> 11);
+}
+
+function mix(hash: number): number {
+  const once = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+  return Math.imul(once ^ (once >>> 13), 0xc2b2ae35) ^ (once >>> 16);
+}
+
+function codeOf({ kind, isList }: Leaf): number {
+  if (isList) return 1;
+  return kind === "string" ? 2 : kind === "number" ? 3 : 4;
+}
+
+function typeOf({ kind, isList }: Leaf): PlaceType {
+  if (isList) return "list";
+  return kind === "string" ? "text" : kind;
+}
+
+/** A place that is named twice (`a.b` as one name and as two) stands once, as it was first seen. */
+function describe(leaves: Leaf[], reads: readonly FactRead[]): ShapePlace[] {
+  const places = new Map<string, ShapePlace>();
+  for (const leaf of leaves) {
+    if (leaf.place.shape === undefined) continue;
+    const path = pathOf(leaf);
+    if (!places.has(path)) places.set(path, { path, type: typeOf(leaf), example: exampleOf(leaf), facts: [] });
+  }
+  for (const { fact, leaf } of reads) {
+    const facts = leaf.place.shape && places.get(pathOf(leaf))?.facts;
+    if (facts !== undefined && !facts.includes(fact)) facts.push(fact);
+  }
+  return [...places.values()];
+}
+
+const pathOf = perPlace(({ path }) => {
+  const steps = path.map(
+    (name): PathStep => (name === "[0]" ? { kind: "index", index: 0 } : { kind: "key", key: name }),
+  );
+  return cut(writeFieldPath({ kind: "payload", steps }), maxPath);
+});
+
+function exampleOf(leaf: Leaf): string {
+  const text = leaf.text.slice(0, 4 * maxExample);
+  return isCredential(leaf) || looksSecret(text) ? "(not shown)" : cut(toPlainLine(text), maxExample);
+}

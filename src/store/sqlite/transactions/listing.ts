@@ -1,0 +1,217 @@
+import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
+import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
+import { fromPosition } from "../cursors.ts";
+import { splitSearch, toSearchExpression } from "../search-words.ts";
+import type { TransactionContext } from "./context.ts";
+import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
+import {
+  type Driver,
+  firstSince,
+  lastUntil,
+  mostCounted,
+  type PartSearch,
+  type Statement,
+  sinceId,
+  toCountStatements,
+  toListStatement,
+  toSearchCount,
+  untilId,
+} from "./list-statement.ts";
+import { createSearchParts } from "./search-parts.ts";
+import { createStatementCache } from "./statement-cache.ts";
+
+/** An alert as lists show it. */
+export interface ListedRow {
+  seq: number;
+  id: string;
+  version: number | null;
+  origin: AlertOrigin;
+  received_at: number;
+  routed_at: number | null;
+  routing_error: string | null;
+  unmatched: 0 | 1;
+  dropped: 0 | 1;
+  repeat_of: string | null;
+  facts: string | null;
+}
+
+export interface FailedRow {
+  seq: number;
+  alertSeq: number;
+  destination: string;
+  recipient: string;
+}
+
+export interface Listed {
+  rows: ListedRow[];
+  /** The time was over here: what is below this `seq` was not looked at. */
+  stoppedBelow?: number;
+}
+
+/** Alerts of the first window that is looked at; those after it are wider or narrower, as long as that took. */
+const firstWidth = 4_096;
+const leastWidth = 512;
+const shortMs = 4;
+const longMs = 16;
+
+/**
+ * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order.
+ * Of several, each may let half of the log through and together they let nothing: so the log is looked at in windows,
+ * newest first, each along whatever narrows it most, until the page is full or the time is over. A search goes from
+ * part to part of its index for the same reason.
+ *
+ * @param nowMs milliseconds that only go forward.
+ */
+export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () => number = () => performance.now()) {
+  const parts = createSearchParts({ db });
+  const prepare = createStatementCache(db, 256);
+  const newest = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
+  const first = db.prepare<[string], number>(firstSince).pluck();
+  const last = db.prepare<[string], number>(lastUntil).pluck();
+
+  const runAll = <T>({ sql, parameters }: Statement, ...more: unknown[]): T[] =>
+    prepare(sql).all(...parameters, ...more) as T[];
+
+  /**
+   * A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as
+   * well. Undefined: nothing is searched for.
+   */
+  function toMatch(q: string | undefined): string | undefined {
+    if (q === undefined || q.trim() === "") return undefined;
+    const words = splitSearch(q);
+    return toSearchExpression(words, parts.wordsOf(words));
+  }
+
+  function boundsOf({ before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">): Bounds {
+    const ends = [(newest.get() ?? 0) + 1];
+    if (before !== undefined) ends.push(fromPosition(before)[0] as number);
+    if (toAt !== undefined) ends.push((last.get(untilId(toAt)) ?? 0) + 1);
+    return { from: fromAt === undefined ? 1 : (first.get(sinceId(fromAt)) ?? 1), below: Math.min(...ends) };
+  }
+
+  /** How many of the window a driver has, up to `mostCounted`. */
+  function countIn({ sql, parameters }: Statement, { from, below }: Bounds): number {
+    const row = prepare(sql).get(...parameters, from, below) as Record<string, number> | undefined;
+    return Object.values(row ?? {})[0] ?? 0;
+  }
+
+  /**
+   * The narrowest driver of a window, and how many rows of it that is, up to `mostCounted`. No row of one of them is
+   * enough to know that nothing is in the window. The search is counted when nothing else is narrow, since counting
+   * what begins with a word takes as long as finding it.
+   */
+  function narrowest(counts: [Driver, Statement][], search: PartSearch | undefined, window: Bounds): [Driver, number] {
+    let best: [Driver, number] = [counts[0]?.[0] ?? "log", mostCounted];
+    for (const [driver, statement] of counts) {
+      const count = countIn(statement, window);
+      if (count < best[1]) best = [driver, count];
+      if (count === 0) return best;
+    }
+    if (search === undefined || best[1] < mostCounted) return best;
+    return ["search", counts.length === 0 ? 1 : countIn(toSearchCount(search), window)];
+  }
+
+  /** A window that ends below `below`, narrow enough that looking at all of it is a short step. */
+  function nextStep(counts: [Driver, Statement][], search: PartSearch | undefined, { from, below }: Bounds) {
+    for (let start = from; ; ) {
+      const window = { from: start, below };
+      if (counts.length < 2 && search === undefined) return { window, driver: counts[0]?.[0] ?? "log" };
+      const [driver, rows] = narrowest(counts, search, window);
+      if (rows === 0) return { window };
+      if (rows < mostCounted || below - start <= firstWidth) return { window, driver };
+      start = below - Math.max(firstWidth, Math.floor((below - start) / 8));
+    }
+  }
+
+  /** Ends after `mostMs` and one window more. */
+  function list(query: AlertQuery, mostMs: number): Listed {
+    const endsAt = nowMs() + mostMs;
+    const match = toMatch(query.q);
+    const counts = toCountStatements(query);
+    const bounds = boundsOf(query);
+    const partsLeft = match === undefined ? [] : parts.list();
+    let width = match === undefined && counts.length < 2 ? Number.POSITIVE_INFINITY : firstWidth;
+    const rows: ListedRow[] = [];
+    for (let { below } = bounds; below > bounds.from; ) {
+      const beganAt = nowMs();
+      while ((partsLeft[0]?.firstSeq ?? 0) >= below) partsLeft.shift();
+      const part = partsLeft[0];
+      const search = match === undefined || part === undefined ? undefined : { table: part.name, match };
+      const from = Math.max(bounds.from, part?.firstSeq ?? 1, below - width);
+      const { window, driver } = nextStep(counts, search, { from, below });
+      if (driver !== undefined) {
+        const statement = toListStatement(query, search, driver);
+        rows.push(...runAll<ListedRow>(statement, window.from, window.below, query.limit - rows.length));
+        if (rows.length >= query.limit) break;
+      }
+      below = window.from;
+      const endedAt = nowMs();
+      if (below > bounds.from && endedAt > endsAt) return { rows, stoppedBelow: below };
+      if (endedAt - beganAt < shortMs) width *= 4;
+      if (endedAt - beganAt > longMs) width = Math.max(leastWidth, Math.floor(width / 4));
+    }
+    return { rows };
+  }
+
+  /** The searches of all parts that hold alerts of these bounds, newest first; without a search the one of everything. */
+  function* searchesIn(q: string | undefined, bounds: Bounds): Generator<[PartSearch | undefined, Bounds]> {
+    const match = toMatch(q);
+    if (match === undefined) {
+      yield [undefined, bounds];
+      return;
+    }
+    let { below } = bounds;
+    for (const { firstSeq, name } of parts.list()) {
+      if (firstSeq >= below) continue;
+      if (below <= bounds.from) return;
+      const from = Math.max(bounds.from, firstSeq);
+      yield [
+        { table: name, match },
+        { from, below },
+      ];
+      below = from;
+    }
+  }
+
+  return {
+    list,
+
+    listFailed(query: FailedQuery, { limit, after }: { limit: number; after?: Position }): FailedRow[] {
+      const found: FailedRow[] = [];
+      const [alertSeq] = after === undefined ? [] : fromPosition(after);
+      const bounds = boundsOf(query);
+      // The alert of the last one may have more of them.
+      if (alertSeq !== undefined) bounds.below = Math.min(bounds.below, alertSeq + 1);
+      for (const [search, window] of searchesIn(query.q, bounds)) {
+        found.push(...runAll<FailedRow>(toFailedStatement(query, search, window, after), limit - found.length));
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+
+    countFailed(query: FailedQuery): FailedCount[] {
+      const counts = new Map<string, FailedCount>();
+      for (const [search, window] of searchesIn(query.q, boundsOf(query))) {
+        for (const count of runAll<FailedCount>(toFailedCountStatement(query, search, window))) {
+          const known = counts.get(count.destination);
+          counts.set(count.destination, known === undefined ? count : sumOf(known, count));
+        }
+      }
+      return [...counts.values()];
+    },
+  };
+}
+
+/** Of two parts of the log: no alert is in both. */
+function sumOf(one: FailedCount, other: FailedCount): FailedCount {
+  return {
+    destination: one.destination,
+    deliveries: one.deliveries + other.deliveries,
+    alerts: one.alerts + other.alerts,
+    oldestAt: Math.min(one.oldestAt, other.oldestAt),
+    newestAt: Math.max(one.newestAt, other.newestAt),
+  };
+}
+
+export const factsOfRow = ({ facts }: Pick<ListedRow, "facts">): AlertFacts | undefined =>
+  facts === null ? undefined : (JSON.parse(facts) as AlertFacts);

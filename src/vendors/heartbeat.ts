@@ -1,0 +1,115 @@
+import type { Outcome } from "../core/delivery.ts";
+import type { Secret } from "../core/secret.ts";
+import { hostOf } from "./options.ts";
+
+/**
+ * Services that notice when a sign of life stops to come, each by the form of its address:
+ *
+ * | service | address | failure |
+ * |---|---|---|
+ * | Healthchecks | `https://hc-ping.com/<uuid>`, `/ping/<uuid>` on a server of one's own | `/fail` behind the path |
+ * | Uptime Kuma | `/api/push/<token>` | `status=down` |
+ * | Better Stack | `https://uptime.betterstack.com/api/v1/heartbeat/<token>` | `/fail` behind the path |
+ * | Cronitor | `https://cronitor.link/p/<key>/<monitor>` | `state=fail` |
+ *
+ * Sources: their documentation of pings, push monitors, heartbeats and telemetry events.
+ */
+export const heartbeatServices = ["healthchecks", "uptime-kuma", "better-stack", "cronitor", "other"] as const;
+export type HeartbeatService = (typeof heartbeatServices)[number];
+
+export interface HeartbeatSettings {
+  url: Secret;
+  /** `other` knows no failure. */
+  service: HeartbeatService;
+  method: "GET" | "POST";
+  everyMs: number;
+  /** Hosts and ranges inside the network that may be reached. */
+  allowInternal: string[];
+}
+
+/** By the form of its address. */
+export function heartbeatServiceOf(url: string): HeartbeatService {
+  const { hostname, pathname } = new URL(url);
+  if (hostname === "hc-ping.com" || /\/ping\/[\w-]{8,}/.test(pathname)) return "healthchecks";
+  if (/\/api\/push\/[^/]/.test(pathname)) return "uptime-kuma";
+  if (/(^|\.)better(stack|uptime)\.com$/.test(hostname)) return "better-stack";
+  if (/(^|\.)cronitor\.(link|io)$/.test(hostname)) return "cronitor";
+  return "other";
+}
+
+export type Sign = "alive" | "failing";
+
+/** The way to the service. */
+export interface HeartbeatLine {
+  /** For people: the address itself is secret. */
+  host: string;
+  /** Whether it understands `failing`. */
+  knowsFailure: boolean;
+  /** One call of at most some 15 s. Why it was not taken, in one line without secrets; undefined: it was. Never rejects. */
+  send(sign: Sign, stop: AbortSignal): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+const answerTimeoutMs = 10_000;
+/** What it is about stays here: names and reasons are nobody's business outside. */
+const failureText = "Tocsin is not ready. Its page and its log say why.";
+
+/** @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read. */
+export async function openHeartbeat(
+  settings: HeartbeatSettings,
+  { now }: { now: () => number },
+): Promise<HeartbeatLine> {
+  const [{ createHttpClient }, { classifyRefusal, describeAnswer, jsonObjectOf, rejected }, { secretsOfUrl }] =
+    await Promise.all([import("./http/http-client.ts"), import("./http/classify.ts"), import("./http/redact.ts")]);
+  const { service, method, allowInternal } = settings;
+  const given = settings.url.reveal();
+  const signs = { alive: addressOf("alive", given, service), failing: addressOf("failing", given, service) };
+  const secrets = [new URL(given), signs.alive, signs.failing].flatMap(secretsOfUrl);
+  const http = createHttpClient({ now, connectTimeoutMs, answerTimeoutMs, allowInternal, secrets });
+
+  return {
+    host: hostOf(given),
+    knowsFailure: service !== "other",
+    async send(sign, stop) {
+      const body = method === "POST" ? (sign === "failing" ? failureText : "") : undefined;
+      const headers: Record<string, string> = method === "POST" ? { "content-type": "text/plain" } : {};
+      const outcome: Outcome = await http.ask(
+        { url: signs[sign], method, headers, body },
+        (answer, context) => {
+          // Healthchecks says so of an address that it does not know, with a 200.
+          const isUnknown = /^OK \(not found\)/.test(answer.body) || jsonObjectOf(answer)?.ok === false;
+          if (answer.status < 200 || answer.status >= 300)
+            return classifyRefusal(answer, context, { repeatable: true });
+          return isUnknown ? rejected("message", "message_refused", describeAnswer(answer, context)) : { kind: "sent" };
+        },
+        stop,
+      );
+      return outcome.kind === "sent" ? undefined : outcome.detail;
+    },
+    close: () => http.close(),
+  };
+}
+
+function addressOf(sign: Sign, given: string, service: HeartbeatService): URL {
+  const url = new URL(given);
+  const isFailing = sign === "failing";
+  switch (service) {
+    case "healthchecks":
+    case "better-stack":
+      if (isFailing) url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/fail`;
+      return url;
+    case "uptime-kuma":
+      url.searchParams.set("status", isFailing ? "down" : "up");
+      if (isFailing) url.searchParams.set("msg", failureText);
+      return url;
+    case "cronitor":
+      url.searchParams.set("state", isFailing ? "fail" : "complete");
+      if (isFailing) url.searchParams.set("message", failureText);
+      return url;
+    case "other":
+      return url;
+    default:
+      return service satisfies never;
+  }
+}

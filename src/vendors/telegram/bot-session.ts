@@ -1,0 +1,189 @@
+import { AppError } from "../../core/errors.ts";
+import { oneLine } from "../../ground/text/clean.ts";
+import { type Answer, type BotApiMethod, createBotApi } from "./bot-api.ts";
+import { classify } from "./classify.ts";
+import { type ChatFacts, judgeMembership, type MemberFacts } from "./membership.ts";
+import { createDetailRedactor } from "./send.ts";
+import type { TelegramBot } from "./vendor.ts";
+
+/**
+ * What `tocsin chats` asks of a bot. Nothing of it changes anything at Telegram, but for `poll` with an `offset`. Texts
+ * are Telegram's or strangers' and hold no token.
+ */
+export interface BotSession {
+  readonly botId: string;
+  /** @throws AppError `upstream_…` when Telegram does not know the token, or does not answer */
+  describe(signal: AbortSignal): Promise<BotDescription>;
+  /** What the chat is, and whether the bot can write there. Never throws for what Telegram answers. */
+  lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport>;
+  /** @param timeoutS how long Telegram waits for an update when none is there */
+  poll(input: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled>;
+  close(): Promise<void>;
+}
+
+export interface BotDescription {
+  /** Without its @. */
+  username: string;
+  name: string;
+  /** Privacy mode is off: it is shown every message of its groups. */
+  readsAll: boolean;
+  /** @BotFather lets it be added to groups. */
+  canJoinGroups: boolean;
+  /** The host that its updates are sent to by a webhook, so that nobody can listen. */
+  webhookHost?: string;
+  /** What its updates are limited to by whoever listened last; absent: the default. */
+  allowedUpdates?: string[];
+}
+
+export interface ChatReport {
+  id: string;
+  /** `group`, `supergroup` or `channel`; absent when it could not be asked. */
+  type?: string;
+  title?: string;
+  /** Of a public one, without its @. */
+  username?: string;
+  isForum: boolean;
+  /** `administrator`, `member`, `restricted`, `left` or `kicked`. */
+  role?: string;
+  /** null: Telegram did not say. */
+  canPost: boolean | null;
+  /** It may also write where a topic is closed. */
+  managesTopics: boolean;
+  /** What it may do there, or what is wrong and how to mend it: one clause. */
+  rights: string;
+  /** The group was upgraded, and this is its id now. */
+  movedTo?: string;
+}
+
+export type Polled =
+  | { kind: "updates"; updates: unknown[] }
+  /** Another program takes the bot's updates, by a webhook or by listening. */
+  | { kind: "taken"; by: "webhook" | "program" }
+  /** No answer, or none that says anything; another try may get one. */
+  | { kind: "failed"; why: string; waitMs: number }
+  | { kind: "refused"; error: AppError };
+
+/** Telegram's own bound: so many updates at a time, the oldest first. */
+export const mostUpdates = 100;
+
+/** A hundred messages with the messages that they answer. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+const timeoutMs = 20_000;
+const retryMs = 2_000;
+
+export function openBotSession(bot: TelegramBot): BotSession {
+  const api = createBotApi(bot, { maxAnswerBytes });
+  const redact = createDetailRedactor(bot.token.reveal());
+
+  function call(method: BotApiMethod, payload: Record<string, unknown>, signal: AbortSignal, withinMs = timeoutMs) {
+    return api.call(method, payload, { signal, endsAt: performance.now() + withinMs });
+  }
+
+  async function ask(method: BotApiMethod, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const answer = await call(method, {}, signal);
+    if (answer.kind === "ok") return asRecord(answer.result);
+    signal.throwIfAborted();
+    throw failureOf(answer);
+  }
+
+  function failureOf(answer: Exclude<Answer, { kind: "ok" }>): AppError {
+    if (answer.kind === "refused" && (answer.errorCode === 401 || answer.errorCode === 404)) {
+      return new AppError("upstream_unauthorized", `Telegram does not know the token of bot ${bot.id}`, {
+        hint: "ask @BotFather for it (/mybots, then API Token) and set TELEGRAM_BOT_TOKEN",
+      });
+    }
+    const verdict = classify(answer);
+    const detail = "detail" in verdict ? redact(verdict.detail) : "";
+    if (answer.kind === "refused") {
+      return new AppError("upstream_rejected", `Telegram does not tell about bot ${bot.id}: ${detail}`, {
+        hint: "try again in a minute",
+      });
+    }
+    const root = hostOf(bot.apiRoot);
+    return new AppError("upstream_unreachable", `${root} did not answer: ${detail}`, {
+      hint: `check the network of this machine. Tocsin asks ${root} itself, through no HTTPS_PROXY; TELEGRAM_API_ROOT names another Bot API server`,
+    });
+  }
+
+  async function lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport> {
+    const asked = await call("getChat", { chat_id: chatId }, signal);
+    if (asked.kind !== "ok") return unknownChat(chatId, asked);
+    const chat = asRecord(asked.result) as ChatFacts;
+    const known = {
+      id: chatId,
+      type: chat.type,
+      title: chat.title,
+      username: chat.username,
+      isForum: chat.is_forum === true,
+    };
+    const answer = await call("getChatMember", { chat_id: chatId, user_id: Number(bot.id) }, signal);
+    if (answer.kind !== "ok") return { ...unknownChat(chatId, answer), ...known };
+    const member = asRecord(answer.result) as MemberFacts;
+    const outcome = judgeMembership(chat, member, undefined);
+    const isAdmin = member.status === "administrator" || member.status === "creator";
+    return {
+      ...known,
+      role: member.status,
+      canPost: outcome.kind === "sent",
+      managesTopics: isAdmin && member.can_manage_topics === true,
+      rights: outcome.kind === "sent" ? `can post${isAdmin ? ", as administrator" : ""}` : redact(outcome.detail),
+    };
+  }
+
+  function unknownChat(chatId: string, answer: Exclude<Answer, { kind: "ok" }>): ChatReport {
+    const verdict = classify(answer);
+    const movedTo = verdict.kind === "retry" ? verdict.movedTo : undefined;
+    const detail = "detail" in verdict ? redact(verdict.detail) : "";
+    const isSure = movedTo !== undefined || verdict.kind === "rejected";
+    return {
+      id: chatId,
+      isForum: false,
+      canPost: isSure ? false : null,
+      managesTopics: false,
+      rights: movedTo === undefined ? detail : `the group was upgraded, its id is ${movedTo} now`,
+      ...(movedTo === undefined ? {} : { movedTo }),
+    };
+  }
+
+  return {
+    botId: bot.id,
+    async describe(signal) {
+      const me = await ask("getMe", signal);
+      const webhook = await ask("getWebhookInfo", signal);
+      const url = typeof webhook.url === "string" ? webhook.url : "";
+      const { allowed_updates: allowed } = webhook;
+      return {
+        username: String(me.username ?? ""),
+        name: String(me.first_name ?? ""),
+        readsAll: me.can_read_all_group_messages === true,
+        canJoinGroups: me.can_join_groups !== false,
+        // The rest of the address may be a secret of whoever set it.
+        ...(url === "" ? {} : { webhookHost: hostOf(url) }),
+        ...(Array.isArray(allowed) ? { allowedUpdates: allowed.map(String) } : {}),
+      };
+    },
+    lookAt,
+    async poll({ offset, timeoutS }, signal) {
+      // `allowed_updates` stays as it is: what is given here would hold for whoever listens next.
+      const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
+      const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
+      if (answer.kind === "ok") return { kind: "updates", updates: Array.isArray(answer.result) ? answer.result : [] };
+      if (answer.kind === "refused" && answer.errorCode === 409) {
+        return { kind: "taken", by: /webhook/i.test(answer.description) ? "webhook" : "program" };
+      }
+      const verdict = classify(answer);
+      if (verdict.kind === "rejected") return { kind: "refused", error: failureOf(answer) };
+      const why = "detail" in verdict ? redact(verdict.detail) : "Telegram did not answer as it should";
+      return { kind: "failed", why, waitMs: ("waitMs" in verdict && verdict.waitMs) || retryMs };
+    },
+    close: api.close,
+  };
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : oneLine(url.split(/[/?#]/, 1)[0] ?? "", 100);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,337 @@
+import { createHash } from "node:crypto";
+import type { AlertFacts } from "../core/alert.ts";
+import type { Clock, Random } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { AccountView } from "../core/operations.ts";
+import { createPoll } from "../core/poll.ts";
+import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
+import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
+import type { Secret } from "../core/secret.ts";
+import { createRedactor } from "../ground/text/redact.ts";
+import {
+  countLook,
+  type Finding,
+  isNews,
+  judgeAccount,
+  type Look,
+  type Matter,
+  type Streaks,
+  showAddress,
+  type Target,
+  toLook,
+} from "./judge-account.ts";
+import {
+  type AccountMemory,
+  emptyMemory,
+  mostADay,
+  ofLastDay,
+  planAccountNotice,
+  readMemory,
+  writeAccountNotice,
+} from "./plan-account-notices.ts";
+import { isSecretOf, planPutBack, putBack, secretInHook } from "./put-back.ts";
+
+export interface AccountWatchDeps {
+  service: AccountService;
+  store: WatchStore;
+  /** See `Engine.notify`: to everybody who gets notices, and `watch` saved in the same step. */
+  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+  registration: {
+    read(): Promise<Registration | undefined>;
+    write(registration: Registration): Promise<void>;
+  };
+  /** The hook's secrets that this relay takes now, the present one first. */
+  hookSecrets(): Secret[];
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface AccountWatchOptions {
+  /** How the outside reaches this relay; absent: nobody has said. */
+  publicUrl?: string;
+  /** Where people see what is wrong, and can do something about it. */
+  pageUrl: string;
+  /** The longest time from one look to the next. Milliseconds. */
+  everyMs: number;
+  /** Outputs that somebody has changed are put back without being asked, at most three times a day. */
+  putBack: boolean;
+}
+
+export interface AccountWatch extends Watch {
+  /** What the service said last; empty when nothing was heard since the start. */
+  known(): Pick<AccountView, "answer" | "canPutBack">;
+  /**
+   * Makes the account send here again, as setup had registered it.
+   * @throws AppError as `planPutBack` and the calls of the service do; `conflict` without a public address.
+   */
+  putBack(): Promise<"put-back" | "unchanged">;
+}
+
+/** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
+const longestConfirmMs = 10_000;
+/** How often a service that does not answer is asked until people know of it. */
+const goneEveryMs = 5 * 60_000;
+
+/**
+ * Looks at the account at the service, again and again, and tells people when it no longer is as setup left it. What is
+ * found is told once two looks in a row have found it; all that may be told is compared with what people know, so it is
+ * told once over any restart.
+ */
+export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions): AccountWatch {
+  const { service, store, registration, clock, random, log } = deps;
+  const { publicUrl, everyMs } = options;
+  let memory: AccountMemory | undefined;
+  let streaks: Streaks = {};
+  /** What the last look would have told, had it been the second. */
+  let suspected: Partial<Record<Matter, { says: string; mark: string }>> = {};
+  /** The outputs were just put back: what came of it is looked at soon. */
+  let hasPutBack = false;
+  let last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined;
+  let answer: AccountView["answer"];
+  let stopping: AbortSignal | undefined;
+
+  function targetOf(url: string | null, registered: Registration | undefined): Target {
+    if (url === null) return "nowhere";
+    const places = [publicUrl, registered?.publicUrl].filter((place) => place !== undefined);
+    if (places.some((place) => isSecretOf(url, place, deps.hookSecrets()))) return "here";
+    return places.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
+  }
+
+  async function ask(signal?: AbortSignal): Promise<Look> {
+    try {
+      return { kind: "answer", reading: await service.lookAtAccount({ signal }) };
+    } catch (error) {
+      const look = toLook(error);
+      // Whatever a service quotes in its errors may be the address that it has.
+      const hide = createRedactor(
+        deps.hookSecrets().map((secret) => secret.reveal()),
+        { leastLength: 1 },
+      );
+      const clean = (text: string) => hide(text).replace(/\bhttps?:\/\/[^\s"'<>]+/gi, showAddress);
+      return "why" in look ? { ...look, why: clean(look.why) } : look;
+    }
+  }
+
+  /** That the account sends here is reason enough to hold it to that: setup may have run on another machine. */
+  async function adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
+    const isKnown = known !== undefined && known.webhookOff !== true;
+    if (isKnown || publicUrl === undefined || reading.id === undefined || typeof reading.webhookUrl !== "string") {
+      return known;
+    }
+    if (targetOf(reading.webhookUrl, undefined) !== "here") return known;
+    const { id: accountId, messengerChannelId } = reading;
+    const found = { accountId, publicUrl, messengerChannelId, at: clock.now() };
+    try {
+      await registration.write(found);
+      log.info("account.registration_found", { accountId });
+    } catch (error) {
+      // It is found again by the next look.
+      log.error("account.registration_unkept", { error: String(error).slice(0, 300) });
+    }
+    return found;
+  }
+
+  async function look(): Promise<void> {
+    memory ??= readMemory(await store.loadWatchState("account"));
+    const asked = await ask(stopping);
+    if (stopping?.aborted) return;
+    const now = clock.now();
+    const known = await registration.read();
+    const reading = asked.kind === "answer" ? asked.reading : undefined;
+    const registered = reading ? await adopt(reading, known) : known;
+    const url = reading?.webhookUrl;
+    const target = url === undefined ? undefined : targetOf(url, registered);
+    streaks = countLook(streaks, asked, now);
+    const findings = judgeAccount({
+      look: asked,
+      streaks,
+      registration: registered,
+      target,
+      fingerprint,
+      mend: describeMend(now),
+      now,
+    });
+    last = { at: now, look: asked, findings: findings.map(withStanding), registered };
+    if (reading) answer = toAnswer(reading, target, now);
+    try {
+      await tell(findings, now);
+    } catch (error) {
+      // The store is in trouble: the service is not to be asked any more often because of that.
+      suspected = {};
+      throw error;
+    }
+    await putBackUnasked(findings, registered, reading, now);
+  }
+
+  /** What people were told stays true for the page until something else is known. */
+  function withStanding(finding: Finding): Finding {
+    const before = last?.findings.find(({ matter }) => matter === finding.matter);
+    const isStanding = finding.verdict === "unknown" && before?.verdict === "bad";
+    return isStanding && memory?.told[finding.matter] !== undefined ? before : finding;
+  }
+
+  async function tell(findings: Finding[], now: number): Promise<void> {
+    const before = suspected;
+    suspected = {};
+    for (const finding of findings) {
+      const due = planAccountNotice(finding, memory ?? emptyMemory, now);
+      if (due === undefined) continue;
+      const { matter, mark } = finding;
+      const twin = before[matter];
+      suspected[matter] = { says: due.says, mark };
+      if (twin?.says !== due.says || isNews(matter, twin.mark, mark)) continue;
+      const facts = writeAccountNotice(due, { account: answer?.name, link: options.pageUrl });
+      await deps.notify(facts, { name: "account", state: due.memory });
+      memory = due.memory;
+      delete suspected[matter];
+      log.warn("account.noticed", { matter, says: due.says });
+    }
+  }
+
+  /** The attempt is on disk before the call leaves, so that no restart makes more of them. */
+  async function putBackUnasked(
+    findings: Finding[],
+    registered: Registration | undefined,
+    reading: AccountReading | undefined,
+    now: number,
+  ): Promise<void> {
+    if (!options.putBack || reading === undefined || memory === undefined) return;
+    const recent = ofLastDay(memory.putBackAt, now);
+    // Not before people were told of it, and so not before a second look has found it.
+    const isTold = ({ matter, verdict, mark }: Finding) =>
+      (matter === "webhook" || matter === "channel") && verdict === "bad" && memory?.told[matter] === mark;
+    if (!findings.some(isTold) || recent.length >= mostADay) return;
+    const change = planPutBack(reading, registered, hookOf(registered));
+    if (change === undefined) return;
+    const next = { ...memory, putBackAt: [...recent, now] };
+    await store.saveWatchState({ name: "account", state: next });
+    memory = next;
+    try {
+      await putBack(service, change, stopping);
+      log.warn("account.put_back", { outputs: Object.keys(change) });
+    } catch (error) {
+      log.error("account.not_put_back", { error: error instanceof AppError ? error.message : "unknown failure" });
+    }
+    hasPutBack = true;
+  }
+
+  function hookOf(registered: Registration | undefined) {
+    const place = publicUrl ?? registered?.publicUrl;
+    const [secret] = deps.hookSecrets();
+    if (place === undefined || secret === undefined) {
+      throw new AppError("conflict", "PUBLIC_URL is not set, so there is no address that the account could send to.", {
+        hint: "Set it to the address that the internet reaches this relay by, and restart Tocsin.",
+      });
+    }
+    const isHere = (url: string) => targetOf(url, registered) === "here";
+    return { url: `${place}/hooks/${secret.reveal()}`, isHere };
+  }
+
+  function describeMend(now: number): string {
+    const byHand = "Put it back with: tocsin setup --put-back, or at Setup on the page.";
+    if (!options.putBack) return byHand;
+    const isSpent = ofLastDay(memory?.putBackAt, now).length >= mostADay;
+    return isSpent
+      ? `Tocsin has put it back three times today and leaves it now. ${byHand}`
+      : "Tocsin puts it back now.";
+  }
+
+  const poll = createPoll({
+    look,
+    clock,
+    everyMs() {
+      const isSoon = hasPutBack || Object.keys(suspected).length > 0;
+      hasPutBack = false;
+      if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 30));
+      // A refused key is looked at more often until it is certain.
+      if (streaks.refused !== undefined && memory?.told.key === undefined) return Math.min(60_000, everyMs);
+      const isGone = streaks.gone !== undefined && memory?.told.service === undefined;
+      const mostMs = isGone ? Math.min(goneEveryMs, everyMs) : everyMs;
+      // Many relays that start together do not ask together; a look that confirms still fits into the time.
+      return Math.round(mostMs * (0.75 + 0.2 * random()));
+    },
+    onFailed: (error) => log.error("account.look_failed", { error: String(error).slice(0, 300) }),
+  });
+
+  return {
+    run(stop) {
+      stopping = stop;
+      return poll.run(stop);
+    },
+    view: () => viewAccount(last),
+    known: () => ({
+      answer,
+      canPutBack: last?.findings.some(({ matter, verdict }) => isOutput(matter) && verdict === "bad") === true,
+    }),
+    async putBack() {
+      const reading = await service.lookAtAccount({ signal: stopping });
+      const registered = await registration.read();
+      const change = planPutBack(reading, registered, hookOf(registered));
+      if (change !== undefined) await putBack(service, change, stopping);
+      poll.wake();
+      return change === undefined ? "unchanged" : "put-back";
+    },
+  };
+}
+
+function isOutput(matter: Finding["matter"]): boolean {
+  return matter === "webhook" || matter === "channel";
+}
+
+function viewAccount(
+  last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined,
+): WatchView {
+  const name = "account";
+  if (last === undefined) {
+    return { name, verdict: "unknown", summary: "the service was not asked yet", troubles: [] };
+  }
+  const { at: lookedAt, look, findings, registered } = last;
+  const bad = findings.filter(({ verdict }) => verdict === "bad");
+  const troubles = bad.map(({ title, text }) => `${title}. ${text}`.trim());
+  const seen = (verdict: WatchView["verdict"], summary: string): WatchView => ({
+    name,
+    verdict,
+    summary,
+    troubles,
+    lookedAt,
+  });
+  const [first, ...more] = bad;
+  if (first) return seen("trouble", more.length === 0 ? first.title : `${first.title}, and ${more.length} more`);
+  if (look.kind !== "answer") return seen("unknown", `cannot tell: ${look.why}`);
+  if (registered === undefined) {
+    return seen("idle", "not registered here yet, so there is nothing to compare with; run: tocsin setup");
+  }
+  if (registered.webhookOff) return seen("idle", "setup has turned the account's webhook off");
+  const unstated = findings.filter(({ matter, verdict }) => matter !== "expiry" && verdict === "unknown");
+  if (unstated.length > 0) {
+    const what = unstated.flatMap(({ matter }) => unstatedNames[matter] ?? []).join(" and ");
+    return seen("unknown", `cannot tell: the service's answer does not say ${what}`);
+  }
+  return seen("well", "the account sends its alerts here");
+}
+
+/** What an answer leaves out when a matter cannot be judged. */
+const unstatedNames: Partial<Record<Finding["matter"], string>> = {
+  key: "which account it is",
+  webhook: "where its alerts go",
+  channel: "which messenger channel it has",
+};
+
+function toAnswer(reading: AccountReading, target: Target | undefined, at: number): AccountView["answer"] {
+  const { id, name, webhookUrl, messengerChannelId, keyExpiresAt } = reading;
+  return {
+    at,
+    id,
+    name,
+    keyExpiresAt,
+    webhook: target,
+    webhookAddress: typeof webhookUrl === "string" ? showAddress(webhookUrl) : undefined,
+    messengerChannelId,
+  };
+}
+
+function fingerprint(url: string): string {
+  return createHash("sha256").update(url).digest("base64url").slice(0, 22);
+}

@@ -1,0 +1,16 @@
+import type { AlertFacts } from "../core/alert.ts";
+import { AppError } from "../core/errors.ts";
+import type { Mute } from "../core/rules.ts";
+import { compileMatchers } from "../matching/judge.ts";
+
+/** The first of these mutes that matches a notice. One that cannot be read mutes nothing, as for alerts. */
+export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
+  return mutes.find(({ matchers }) => {
+    try {
+      return compileMatchers(matchers)({ facts, origin: "notice" }).matched;
+    } catch (error) {
+      if (error instanceof AppError) return false;
+      throw error;
+    }
+  });
+}

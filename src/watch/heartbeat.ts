@@ -1,0 +1,105 @@
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { Readiness } from "../core/operations.ts";
+import type { Watch, WatchView } from "../core/ports/watch.ts";
+import type { HeartbeatLine, HeartbeatSettings } from "../vendors/heartbeat.ts";
+
+export interface HeartbeatDeps {
+  settings: Pick<HeartbeatSettings, "everyMs">;
+  line: HeartbeatLine;
+  /** Ends within seconds, also when the store hangs. */
+  readiness(): Promise<Readiness>;
+  clock: Clock;
+  log: Log;
+}
+
+type State = "starting" | "beating" | "silent" | "not_taken";
+
+/** While it is not ready, and after a sign that was not taken. */
+const lookAgainMs = 10_000;
+/** A moment of trouble is nothing to wake people for. */
+const failingAfterMs = 30_000;
+
+/**
+ * The sign of life to a service outside, which tells people when it stops. It is sent only while the relay is ready, as
+ * `GET /readyz` says it: a commit has just succeeded, and the dispatcher and every lane have just come round.
+ *
+ *     ready ──▶ alive, again after `everyMs`; not taken: again after some seconds
+ *     not ready ──▶ nothing, looked at every few seconds ──for half a minute──▶ failing, once, where the service knows it
+ *     stopped in order ──▶ nothing more
+ */
+export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): Watch {
+  let state: { name: State; since: number; reason: string } = { name: "starting", since: clock.now(), reason: "" };
+  let lookedAt: number | undefined;
+  let hasSaidFailing = false;
+
+  function turnTo(name: State, reason = ""): void {
+    const isNew = name !== state.name;
+    state = { name, since: isNew ? clock.now() : state.since, reason };
+    if (isNew) log[name === "beating" ? "info" : "warn"](`heartbeat.${name}`, { to: line.host, reason });
+  }
+
+  async function beSilent(reasons: string[], stop: AbortSignal): Promise<void> {
+    turnTo("silent", reasons.join("; "));
+    if (!line.knowsFailure || hasSaidFailing || clock.now() - state.since < failingAfterMs) return;
+    hasSaidFailing = (await line.send("failing", stop)) === undefined;
+  }
+
+  /** How long to wait until the next. */
+  async function takeTurn(stop: AbortSignal): Promise<number> {
+    const startedAt = clock.now();
+    const { ready, reasons } = await readiness();
+    if (stop.aborted) return 0;
+    lookedAt = clock.now();
+    if (!ready) {
+      await beSilent(reasons, stop);
+      return lookAgainMs;
+    }
+    hasSaidFailing = false;
+    const why = await line.send("alive", stop);
+    if (stop.aborted) return 0;
+    if (why !== undefined) {
+      turnTo("not_taken", why);
+      return Math.min(lookAgainMs, everyMs);
+    }
+    turnTo("beating");
+    return Math.max(0, everyMs - (clock.now() - startedAt));
+  }
+
+  return {
+    async run(stop) {
+      while (!stop.aborted) {
+        await clock.sleep(await takeTurn(stop), stop);
+      }
+      await line.close();
+    },
+    view: () => viewOf(state, line.host, lookedAt),
+  };
+}
+
+function viewOf(
+  { name, since, reason }: { name: State; since: number; reason: string },
+  host: string,
+  lookedAt?: number,
+): WatchView {
+  const view = { name: "heartbeat", lookedAt, troubles: [] };
+  const from = `since ${new Date(since).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  switch (name) {
+    case "starting":
+      return { ...view, verdict: "unknown", summary: `the first is about to be sent to ${host}` };
+    case "beating":
+      return { ...view, verdict: "well", summary: `${host} takes it` };
+    case "silent": {
+      const summary = `none is sent to ${host} ${from}, as the relay is not ready: ${reason}`;
+      return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}.`] };
+    }
+    case "not_taken": {
+      const summary = `${host} does not take it ${from}: ${reason}`;
+      const advice =
+        "Compare the address with the one that the service shows; people there are told that the relay is gone.";
+      return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}. ${advice}`] };
+    }
+    default:
+      return name satisfies never;
+  }
+}

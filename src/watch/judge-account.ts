@@ -1,0 +1,286 @@
+import type { Severity } from "../core/alert.ts";
+import { AppError } from "../core/errors.ts";
+import type { AccountReading, Registration } from "../core/ports/account.ts";
+import { oneLine } from "../ground/text/clean.ts";
+import { cut } from "../ground/text/graphemes.ts";
+
+/** What one look at the account can find wrong, each told and got well by itself. */
+export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
+export type Matter = (typeof matters)[number];
+
+/** What came of asking for the account. */
+export type Look =
+  | { kind: "answer"; reading: AccountReading }
+  /** The service did not take the key. */
+  | { kind: "refused"; why: string }
+  /** No answer, or that of a server in trouble, or none of this interface. */
+  | { kind: "gone"; why: string }
+  /** An answer that says nothing of the account: a page, another shape, a rate limit. */
+  | { kind: "unclear"; why: string };
+
+/** What a look that failed means. */
+export function toLook(error: unknown): Look {
+  const { code, message } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
+  if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why: message };
+  const isGone = ["upstream_unreachable", "upstream_failed", "upstream_not_found", "upstream_rejected"].includes(code);
+  return { kind: isGone ? "gone" : "unclear", why: message };
+}
+
+/** How long the service has been failing in the same way, look after look. Begins anew with each start of the relay. */
+export interface Streaks {
+  gone?: Streak;
+  refused?: Streak;
+}
+
+interface Streak {
+  since: number;
+  looks: number;
+  /** What was answered last. */
+  why: string;
+}
+
+/** Any answer ends a silence; only one with an account in it says that the key is taken. */
+export function countLook({ gone, refused }: Streaks, look: Look, at: number): Streaks {
+  const grow = (streak: Streak | undefined, why: string) => ({
+    since: streak?.since ?? at,
+    looks: (streak?.looks ?? 0) + 1,
+    why,
+  });
+  switch (look.kind) {
+    case "answer":
+      return {};
+    case "refused":
+      return { refused: grow(refused, look.why) };
+    case "gone":
+      return { refused, gone: grow(gone, look.why) };
+    case "unclear":
+      return { refused };
+  }
+}
+
+/** Where a webhook's address leads. `stranger`: here, with a secret that this relay does not take. */
+export type Target = "here" | "stranger" | "elsewhere" | "nowhere";
+
+export interface Finding {
+  matter: Matter;
+  /** `unknown` neither tells that something is wrong nor that it is well again; `idle`: nothing to compare with. */
+  verdict: "well" | "bad" | "unknown" | "idle";
+  /** Of what is bad: another mark is told anew. Holds no secret. */
+  mark: string;
+  /** One line: what is wrong or, of what is well, what is true again. */
+  title: string;
+  /** What that means and what to do. */
+  text: string;
+  severity: Severity;
+}
+
+export interface AccountSight {
+  look: Look;
+  streaks: Streaks;
+  /** What setup made the account send to; absent: nothing was registered here. */
+  registration?: Registration;
+  /** Of the webhook that the account has. */
+  target?: Target;
+  /** Tells addresses apart without holding them. */
+  fingerprint(url: string): string;
+  /** What to do about an output of somebody else's, in a sentence. */
+  mend: string;
+  now: number;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** A service that restarts, or a network that is away for a while, is nothing to wake anybody for. */
+const goneAfterMs = 30 * minuteMs;
+/** After a machine has slept, or its clock has jumped, one failure would look like hours of them. */
+const fewestGone = 4;
+/** Services answer 401 for moments, when what checks their keys is in trouble. */
+const refusedAfterMs = 5 * minuteMs;
+const fewestRefused = 6;
+/** Days before its end at which people are told of it. */
+const expiryDays = [1, 3, 7, 14];
+
+/** What is true of the account, as far as one can tell. Pure. */
+export function judgeAccount(sight: AccountSight): Finding[] {
+  return [
+    judgeService(sight),
+    judgeKey(sight),
+    judgeIdentity(sight),
+    judgeWebhook(sight),
+    judgeChannel(sight),
+    judgeExpiry(sight),
+  ];
+}
+
+function judgeService({ look, streaks: { gone }, now }: AccountSight): Finding {
+  const found = (verdict: Finding["verdict"]): Finding => ({
+    matter: "service",
+    verdict,
+    mark: "gone",
+    title: verdict === "bad" ? `The alerting service does not answer` : "The alerting service answers again",
+    text:
+      verdict === "bad" && gone !== undefined
+        ? `Not since ${instant(gone.since)}, and last: ${gone.why}. Whether it still sends alerts cannot be told.`
+        : "",
+    severity: "warning",
+  });
+  if (look.kind === "answer" || look.kind === "refused") return found("well");
+  const isLong = gone !== undefined && now - gone.since >= goneAfterMs && gone.looks >= fewestGone;
+  return found(isLong ? "bad" : "unknown");
+}
+
+function judgeKey({ look, streaks: { refused }, now }: AccountSight): Finding {
+  const found = (verdict: Finding["verdict"]): Finding => ({
+    matter: "key",
+    verdict,
+    mark: "refused",
+    title: verdict === "bad" ? "The alerting service refuses the API key" : "The alerting service takes the API key",
+    text:
+      verdict === "bad" && refused !== undefined
+        ? `Since ${instant(refused.since)}: ${refused.why}. It may have expired or been revoked, and then no alert is sent. Ask the service for a new key, set ALERTING_API_KEY and restart Tocsin.`
+        : "",
+    severity: "critical",
+  });
+  if (look.kind === "answer") return found(look.reading.id === undefined ? "unknown" : "well");
+  const isSure = refused !== undefined && now - refused.since >= refusedAfterMs && refused.looks >= fewestRefused;
+  return found(isSure ? "bad" : "unknown");
+}
+
+/**
+ * A date in the past of a key that is taken is a clock that is wrong, here or there, or no date at all: it is told of
+ * within a day, and counts for nothing later.
+ */
+function judgeExpiry({ look, now }: AccountSight): Finding {
+  const at = look.kind === "answer" ? look.reading.keyExpiresAt : undefined;
+  if (at === undefined || at < now - dayMs) return expiry("unknown", "", "", "");
+  const days = expiryDays.find((some) => at - now <= some * dayMs);
+  const on = `${instant(at)}`;
+  if (days === undefined)
+    return expiry("well", "", "The API key of the alerting service is good for longer", `It expires ${on}.`);
+  const left = Math.ceil((at - now) / dayMs);
+  const when =
+    at <= now ? "has expired by this machine's clock" : left === 1 ? "expires within a day" : `expires in ${left} days`;
+  return expiry(
+    "bad",
+    writeExpiryMark({ days, at }),
+    `The API key of the alerting service ${when}`,
+    `It ends ${on}, and no alert is sent with it any longer. Ask the service for a new key, set ALERTING_API_KEY and restart Tocsin.`,
+    days > 3 ? "warning" : "critical",
+  );
+}
+
+function expiry(verdict: Finding["verdict"], mark: string, title: string, text: string, severity: Severity = "info") {
+  return { matter: "expiry", verdict, mark, title, text, severity } satisfies Finding;
+}
+
+function writeExpiryMark({ days, at }: { days: number; at: number }): string {
+  return `${days}@${at}`;
+}
+
+/**
+ * Whether the mark of a bad finding is news after the one that was told. Of a key's end only the next of its steps is:
+ * a clock that is set back must not tell of an earlier one again, nor an end that the service words with other digits.
+ */
+export function isNews(matter: Matter, told: string | undefined, mark: string): boolean {
+  if (told === undefined) return true;
+  if (matter !== "expiry") return told !== mark;
+  const [toldDays = 0, toldAt = 0] = told.split("@").map(Number);
+  const [days = 0, at = 0] = mark.split("@").map(Number);
+  return Math.abs(at - toldAt) > dayMs || days < toldDays;
+}
+
+function judgeIdentity({ look, registration }: AccountSight): Finding {
+  const id = look.kind === "answer" ? look.reading.id : undefined;
+  const found = (verdict: Finding["verdict"]): Finding => ({
+    matter: "account",
+    verdict,
+    mark: id ?? "",
+    title:
+      verdict === "bad"
+        ? "The API key belongs to another account than the one that was set up"
+        : "The API key belongs to the account that was set up",
+    text:
+      verdict === "bad"
+        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. If that is meant, run: tocsin setup. If not, set the right ALERTING_API_KEY and restart Tocsin.`
+        : "",
+    severity: "critical",
+  });
+  if (registration === undefined) return found("idle");
+  if (id === undefined) return found("unknown");
+  return found(id === registration.accountId ? "well" : "bad");
+}
+
+/** Whether the account's outputs are to be compared at all: not those of another account. */
+function isComparable({ look, registration }: AccountSight): boolean {
+  return look.kind !== "answer" || look.reading.id === undefined || look.reading.id === registration?.accountId;
+}
+
+function judgeWebhook(sight: AccountSight): Finding {
+  const { look, registration, target, fingerprint, mend } = sight;
+  const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
+  const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
+    matter: "webhook",
+    verdict,
+    mark,
+    title: title || "The account sends its alerts here again",
+    text: verdict === "bad" ? `No alert comes here until that is mended. ${mend}` : "",
+    severity: "critical",
+  });
+  if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");
+  if (url === undefined || target === undefined) return found("unknown");
+  switch (target) {
+    case "here":
+      return found("well");
+    case "nowhere":
+      return found("bad", "The account's webhook was switched off", "off");
+    case "stranger": {
+      const title = "The account sends its alerts here with a secret that this relay does not take";
+      return found("bad", title, fingerprint(url ?? ""));
+    }
+    case "elsewhere": {
+      const title = `The account sends its alerts to ${showAddress(url ?? "")} and no longer here`;
+      return found("bad", title, fingerprint(url ?? ""));
+    }
+  }
+}
+
+function judgeChannel(sight: AccountSight): Finding {
+  const { look, registration, mend } = sight;
+  const channel = look.kind === "answer" ? look.reading.messengerChannelId : undefined;
+  const wanted = registration?.messengerChannelId;
+  const found = (verdict: Finding["verdict"], title: string): Finding => ({
+    matter: "channel",
+    verdict,
+    mark: verdict === "bad" ? oneLine(String(channel), 64) : "",
+    title,
+    text: verdict === "bad" ? `${mend} If it is meant, run: tocsin setup.` : "",
+    severity: "warning",
+  });
+  if (wanted === undefined || !isComparable(sight)) return found("idle", "");
+  if (channel === undefined) return found("unknown", "");
+  if (channel === wanted) {
+    const title =
+      wanted === null
+        ? "The account has no messenger channel again, as setup left it"
+        : `The account's messenger channel is ${showChannel(wanted)} again`;
+    return found("well", title);
+  }
+  const title = `The account's messenger channel was changed from ${showChannel(wanted)} to ${showChannel(channel)}`;
+  return found("bad", title);
+}
+
+/** Who may read this must not learn how to send to it: the path of a hook is its secret. */
+export function showAddress(url: string): string {
+  if (!URL.canParse(url)) return "an address that cannot be read";
+  const { protocol, host } = new URL(url);
+  return host === "" ? "an address that cannot be read" : `${protocol}//${cut(host, 120)}/…`;
+}
+
+function showChannel(channel: string | null): string {
+  return channel === null ? "none" : oneLine(channel, 64);
+}
+
+function instant(at: number): string {
+  const isDate = Math.abs(at) <= 8.64e15;
+  return isDate ? `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC` : "at an unknown time";
+}

@@ -1,0 +1,72 @@
+import { AppError } from "../core/errors.ts";
+import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
+import type { Secret } from "../core/secret.ts";
+
+interface Outputs {
+  webhookUrl?: string | null;
+  messengerChannelId?: string | null;
+}
+
+/**
+ * What has to change for the account to send to this relay as it was registered; undefined when nothing has. Pure.
+ *
+ * @param isHere whether an address is a hook that this relay takes
+ * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook
+ *   setup has turned off.
+ */
+export function planPutBack(
+  reading: AccountReading,
+  registration: Registration | undefined,
+  hook: { url: string; isHere(url: string): boolean },
+): Outputs | undefined {
+  if (registration === undefined) {
+    throw new AppError("not_found", "There is nothing to put back: this relay was not registered from here yet.", {
+      hint: "Register it with: tocsin setup",
+    });
+  }
+  if (reading.id !== registration.accountId) {
+    throw new AppError("conflict", "The API key belongs to another account than the one that was set up.", {
+      hint: "Set the right ALERTING_API_KEY; or, if the other account is meant, run: tocsin setup",
+    });
+  }
+  if (registration.webhookOff) {
+    throw new AppError("conflict", "Setup has turned the account's webhook off, so there is nothing to put back.", {
+      hint: "Turn it on again with: tocsin setup",
+    });
+  }
+  const { webhookUrl, messengerChannelId } = reading;
+  const change: Outputs = {};
+  if (typeof webhookUrl !== "string" || !hook.isHere(webhookUrl)) change.webhookUrl = hook.url;
+  const wanted = registration.messengerChannelId;
+  if (wanted !== undefined && messengerChannelId !== wanted) change.messengerChannelId = wanted;
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+/** The secret in the address of a hook of the relay at `place`; undefined for another address. */
+export function secretInHook(url: string, place: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const given = new URL(url);
+  // A public address may end in a path of its own.
+  const hooks = new URL(`${place}/hooks/`);
+  if (given.origin !== hooks.origin || !given.pathname.startsWith(hooks.pathname)) return undefined;
+  return given.pathname.slice(hooks.pathname.length);
+}
+
+/** Whether an address is a hook of the relay at `place` with one of these secrets. */
+export function isSecretOf(url: string, place: string, secrets: Secret[]): boolean {
+  const found = secretInHook(url, place);
+  return secrets.some((secret) => secret.reveal() === found);
+}
+
+/** Puts it into the account, and reads back. @throws AppError `failed` when it reads back differently. */
+export async function putBack(service: AccountService, change: Outputs, signal?: AbortSignal): Promise<void> {
+  await service.setAlertOutputs(change, { signal });
+  const after = await service.lookAtAccount({ signal });
+  const isSame =
+    (change.webhookUrl === undefined || after.webhookUrl === change.webhookUrl) &&
+    (change.messengerChannelId === undefined || after.messengerChannelId === change.messengerChannelId);
+  if (isSame) return;
+  throw new AppError("failed", "The service took the change, but the account reads back differently.", {
+    hint: "Look at it with: tocsin upstream outputs",
+  });
+}

@@ -1,0 +1,306 @@
+import { z } from "zod";
+import type { SilenceRule } from "../core/rules.ts";
+import { createSlotRing, type SlotRing, slotMs, slotsKept } from "./slot-ring.ts";
+import { learnUsualQuiet, type Span, type UsualQuiet } from "./usual-quiet.ts";
+
+/** An alert of a sender, as routing has seen it. */
+export interface Arrival {
+  id: string;
+  receivedAt: number;
+  source?: string;
+  /** Names of the routes that took it. */
+  routes: readonly string[];
+}
+
+/** One watch of silence, as it is now. */
+export interface SilenceState {
+  rule: SilenceRule;
+  /** `hook`, `route:critical`, `source:Pyth`. */
+  key: string;
+  /** Since when it is watched, or since when alerts were stored that it has learned from. */
+  since: number;
+  last?: LastArrival;
+  /** How long nothing has come while the relay ran, milliseconds. */
+  quietMs: number;
+  isSilent: boolean;
+  /** People were told at this time. */
+  toldAt?: number;
+  /** Absent for a fixed time. */
+  learning?: { days: number; arrivals: number };
+  /** What is the longest quiet at these hours, counted from the last alert. Milliseconds. */
+  usualMs?: number;
+  /** When people are told if nothing comes and the relay goes on running. */
+  tellsAt?: number;
+}
+
+export interface LastArrival {
+  at: number;
+  id: string;
+}
+
+/** Something to tell, and what to remember once it is told. */
+export interface SilenceNews {
+  says: "silent" | "again";
+  state: SilenceState;
+  /** Of `again`: how long nothing had come, from alert to alert. */
+  lastedMs?: number;
+}
+
+interface Watched {
+  rule: SilenceRule;
+  key: string;
+  since: number;
+  last?: LastArrival;
+  /** The silence that people know of; `back` is the first alert behind it. */
+  told?: { at: number; last?: LastArrival; back?: LastArrival };
+  /** Silences that people were told of and that are over. */
+  ended: Span[];
+  came: SlotRing;
+  usual?: { learned: UsualQuiet; at: number };
+}
+
+/** A relay that did not look for so long was down, or its machine was asleep. */
+const awayMs = 3 * 60_000;
+/** What is learned is learned anew this often. */
+const learnEveryMs = 12 * 60 * 60_000;
+/** While too little is known, people want to see it grow. */
+const countEveryMs = 10 * 60_000;
+/** No quiet that is shorter is told of by `auto`: it would be shorter than what is counted. */
+const leastAutoMs = 3 * slotMs;
+const keptAways = 100;
+/** So many silences within two weeks are how the sender is now, and are learned from. */
+const usualAfter = 3;
+const usualWithinMs = 14 * 24 * 60 * 60_000;
+
+export function keyOf({ of, name }: SilenceRule): string {
+  return of === "hook" ? "hook" : `${of}:${name}`;
+}
+
+/**
+ * What is known of each watch of silence: when something came last, what is usual, what people were told. All in
+ * memory and without effects, so that ninety days pass in a test as they pass in a relay; `silence.ts` moves it.
+ *
+ * @param saved of `save` and `saveArrivals`; what cannot be that is nothing
+ */
+export function createSilenceBook(
+  rules: SilenceRule[],
+  saved: { state?: unknown; arrivals?: unknown },
+  startedAt: number,
+) {
+  const state = readState(saved.state);
+  const arrivals = readArrivals(saved.arrivals);
+  const ran = createSlotRing(arrivals?.ran);
+  let aways: Span[] = state?.aways ?? [];
+  let seenAt = state?.seenAt;
+  const watches = rules.map((rule): Watched => {
+    const key = keyOf(rule);
+    const known = state?.watches[key];
+    return {
+      rule,
+      key,
+      since: known?.since ?? startedAt,
+      last: known?.last,
+      told: known?.told,
+      ended: known?.ended ?? [],
+      came: createSlotRing(arrivals?.watches[key]),
+    };
+  });
+  /** Nothing was ever saved of them, so the log may know more. */
+  const unknown = watches.filter(({ key }) => state?.watches[key] === undefined);
+  const find = (of: SilenceRule["of"]) => watches.filter(({ rule }) => rule.of === of);
+  const hook = find("hook");
+  const byName = (of: SilenceRule["of"]) => new Map(find(of).map((watch) => [watch.rule.name ?? "", watch]));
+  const [routes, sources] = [byName("route"), byName("source")];
+
+  function watchesOf(arrival: Arrival): Watched[] {
+    const ofSource = arrival.source === undefined ? undefined : sources.get(arrival.source);
+    const ofRoutes = routes.size === 0 ? [] : arrival.routes.flatMap((name) => routes.get(name) ?? []);
+    return [...hook, ...(ofSource ? [ofSource] : []), ...ofRoutes];
+  }
+
+  function touch(watch: Watched, { id, receivedAt: at }: Arrival): void {
+    if (watch.last === undefined || at > watch.last.at) watch.last = { at, id };
+    watch.came.add(slotOf(at));
+  }
+
+  function quietSpans({ last, since }: Watched, now: number): Span[] {
+    let from = last?.at ?? since;
+    const spans: Span[] = [];
+    for (const away of aways) {
+      if (away.to <= from) continue;
+      if (away.from > from) spans.push({ from, to: Math.min(away.from, now) });
+      from = away.to;
+    }
+    if (from < now) spans.push({ from, to: now });
+    return spans;
+  }
+
+  function learn(watch: Watched, now: number): UsualQuiet {
+    const { usual, told } = watch;
+    const everyMs = usual?.learned.kind === "learning" ? countEveryMs : learnEveryMs;
+    if (usual !== undefined && (told !== undefined || Math.abs(now - usual.at) < everyMs)) return usual.learned;
+    const first = slotOf(watch.since);
+    const learned = learnUsualQuiet({
+      came: watch.came.has,
+      ran: (slot) => slot >= first && ran.has(slot),
+      lastSlot: slotOf(watch.last?.at ?? watch.since),
+      skipped: watch.ended,
+    });
+    watch.usual = { learned, at: now };
+    return learned;
+  }
+
+  function stateOf(watch: Watched, now: number): SilenceState {
+    const { rule, key, since, last, told } = watch;
+    const spans = quietSpans(watch, now);
+    const quietMs = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+    const common = { rule, key, since, last, quietMs, toldAt: told?.at };
+    if (rule.after !== "auto")
+      return { ...common, isSilent: quietMs >= rule.after, tellsAt: now + Math.max(0, rule.after - quietMs) };
+    const learned = learn(watch, now);
+    if (learned.kind === "learning" || last === undefined) {
+      const { days, arrivals } = learned.kind === "learning" ? learned : { days: 0, arrivals: 0 };
+      return { ...common, isSilent: false, learning: { days, arrivals } };
+    }
+    const left = learned.limit - learned.weigh(spans);
+    return {
+      ...common,
+      isSilent: left <= 0 && quietMs >= leastAutoMs,
+      usualMs: Math.max(slotMs, learned.reaches(learned.longest, last.at) - last.at),
+      tellsAt: Math.max(left <= 0 ? now : learned.reaches(left, now), now + leastAutoMs - quietMs),
+    };
+  }
+
+  function keepAways(): void {
+    const needed = Math.min(...watches.map(({ last, since }) => last?.at ?? since));
+    aways = aways.filter(({ to }) => to > needed);
+    while (aways.length > keptAways) {
+      const [first, second, ...others] = aways as [Span, Span, ...Span[]];
+      aways = [{ from: first.from, to: second.to }, ...others];
+    }
+  }
+
+  function named(key: string): Watched | undefined {
+    return watches.find((watch) => watch.key === key);
+  }
+
+  return {
+    /** Keys of the watches that nothing was ever saved of. */
+    unknown: unknown.map(({ key }) => key),
+    /** Routing has seen an alert. True: people were told that it is missing, so that a look is due. */
+    note(arrival: Arrival): boolean {
+      let isBack = false;
+      for (const watch of watchesOf(arrival)) {
+        touch(watch, arrival);
+        const { told } = watch;
+        if (told === undefined || told.back !== undefined || arrival.receivedAt <= (told.last?.at ?? 0)) continue;
+        told.back = { at: arrival.receivedAt, id: arrival.id };
+        isBack = true;
+      }
+      return isBack;
+    },
+    /** An alert of the log, for the watches that are new. */
+    noteStored(arrival: Arrival): void {
+      for (const watch of watchesOf(arrival)) if (unknown.includes(watch)) touch(watch, arrival);
+    },
+    /** The log was read for the watches that are new; its first alert within reach is this old. */
+    learnFrom(firstAt: number, now: number): void {
+      for (const watch of unknown) watch.since = Math.min(watch.since, firstAt);
+      // What was watched before knows itself when the relay ran.
+      if (state !== undefined) return;
+      for (let slot = slotOf(firstAt); slot <= slotOf(now); slot += 1) ran.add(slot);
+    },
+    /**
+     * Time has passed in which the relay could take alerts. Since it last could, nothing is held against senders.
+     * Returns what takes it back.
+     */
+    pass(now: number): () => void {
+      const before = { seenAt, aways };
+      if (seenAt !== undefined && now - seenAt > awayMs) aways = [...aways, { from: seenAt, to: now }];
+      keepAways();
+      seenAt = now;
+      ran.cutAfter(slotOf(now));
+      ran.add(slotOf(now));
+      for (const { came } of watches) came.cutAfter(slotOf(now) + 1);
+      return () => {
+        ({ seenAt, aways } = before);
+      };
+    },
+    states: (now: number): SilenceState[] => watches.map((watch) => stateOf(watch, now)),
+    /** What people do not know yet. */
+    news(now: number): SilenceNews[] {
+      return watches.flatMap((watch): SilenceNews[] => {
+        const { told } = watch;
+        const state = stateOf(watch, now);
+        if (told === undefined) return state.isSilent ? [{ says: "silent", state }] : [];
+        if (told.back === undefined) return [];
+        return [{ says: "again", state, lastedMs: told.back.at - (told.last?.at ?? watch.since) }];
+      });
+    },
+    /** It is being told. Returns what takes it back, should that fail. */
+    told({ says, state: { key } }: SilenceNews, now: number): () => void {
+      const watch = named(key);
+      if (watch === undefined) return () => {};
+      const before = { told: watch.told, ended: watch.ended, usual: watch.usual };
+      if (says === "silent") watch.told = { at: now, last: watch.last };
+      else {
+        const { told } = watch;
+        const span = { from: told?.last?.at ?? watch.since, to: told?.back?.at ?? now };
+        const recent = watch.ended.filter(({ to }) => to > now - slotsKept * slotMs);
+        const isUsual = recent.filter(({ to }) => to > now - usualWithinMs).length + 1 >= usualAfter;
+        watch.ended = isUsual ? [] : [...recent, span];
+        watch.told = undefined;
+        watch.usual = undefined;
+      }
+      return () => Object.assign(watch, before);
+    },
+    save: (): SavedState => ({
+      seenAt,
+      aways,
+      watches: Object.fromEntries(
+        watches.map(({ key, since, last, told, ended }) => [key, { since, last, told, ended }]),
+      ),
+    }),
+    saveArrivals: (): SavedArrivals => ({
+      ran: ran.save(),
+      watches: Object.fromEntries(
+        watches.flatMap(({ rule, key, came }) => (rule.after === "auto" ? [[key, came.save()]] : [])),
+      ),
+    }),
+  };
+}
+
+function slotOf(at: number): number {
+  return Math.floor(at / slotMs);
+}
+
+const instant = z.number();
+const spanSchema = z.object({ from: instant, to: instant });
+const lastSchema = z.object({ at: instant, id: z.string() });
+const stateSchema = z.object({
+  seenAt: instant.optional(),
+  aways: z.array(spanSchema),
+  watches: z.record(
+    z.string(),
+    z.object({
+      since: instant,
+      last: lastSchema.optional(),
+      told: z.object({ at: instant, last: lastSchema.optional(), back: lastSchema.optional() }).optional(),
+      ended: z.array(spanSchema),
+    }),
+  ),
+});
+const arrivalsSchema = z.object({ ran: z.unknown(), watches: z.record(z.string(), z.unknown()) });
+
+/** What has to be right after a restart; small, since it is saved at each look. */
+export type SavedState = z.infer<typeof stateSchema>;
+/** What is learned from; some minutes of it may be missing. */
+export type SavedArrivals = z.infer<typeof arrivalsSchema>;
+
+function readState(saved: unknown): SavedState | undefined {
+  return stateSchema.safeParse(saved).data;
+}
+
+function readArrivals(saved: unknown): SavedArrivals | undefined {
+  return arrivalsSchema.safeParse(saved).data;
+}

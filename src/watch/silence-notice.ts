@@ -1,0 +1,60 @@
+import type { AlertFacts } from "../core/alert.ts";
+import type { SilenceRule } from "../core/rules.ts";
+import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
+import type { SilenceNews } from "./silence-book.ts";
+
+const { full } = createTimeFormat("UTC");
+
+/**
+ * @param context `link`: the page where people see it. `account`: what is known of the account that should send, one
+ * sentence
+ */
+export function writeSilenceNotice(
+  news: SilenceNews,
+  now: number,
+  { link, account }: { link?: string; account?: string },
+): AlertFacts {
+  const { rule, key } = news.state;
+  const isSilent = news.says === "silent";
+  return {
+    title: isSilent
+      ? `No alert has come${whence(rule)} for ${formatDuration(news.state.quietMs)}`
+      : `Alerts come again${whence(rule)}, after ${formatDuration(news.lastedMs ?? 0)}`,
+    text: isSilent ? describeSilence(news, now) : describeReturn(news),
+    severity: !isSilent ? "info" : rule.of === "hook" ? "critical" : "warning",
+    status: isSilent ? "firing" : "resolved",
+    format: "empty",
+    alertKey: `tocsin:silence:${key}`,
+    source: "Tocsin",
+    link,
+    fields: isSilent && account !== undefined ? [{ name: "account", value: account }] : [],
+    notes: [],
+  };
+}
+
+function whence({ of, name }: SilenceRule): string {
+  if (of === "hook") return "";
+  return of === "route" ? ` on route ${name}` : ` from ${name}`;
+}
+
+function describeSilence({ state }: SilenceNews, now: number): string {
+  const { last, since, rule, usualMs, quietMs } = state;
+  const came =
+    last === undefined
+      ? `None has come since this is watched, ${full(since)}.`
+      : `The last one came at ${full(last.at)}.`;
+  const awayMs = now - (last?.at ?? since) - quietMs;
+  const away = awayMs >= 60_000 ? ` While Tocsin itself did not run, ${formatDuration(awayMs)}, is not counted.` : "";
+  const limit =
+    rule.after === "auto"
+      ? usualMs === undefined
+        ? ""
+        : ` At these hours the quiet usually lasts ${formatDuration(usualMs)} at most.`
+      : ` The limit is ${formatDuration(rule.after)}.`;
+  return `${came}${away}${limit} See whether the sender still sends to this address. If the quiet is meant, mute it at Silence on the page.`;
+}
+
+function describeReturn({ state }: SilenceNews): string {
+  const came = state.last === undefined ? "" : ` The latest came at ${full(state.last.at)}.`;
+  return `Nothing had come for that long.${came} What was not sent meanwhile is not in the log.`;
+}

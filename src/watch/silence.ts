@@ -1,0 +1,190 @@
+import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { SilenceView } from "../core/operations.ts";
+import { createPoll } from "../core/poll.ts";
+import type { Administration } from "../core/ports/administration.ts";
+import type { AlertLog, Position } from "../core/ports/alert-log.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
+import { type Decision, type Mute, routesThatTook, type SilenceRule } from "../core/rules.ts";
+import { findMuteOf } from "./find-mute.ts";
+import { type Arrival, createSilenceBook, type SilenceState } from "./silence-book.ts";
+import { writeSilenceNotice } from "./silence-notice.ts";
+import { slotMs, slotsKept } from "./slot-ring.ts";
+import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
+
+export interface SilenceDeps {
+  /** At least one; each key once. */
+  rules: SilenceRule[];
+  store: WatchStore & Pick<AlertLog, "listArrivals"> & Pick<Administration, "health">;
+  /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
+  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+  /** Those that hold now. */
+  activeMutes(): Mute[];
+  /** What is known of the account that should send, in one sentence. Absent or undefined: nothing is. */
+  describeAccount?(): string | undefined;
+  /** How people reach the page. */
+  publicUrl: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** What is looked at of an alert that was judged. */
+interface JudgedAlert extends Omit<Arrival, "routes"> {
+  origin: AlertOrigin;
+  decisions: Decision[];
+}
+
+export interface SilenceWatch {
+  /** Routing has judged an alert: as cheap as a few comparisons, and the same alert may be noted twice. */
+  note(alert: JudgedAlert): void;
+  views(): SilenceView[];
+  /** Looks twice a minute until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+const stateName = "silence";
+const arrivalsName = "silence:arrivals";
+const lookEveryMs = 30_000;
+/** What is lost of it by a kill counts as time in which the relay did not run. */
+const saveArrivalsEveryMs = 10 * 60_000;
+/** The log is read in steps that keep nobody who reads waiting, with rests between. */
+const stepSize = 500;
+const restMs = 20;
+
+/**
+ * Tells people once when alerts do not come that should have come, and once when they come again. What is silence and
+ * what is usual: `silence-book.ts`, `usual-quiet.ts`.
+ */
+export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch> {
+  const { rules, store, clock, log } = deps;
+  const [state, arrivals] = [await store.loadWatchState(stateName), await store.loadWatchState(arrivalsName)];
+  const book = createSilenceBook(rules, { state, arrivals }, clock.now());
+  let arrivalsSavedAt = clock.now();
+  let isReading = book.unknown.length > 0;
+  const watchesRoutes = rules.some(({ of }) => of === "route");
+
+  /** A watch that is new learns from the log what came before it was asked for. */
+  async function readLog(stop: AbortSignal): Promise<void> {
+    const now = clock.now();
+    const fromAt = now - slotsKept * slotMs;
+    let before: Position | undefined;
+    let firstAt = now;
+    let count = 0;
+    do {
+      const step = await store.listArrivals({ fromAt, before, limit: stepSize });
+      for (const arrival of step) {
+        book.noteStored(arrival);
+        firstAt = Math.min(firstAt, arrival.receivedAt);
+      }
+      count += step.length;
+      before = step.at(-1)?.position;
+      if (before !== undefined) await clock.sleep(restMs, stop);
+    } while (before !== undefined && !stop.aborted);
+    if (stop.aborted) return;
+    book.learnFrom(firstAt, now);
+    isReading = false;
+    log.info("silence.learned", { alerts: count, watches: book.unknown });
+  }
+
+  async function look(): Promise<void> {
+    const now = clock.now();
+    // Whoever is refused for want of room is not silent.
+    if ((await store.health()).full) return;
+    const takeBack = book.pass(now);
+    await orElse(takeBack, store.saveWatchState({ name: stateName, state: book.save() }));
+    for (const news of book.news(now)) {
+      const facts = writeSilenceNotice(news, now, { link: pageOf(deps.publicUrl), account: deps.describeAccount?.() });
+      const mute = findMute(news.state.rule, facts);
+      if (mute !== undefined && news.says === "silent") continue;
+      const untell = book.told(news, now);
+      const watch = { name: stateName, state: book.save() };
+      await orElse(untell, mute === undefined ? deps.notify(facts, watch) : store.saveWatchState(watch));
+      log.warn(news.says === "silent" ? "silence.began" : "silence.ended", {
+        watch: news.state.key,
+        quietMs: news.lastedMs ?? news.state.quietMs,
+        muted: mute !== undefined,
+      });
+    }
+    if (Math.abs(now - arrivalsSavedAt) >= saveArrivalsEveryMs) await saveArrivals();
+  }
+
+  async function saveArrivals(): Promise<void> {
+    arrivalsSavedAt = clock.now();
+    await store.saveWatchState({ name: arrivalsName, state: book.saveArrivals() });
+  }
+
+  /** Those that hold for the notice itself; a mute of a source also mutes the watch of that source. */
+  function findMute(rule: SilenceRule, facts: AlertFacts): Mute | undefined {
+    const source = rule.of === "source" ? rule.name : facts.source;
+    return findMuteOf({ ...facts, source }, deps.activeMutes());
+  }
+
+  function view(state: SilenceState, now: number): SilenceView {
+    const { rule, key, since, last, quietMs, toldAt, learning, usualMs, tellsAt } = state;
+    const facts = writeSilenceNotice({ says: "silent", state }, now, {});
+    const mute = findMute(rule, facts);
+    const isSilent = toldAt !== undefined || state.isSilent;
+    return {
+      watch: key,
+      of: rule.of,
+      name: rule.name,
+      afterMs: rule.after === "auto" ? undefined : rule.after,
+      state: mute !== undefined ? "muted" : isSilent ? "silent" : learning !== undefined ? "learning" : "watching",
+      since,
+      lastAt: last?.at,
+      lastId: last?.id,
+      quietMs,
+      usualMs,
+      tellsAt: isSilent || mute !== undefined ? undefined : tellsAt,
+      toldAt,
+      learning: learning && { ...learning, daysNeeded, arrivalsNeeded, isReading },
+      mute: mute && { reason: mute.reason, until: mute.endsAt },
+      alertKey: facts.alertKey,
+    };
+  }
+
+  const poll = createPoll({
+    look,
+    everyMs: lookEveryMs,
+    clock,
+    onFailed: (error) => log.error("silence.not_looked", { error: String(error).slice(0, 300) }),
+  });
+
+  return {
+    note({ id, origin, receivedAt, source, decisions }) {
+      if (origin !== "hook") return;
+      const routes = watchesRoutes ? routesThatTook(decisions) : [];
+      if (book.note({ id, receivedAt, source, routes })) poll.wake();
+    },
+    views() {
+      const now = clock.now();
+      return book.states(now).map((state) => view(state, now));
+    },
+    async run(stop) {
+      if (isReading)
+        await readLog(stop).catch((error: unknown) => {
+          isReading = false;
+          log.error("silence.log_unread", { error: String(error).slice(0, 300) });
+        });
+      // Until the log was read nothing is on record of the new watches, so that the next start reads it again.
+      if (isReading) return;
+      await poll.run(stop);
+      await saveArrivals().catch(() => {});
+    },
+  };
+}
+
+/** Lets nothing stand that was not written. */
+async function orElse(takeBack: () => void, written: Promise<void>): Promise<void> {
+  try {
+    await written;
+  } catch (error) {
+    takeBack();
+    throw error;
+  }
+}
+
+function pageOf(publicUrl: string): string {
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/silence`;
+}

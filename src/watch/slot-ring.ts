@@ -1,0 +1,69 @@
+/** What is remembered of arrivals: whether anything came in these five minutes, however much it was. */
+export const slotMs = 5 * 60_000;
+export const slotsPerDay = (24 * 60 * 60_000) / slotMs;
+/** Six weeks: each hour of the week six times. */
+export const slotsKept = 6 * 7 * slotsPerDay;
+
+export interface SavedRing {
+  head: number;
+  /** Base64. */
+  bits: string;
+}
+
+/** One bit for each of the latest six weeks' slots; a slot is a number of five minutes since 1970. */
+export interface SlotRing {
+  /** What lies further back than six weeks behind the newest is ignored; adding twice is adding once. */
+  add(slot: number): void;
+  has(slot: number): boolean;
+  /** Forgets what lies ahead of this slot: the clock was wrong. */
+  cutAfter(slot: number): void;
+  save(): SavedRing;
+}
+
+/** @param saved of `save`; what cannot be one is an empty ring */
+export function createSlotRing(saved?: unknown): SlotRing {
+  const bits = new Uint8Array(slotsKept / 8);
+  let head = readSaved(saved, bits);
+
+  function clear(from: number, to: number): void {
+    if (to - from >= slotsKept) bits.fill(0);
+    else for (let slot = from; slot <= to; slot += 1) put(slot, false);
+  }
+
+  function put(slot: number, value: boolean): void {
+    const place = slot % slotsKept;
+    const mask = 1 << (place & 7);
+    const byte = bits[place >> 3] ?? 0;
+    bits[place >> 3] = value ? byte | mask : byte & ~mask;
+  }
+
+  return {
+    add(slot) {
+      if (slot <= head - slotsKept) return;
+      if (slot > head) {
+        clear(head + 1, slot);
+        head = slot;
+      }
+      put(slot, true);
+    },
+    has: (slot) =>
+      slot <= head &&
+      slot > head - slotsKept &&
+      ((bits[(slot % slotsKept) >> 3] ?? 0) & (1 << ((slot % slotsKept) & 7))) !== 0,
+    cutAfter(slot) {
+      if (slot >= head) return;
+      clear(slot + 1, head);
+      head = slot;
+    },
+    save: () => ({ head, bits: Buffer.from(bits).toString("base64") }),
+  };
+}
+
+function readSaved(saved: unknown, into: Uint8Array): number {
+  const { head, bits } = (saved ?? {}) as Partial<SavedRing>;
+  if (!Number.isSafeInteger(head) || typeof bits !== "string") return 0;
+  const bytes = Buffer.from(bits, "base64");
+  if (bytes.byteLength !== into.byteLength) return 0;
+  into.set(bytes);
+  return head as number;
+}

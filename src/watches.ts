@@ -1,0 +1,136 @@
+import type { Config } from "./config/config.ts";
+import { registrationFile } from "./config/registration.ts";
+import type { AlertFacts } from "./core/alert.ts";
+import type { Clock, Random } from "./core/clock.ts";
+import type { NewId } from "./core/id.ts";
+import type { Log } from "./core/log.ts";
+import type { Readiness } from "./core/operations.ts";
+import type { Administration } from "./core/ports/administration.ts";
+import type { AlertLog } from "./core/ports/alert-log.ts";
+import type { Retention } from "./core/ports/retention.ts";
+import type { Watch, WatchState, WatchStore } from "./core/ports/watch.ts";
+import type { Mute } from "./core/rules.ts";
+import { Secret } from "./core/secret.ts";
+import type { AccountWatch } from "./watch/account-watch.ts";
+import type { Canary } from "./watch/canary.ts";
+import { createRetention } from "./watch/retention.ts";
+import { openShapeWatch, type ShapeWatch } from "./watch/shapes.ts";
+import type { SilenceWatch } from "./watch/silence.ts";
+
+export interface WatchesDeps {
+  store: WatchStore & Retention & Pick<AlertLog, "getAlert" | "listArrivals"> & Pick<Administration, "health">;
+  /** See `Engine.notify`. */
+  notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  /** Those made at run time that hold now. */
+  activeMutes(): Mute[];
+  /** The hook's secrets that the door takes now, the present one first. */
+  hookSecrets(): Secret[];
+  readiness(): Promise<Readiness>;
+  /** How the outside reaches hook and pages, as far as anybody knows. */
+  publicUrl: string;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+  log: Log;
+}
+
+export interface Watches {
+  /** Those that page, API, metrics and status show alike, in the order in which people see them. */
+  list: Watch[];
+  /** Absent: nobody watches the account. */
+  account?: AccountWatch;
+  shapes: ShapeWatch;
+  /** Absent: no silence is told. */
+  silence?: SilenceWatch;
+  canary?: Canary;
+  /** Until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+/**
+ * Builds what the relay watches around it and takes care of by itself: each duty of `watch/` that the configuration asks
+ * for, most of them loaded only then.
+ */
+export async function openWatches(config: Config, deps: WatchesDeps): Promise<Watches> {
+  const { store, clock, log, publicUrl } = deps;
+  const { rules, retention } = config;
+  const account = await openAccountWatch(config, deps);
+  const heartbeat = await openHeartbeatWatch(config, deps);
+  const shapes = await openShapeWatch({ ...deps, routes: rules.routes });
+  const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
+  const describeAccount = () => account && describe(account);
+  const silence =
+    config.silence.length === 0
+      ? undefined
+      : await (await import("./watch/silence.ts")).openSilenceWatch({
+          ...deps,
+          rules: config.silence,
+          activeMutes,
+          describeAccount,
+        });
+  const canary =
+    config.canary === undefined
+      ? undefined
+      : await (await import("./watch/canary.ts")).openCanary({
+          ...deps,
+          ...config.canary,
+          hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
+          findAlert: store.getAlert,
+          activeMutes,
+        });
+  const list = [account, heartbeat].filter((watch) => watch !== undefined);
+  const duties = [createRetention({ store, rules: retention, clock, log }), shapes, silence, canary, ...list];
+  return {
+    list,
+    account,
+    shapes,
+    silence,
+    canary,
+    async run(stop) {
+      await Promise.all(duties.map((duty) => duty?.run(stop)));
+    },
+  };
+}
+
+function isActive({ startsAt, endsAt }: Mute, now: number): boolean {
+  return startsAt <= now && now < endsAt;
+}
+
+/** What is known of the account that should send; undefined: nothing is to be said. */
+function describe(account: AccountWatch): string | undefined {
+  const { verdict, summary, troubles } = account.view();
+  return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
+}
+
+async function openAccountWatch(config: Config, deps: WatchesDeps): Promise<AccountWatch | undefined> {
+  const { watch, upstream, server, dataDir } = config;
+  if (upstream.alerting === undefined || !watch.enabled) return undefined;
+  const [{ createAccountWatch }, { createAlertingClient }] = await Promise.all([
+    import("./watch/account-watch.ts"),
+    import("./upstream/alerting-client.ts"),
+  ]);
+  const { clock, random, publicUrl } = deps;
+  const service = createAlertingClient({
+    ...upstream.alerting,
+    now: clock.now,
+    random,
+    sleep: clock.sleep,
+    // The next look is the next try.
+    retry: { attempts: 2 },
+    maxAnswerBytes: 1024 * 1024,
+  });
+  return createAccountWatch(
+    { ...deps, service, registration: registrationFile(dataDir) },
+    { publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs: watch.everyMs, putBack: watch.putBack },
+  );
+}
+
+async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {
+  if (settings === undefined) return undefined;
+  const [{ createHeartbeat }, { openHeartbeat }] = await Promise.all([
+    import("./watch/heartbeat.ts"),
+    import("./vendors/heartbeat.ts"),
+  ]);
+  const line = await openHeartbeat(settings, { now: deps.clock.now });
+  return createHeartbeat({ ...deps, settings, line });
+}

@@ -1,0 +1,123 @@
+import type { Hono } from "hono";
+import type { ShapeKindView, ShapePlaceView, ShapesView } from "../../core/operations.ts";
+import type { WebEnv } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Layout, Notice } from "./layout.tsx";
+
+/** Of one kind; the API has all. */
+const mostShown = 200;
+
+/** `GET /shapes`: what the payloads of alerts are made of, and what is read from them. */
+export function addShapesPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  app.get("/shapes", (c) => c.html(<ShapesPage frame={frameOf(c, deps)} shapes={deps.operations.shapes()} />));
+}
+
+function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; shapes: ShapesView }) {
+  return (
+    <Layout frame={frame} title="Shapes" section="/shapes">
+      <h1>Shapes</h1>
+      <p>
+        What alerts are made of, by kinds that are made alike. When one that is known loses, renames or retypes a place
+        that facts or routes read, that is told once; alerts are sent all the same. Where a fact is can be said under{" "}
+        <code>mapping:</code> in <code>tocsin.yaml</code>.
+      </p>
+      {kinds.length === 0 && (
+        <div class="empty">
+          <h2>No alert with a payload has come yet</h2>
+          <p>Plain texts have no shape.</p>
+        </div>
+      )}
+      {kinds.map((kind) => (
+        <Kind kind={kind} now={frame.now} />
+      ))}
+      {unfollowed.unknown > 0 && (
+        <Notice kind="warning">
+          Of {count(unfollowed.unknown)} more it cannot be told what they are made of: too many other shapes are known.
+        </Notice>
+      )}
+      {unfollowed.without > 0 && (
+        <p>{count(unfollowed.without)} had no shape: plain texts, or more than 1,000 places.</p>
+      )}
+    </Layout>
+  );
+}
+
+function count(alerts: number): string {
+  return alerts === 1 ? "1 alert" : `${alerts.toLocaleString("en")} alerts`;
+}
+
+function Kind({ kind, now }: { kind: ShapeKindView; now: number }) {
+  const { title, source, alerts, shapes, firstAt, lastAt, places } = kind;
+  const read = places.filter(isRead);
+  const rest = places.filter((place) => !isRead(place));
+  return (
+    <section>
+      <h2>
+        {source !== undefined && (
+          <>
+            <bdi>{source}</bdi>:{" "}
+          </>
+        )}
+        like “<bdi>{title}</bdi>”
+      </h2>
+      <p>
+        {count(alerts)} of {shapes === 1 ? "1 shape" : `${shapes} shapes`}, the first{" "}
+        <Instant at={firstAt} now={now} show="relative" />, the last <Instant at={lastAt} now={now} show="relative" />.
+      </p>
+      {read.length > 0 && <Places places={read} alerts={alerts} now={now} />}
+      {rest.length > 0 && (
+        <details>
+          <summary>{rest.length === 1 ? "1 more place" : `${rest.length.toLocaleString("en")} more places`}</summary>
+          <Places places={rest} alerts={alerts} now={now} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function isRead({ facts, routes }: ShapePlaceView): boolean {
+  return facts.length > 0 || routes.length > 0;
+}
+
+function Places({ places, alerts, now }: { places: ShapePlaceView[]; alerts: number; now: number }) {
+  return (
+    <div class="table">
+      <table class="shapes">
+        <thead>
+          <tr>
+            <th>Path</th>
+            <th>Type</th>
+            <th>In</th>
+            <th>Last</th>
+            <th>Read as</th>
+            <th>Routes</th>
+            <th>Example</th>
+          </tr>
+        </thead>
+        <tbody>
+          {places.slice(0, mostShown).map((place) => (
+            <tr>
+              <td>
+                <code>{place.path}</code>
+              </td>
+              <td>{place.isGone ? `${place.type}, gone` : place.type}</td>
+              <td>{place.alerts === alerts ? "all" : place.alerts.toLocaleString("en")}</td>
+              <td>
+                <Instant at={place.lastAt} now={now} show="relative" />
+              </td>
+              <td>{place.facts.join(", ")}</td>
+              <td>
+                <bdi>{place.routes.join(", ")}</bdi>
+              </td>
+              <td>
+                <bdi>{place.example}</bdi>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {places.length > mostShown && <p>And {places.length - mostShown} more: the API has all of them.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it, onTestFinished } from "vitest";
+import { readText, root } from "../docs/documents.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const folder = join(root, "dist/bundle");
+const files = readdirSync(folder).filter((name) => name.endsWith(".js"));
+const codeOf = (file: string) => readFileSync(join(folder, file), "utf8");
+
+interface LockedPackage {
+  dev?: boolean;
+  dependencies?: Record<string, string>;
+}
+const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Record<string, LockedPackage> };
+
+/** With compiled parts or fonts, so installed beside the bundle. */
+const outside = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
+
+/** These packages and what they need, as `npm ci --omit=dev` installs them. */
+function withDependencies(names: string[], found = new Set<string>()): Set<string> {
+  for (const name of names) {
+    const locked = packages[`node_modules/${name}`];
+    if (found.has(name) || locked === undefined) continue;
+    expect(locked.dev, name).toBeUndefined();
+    found.add(name);
+    withDependencies(Object.keys(locked.dependencies ?? {}), found);
+  }
+  return found;
+}
+
+it("imports nothing but Node, itself and the packages that are installed beside it", () => {
+  const specifiers = files.flatMap((file) => {
+    const found = codeOf(file)
+      .replace(/\/\*[\s\S]*?\*\//g, "")
+      .matchAll(/^(?:import|export)\b[^"\n]*"([^"\n]+)";|\bimport\("([^"]+)"\)|\b__require\("([^"]+)"\)/gm);
+    return [...found].map(([, fixed, lazy, required]) => fixed ?? lazy ?? required ?? "");
+  });
+  expect(specifiers.length).toBeGreaterThan(500);
+  const isKnown = (name: string) =>
+    isBuiltin(name) ||
+    name.startsWith("node:") ||
+    outside.includes(name) ||
+    (name.startsWith("./") && existsSync(join(folder, name)));
+  // node-fetch asks for `encoding` and does without it.
+  expect([...new Set(specifiers)].filter((name) => !isKnown(name))).toEqual(["encoding"]);
+});
+
+it("is whole: each of its files loads, and the program runs, where only those packages are", async () => {
+  const installed = makeTempFolder();
+  for (const name of ["bin", "dist", "package.json"])
+    cpSync(join(root, name), join(installed, name), { recursive: true });
+  for (const name of withDependencies(outside)) {
+    const from = join(root, "node_modules", name);
+    if (!existsSync(from)) continue;
+    mkdirSync(dirname(join(installed, "node_modules", name)), { recursive: true });
+    cpSync(from, join(installed, "node_modules", name), { recursive: true });
+  }
+  const run = async (argv: string[]) => {
+    const child = spawn(process.execPath, argv, {
+      cwd: makeTempFolder(),
+      env: { PATH: process.env.PATH },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { status: child.exitCode, stdout, stderr };
+  };
+  const entries = ["main.js", "database-thread.js", "reading-thread.js"];
+  const urls = files.filter((file) => !entries.includes(file)).map((file) => `file://${installed}/dist/bundle/${file}`);
+  const loadAll = join(installed, "load-all.mjs");
+  writeFileSync(
+    loadAll,
+    `for (const url of ${JSON.stringify(urls)}) await import(url);\nconsole.log("all");\nprocess.exit();`,
+  );
+  expect(await run([loadAll])).toEqual({ status: 0, stdout: "all\n", stderr: "" });
+
+  const checked = await run([join(installed, "bin/tocsin.js"), "check", "--json"]);
+  expect({ ...checked, stdout: Object.keys(JSON.parse(checked.stdout)) }).toMatchObject({
+    status: 0,
+    stdout: ["data"],
+  });
+  const version = await run([join(installed, "bin/tocsin.js"), "--version"]);
+  expect(version.stdout.trim()).toBe(JSON.parse(readText("package.json")).version);
+});
+
+it("comes with the licence of each package of which it holds something", () => {
+  const notices = codeOf("NOTICES.txt");
+  const held = files.flatMap((file) =>
+    [...codeOf(file).matchAll(/^\/\/ .*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)].map(([, name = ""]) => name),
+  );
+  expect(new Set(held).size).toBeGreaterThan(20);
+  const isNamed = (name: string) => new RegExp(`^${name} \\d+\\.\\d+\\.\\d+`, "m").test(notices);
+  expect([...new Set(held)].filter((name) => !isNamed(name))).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { writeStoredLog } from "../../bench/stored-log.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const count = 600;
+
+function storedLog() {
+  const dataDir = makeTempFolder();
+  const path = join(dataDir, "tocsin.db");
+  writeStoredLog({ path, alerts: count });
+  const run = () => runTocsin(["repair", "--json"], { env: { DATA_DIR: dataDir }, cwd: dataDir });
+  return { dataDir, path, run };
+}
+
+/** Pages of a table or an index that hold rows, the root left out. */
+function leavesOf(path: string, name: string): number[] {
+  const db = new Sqlite(path, { readonly: true });
+  const pages = db
+    .prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
+    .pluck()
+    .all(name) as number[];
+  db.close();
+  return pages;
+}
+
+function overwrite(path: string, page: number): void {
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(8192, 0x5a), 0, 8192, (page - 1) * 8192);
+  closeSync(file);
+}
+
+const alertsOf = async (path: string) => {
+  const store = openLocalStore({ path, ballastBytes: 0 });
+  await store.maintain(0);
+  const listed = await store.listAlerts({ limit: 1000 });
+  const counts = await store.countByDestination();
+  await store.close();
+  return { ids: listed.map(({ id }) => id), counts };
+};
+
+describe("repair", () => {
+  it("does nothing to a log that is whole", async () => {
+    const { dataDir, path, run } = storedLog();
+    const before = readFileSync(path);
+    expect((await run()).json().data).toMatchObject({ found: [], kept: null });
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(dataDir).filter((name) => /repair/.test(name))).toEqual([]);
+  });
+
+  it("saves every row when only an index or the search is damaged, and keeps the original", async () => {
+    const { path, run } = storedLog();
+    const whole = await alertsOf(path);
+    for (const name of ["deliveries_by_state", "sqlite_autoindex_alerts_1", "alerts_search_data"]) {
+      const leaves = leavesOf(path, name);
+      overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);
+    }
+    const damaged = readFileSync(path);
+    const { data } = (await run()).json();
+    expect(data.found.length).toBeGreaterThan(0);
+    expect(data.tables.flatMap(({ lost }: { lost: unknown[] }) => lost)).toEqual([]);
+    expect(await alertsOf(path)).toEqual(whole);
+    expect(readFileSync(data.kept).equals(damaged)).toBe(true);
+    expect((await run()).json().data).toMatchObject({ found: [], kept: null });
+  });
+
+  it("goes round alerts that cannot be read, says where they were, and leaves a log that is whole", async () => {
+    const { path, run } = storedLog();
+    const whole = await alertsOf(path);
+    const leaves = leavesOf(path, "alerts");
+    overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);
+    const { data } = (await run()).json();
+    const alerts = data.tables.find(({ name }: { name: string }) => name === "alerts");
+    expect(alerts.lost).toHaveLength(1);
+    const { after, before } = alerts.lost[0];
+    expect(alerts.rows).toBe(count - (before - after - 1));
+    expect(before - after).toBeLessThan(40);
+    const saved = await alertsOf(path);
+    expect(saved.ids).toEqual(whole.ids.filter((_, index) => count - index <= after || count - index >= before));
+    const db = new Sqlite(path, { readonly: true });
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    expect(db.pragma("foreign_key_check")).toEqual([]);
+    db.close();
+  });
+
+  it("changes nothing where nothing can be saved, and where there is no database", async () => {
+    const { dataDir, path, run } = storedLog();
+    copyFileSync(path, join(dataDir, "whole.db"));
+    overwrite(path, 1);
+    const before = readFileSync(path);
+    const result = await run();
+    expect(result.status).toBe(1);
+    expect(result.json().error.hint).toContain("tocsin restore");
+    expect(readFileSync(path).equals(before)).toBe(true);
+    writeFileSync(path, "");
+    expect((await run()).status).toBe(1);
+    const elsewhere = makeTempFolder();
+    const none = await runTocsin(["repair"], { env: { DATA_DIR: elsewhere }, cwd: elsewhere });
+    expect(none.stderr).toContain("there is no database");
+  });
+});

@@ -1,0 +1,303 @@
+import { once } from "node:events";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import type { Stream } from "node:stream";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openSocket } from "../../src/cli/serve/supervise.ts";
+import { openRaw } from "../support/raw-http.ts";
+import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/**
+ * A listening socket that outlives the relay: held by systemd, whose part the test plays, or by `serve --supervised`.
+ * Restarts under 50 alerts a second from senders that never repeat one, half of them over new connections and half over
+ * kept ones. Each alert that was sent has to be there once, whatever its sender was told.
+ *
+ *     npm run build && TOCSIN_RESTARTS=100 npx vitest run test/journey/held-socket.test.ts
+ *
+ * does 100 of them each way and prints what senders saw. Without the variable there are five.
+ */
+const restarts = Number(process.env.TOCSIN_RESTARTS ?? 5);
+const alertsPerSecond = 50;
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+const supervised = [bin, "serve", "--supervised", "--json"];
+const quiet = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+
+/** A relay that can be restarted behind its socket. */
+interface Restartable {
+  hookUrl: string;
+  /** Resolves when the next process answers. */
+  restart(): Promise<void>;
+  current(): RelayProcess;
+}
+
+const ways = [
+  { by: "systemd", start: startUnderSystemd },
+  { by: "the supervisor", start: startUnderSupervisor },
+];
+
+it.each(ways)(
+  "held by $by, loses no alert of a sender that never repeats and doubles none over restarts",
+  async (way) => {
+    const relay = await way.start();
+    const senders = startSenders(relay.hookUrl);
+    const restartMs: number[] = [];
+    for (let round = 0; round < restarts; round += 1) {
+      const enough = senders.answered() + alertsPerSecond / 2;
+      await waitUntil(senders.answered, (count) => count >= enough, { what: "alerts between restarts" });
+      const startedAt = performance.now();
+      await relay.restart();
+      restartMs.push(Math.round(performance.now() - startedAt));
+    }
+    const seen = await senders.stop();
+    const stored = await readTitles(relay.current());
+    expect(stored).toEqual(seen.sent);
+    // A new connection waits for whoever takes it; a kept one may end just when its next alert leaves.
+    expect(seen.failedOnNew).toEqual([]);
+    if (process.env.TOCSIN_RESTARTS !== undefined) {
+      const { sent, failedOnKept, slowest } = seen;
+      restartMs.sort((a, b) => a - b);
+      const took = { median: restartMs[restartMs.length >> 1], longest: restartMs.at(-1) };
+      console.log({ restarts, restartMs: took, sent: sent.length, failedOnKept, slowest });
+    }
+  },
+  3_600_000,
+);
+
+it("keeps what comes while no relay lives, also from a sender that has given up, for the one after a crash", async () => {
+  const { socket, hookUrl } = await holdSocket();
+  const dataDir = makeTempFolder();
+  const relay = await startRelayProcess(dataDir, quiet, undefined, socket);
+  await relay.kill();
+  const patient = postOnce(hookUrl, "patient");
+  const hasty = await openRaw(hookUrl);
+  const head = `POST ${new URL(hookUrl).pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n`;
+  await hasty.write(`${head}{"title":"hasty"}`);
+  hasty.socket.destroy();
+  const next = await startRelayProcess(dataDir, quiet, undefined, socket);
+  expect(await patient).toBe(202);
+  await waitUntil(
+    () => readTitles(next),
+    (titles) => titles.join() === "hasty,patient",
+    { what: "both alerts" },
+  );
+});
+
+describe("a socket that cannot be listened on", () => {
+  const refusal = async (dataDir: string, socket: Stream | number, env = {}) => {
+    const started = startRelayProcess(dataDir, { ...quiet, ...env }, undefined, socket);
+    const { message } = await started.then(
+      () => new Error("it started"),
+      (error: Error) => error,
+    );
+    return message;
+  };
+
+  it("is refused in one line: a file, a socket of the file system, one that lets in more than HOST says", async () => {
+    const dataDir = makeTempFolder();
+    const file = openSync(join(dataDir, "file"), "w");
+    const local = createServer().listen(join(dataDir, "local"));
+    await once(local, "listening");
+    const open = await openSocket("0.0.0.0", 0);
+    onTestFinished(() => {
+      closeSync(file);
+      local.close();
+      (open as HeldSocket).close();
+    });
+    const noSocket = "File descriptor 3 is no TCP socket that can be listened on.";
+    const tooOpen = /ended with 2: error: The socket that was handed over listens on 0\.0\.0\.0:\d+, and HOST \(127/;
+    expect(await refusal(dataDir, file)).toContain(`ended with 2: error: ${noSocket}\nhint: `);
+    expect(await refusal(dataDir, (local as unknown as { _handle: Stream })._handle)).toContain(
+      `ended with 2: error: ${noSocket}\nhint: `,
+    );
+    expect(await refusal(dataDir, open)).toMatch(tooOpen);
+    expect(await refusal(dataDir, open, { HOST: "0.0.0.0" })).toBe("it started");
+  });
+});
+
+describe("the supervisor", () => {
+  it("starts a relay that was killed again, which answers what waited, and ends with it at SIGTERM", async () => {
+    const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+    const [first = 0] = relayPids(relay);
+    process.kill(first, "SIGKILL");
+    await waitUntil(relay.log, (log) => log.includes('"signal":"SIGKILL"'), { what: "the word of its end" });
+    expect((await relay.post(`{"title":"waited"}`)).status).toBe(202);
+    const [, second = 0] = relayPids(relay);
+    expect(await relay.stop()).toBe(0);
+    expect([first, second].filter(isAlive)).toEqual([]);
+    await expect(relay.post("{}")).rejects.toThrow("fetch failed");
+  });
+
+  it("gives the next relay what .env says by then, and waits for a configuration that can be read", async () => {
+    const dataDir = makeTempFolder();
+    const env = join(dataDir, ".env");
+    writeFileSync(env, "TRUSTED_PROXIES=127.0.0.1\n");
+    const relay = await startRelayProcess(dataDir, quiet, supervised);
+    writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
+    relay.process.kill("SIGHUP");
+    await waitUntil(relay.log, (log) => log.includes('"status":2'), { what: "the refusal" });
+    expect(relay.log()).toContain("TRUSTED_PROXIES");
+    const waiting = relay.post(`{"title":"waited"}`);
+    writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
+    relay.process.kill("SIGHUP");
+    expect((await waiting).status).toBe(202);
+  });
+
+  it("ends with status 2 when the first relay refuses its configuration, and says whose port it cannot have", async () => {
+    const broken = startRelayProcess(makeTempFolder(), { ...quiet, LOG_LEVEL: "loud" }, supervised);
+    await expect(broken).rejects.toThrow(/ended with 2: .*LOG_LEVEL/s);
+    const { hookUrl } = await startRelayProcess(makeTempFolder(), quiet);
+    const { port } = new URL(hookUrl);
+    const second = startRelayProcess(makeTempFolder(), { ...quiet, PORT: port }, supervised);
+    await expect(second).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}: another process listens there.`);
+  });
+
+  it("is told of in the status, and leaves no relay behind when it is killed itself", async () => {
+    const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+    const { data } = await relay.getJson<{ data: { relay: { socketIsHeld: boolean } } }>("/api/status");
+    expect(data.relay.socketIsHeld).toBe(true);
+    await relay.kill();
+    await waitUntil(
+      () => relayPids(relay).filter(isAlive),
+      (alive) => alive.length === 0,
+      { what: "the end of its relay" },
+    );
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Sends at its rate and each alert once, without a key; half over new connections, half over kept ones. */
+function startSenders(hookUrl: string) {
+  const kept = new Agent({ keepAlive: true, maxSockets: 8 });
+  const fresh = new Agent({ keepAlive: false });
+  const sent: string[] = [];
+  const failedOnNew: string[] = [];
+  const failedOnKept: string[] = [];
+  const sending = new Set<Promise<void>>();
+  let answered = 0;
+  const slowest = { title: "", ms: 0 };
+
+  async function send(title: string, isKept: boolean): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      const status = await postOnce(hookUrl, title, isKept ? kept : fresh);
+      if (status !== 202) throw new Error(`${title} was answered ${status}`);
+      answered += 1;
+    } catch (error) {
+      (isKept ? failedOnKept : failedOnNew).push(`${title}: ${error}`);
+    }
+    const ms = Math.round(performance.now() - startedAt);
+    if (ms > slowest.ms) Object.assign(slowest, { title, ms });
+  }
+
+  const timer = setInterval(() => {
+    const serial = sent.length;
+    const title = `alert ${String(serial).padStart(6, "0")}`;
+    sent.push(title);
+    const one = send(title, serial % 2 === 0).finally(() => sending.delete(one));
+    sending.add(one);
+  }, 1_000 / alertsPerSecond);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    answered: () => answered,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(sending);
+      kept.destroy();
+      return { sent, failedOnNew, failedOnKept, slowest };
+    },
+  };
+}
+
+function postOnce(url: string, title: string, agent?: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", ...(agent === undefined && { connection: "close" }) };
+    const sent = request(url, { method: "POST", agent: agent ?? false, headers }, (response) => {
+      response.on("error", reject);
+      response.on("end", () => resolve(response.statusCode ?? 0));
+      response.resume();
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ title }));
+  });
+}
+
+/** Sorted. */
+async function readTitles(relay: RelayProcess): Promise<string[]> {
+  const titles: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    type Page = { data: { title: string | null }[]; meta: { nextCursor: string | null } };
+    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page = await waitUntil(
+      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
+      ({ data }) => data.every(({ title }) => title !== null),
+      { what: "a reading of every alert" },
+    );
+    titles.push(...page.data.map(({ title }) => String(title)));
+    cursor = page.meta.nextCursor;
+  }
+  return titles.sort();
+}
+
+type HeldSocket = Stream & { getsockname(into: object): number; close(): void };
+
+/** What systemd holds for `deploy/tocsin.socket`. */
+async function holdSocket(): Promise<{ socket: Stream; hookUrl: string }> {
+  const socket = await openSocket("127.0.0.1", 0);
+  const held = socket as HeldSocket;
+  onTestFinished(() => held.close());
+  const address = {} as AddressInfo;
+  held.getsockname(address);
+  return { socket, hookUrl: `http://127.0.0.1:${address.port}/hooks/${webhookSecret}` };
+}
+
+async function startUnderSystemd(): Promise<Restartable> {
+  const dataDir = makeTempFolder();
+  const { socket, hookUrl } = await holdSocket();
+  let relay = await startRelayProcess(dataDir, quiet, undefined, socket);
+  return {
+    hookUrl,
+    current: () => relay,
+    async restart() {
+      expect(await relay.stop()).toBe(0);
+      relay = await startRelayProcess(dataDir, quiet, undefined, socket);
+    },
+  };
+}
+
+async function startUnderSupervisor(): Promise<Restartable> {
+  const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+  return {
+    hookUrl: relay.hookUrl,
+    current: () => relay,
+    async restart() {
+      const { length } = relayPids(relay);
+      relay.process.kill("SIGHUP");
+      await waitUntil(
+        () => relayPids(relay),
+        (pids) => pids.length > length,
+        { what: "the next relay" },
+      );
+      await waitUntil(
+        () => relay.api("/readyz"),
+        ({ ok }) => ok,
+        { what: "its readiness" },
+      );
+    },
+  };
+}
+
+/** Of each relay that the supervisor has started. */
+function relayPids(relay: RelayProcess): number[] {
+  return [...relay.log().matchAll(/"pid":(\d+),"event":"supervisor.relay_started"/g)].map(([, pid]) => Number(pid));
+}

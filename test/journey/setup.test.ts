@@ -1,0 +1,452 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createSelfSignedCertificate } from "../../src/sandbox/mailbox/self-signed-certificate.ts";
+import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { createJourneyWorld, deskChat, type JourneyWorld, mailAddress, opsChat } from "../support/journey-world.ts";
+import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+const secret = webhookSecret;
+const thirdChat = "-1001700000003";
+
+interface SetupRun {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A relay, two chats, a mailbox and the service, each a server of its own; setup as a process beside them. */
+async function createSetupWorld(): Promise<{
+  world: JourneyWorld;
+  relay: RelayProcess;
+  sandbox: Awaited<ReturnType<typeof createServiceSandbox>>;
+  spawnSetup(changes?: Record<string, string>, argv?: string[]): { child: ChildProcess; ended: Promise<SetupRun> };
+  setup(changes?: Record<string, string>, argv?: string[]): Promise<SetupRun>;
+  webhookUrl(): Promise<string | null>;
+  setWebhookUrl(url: string | null): Promise<void>;
+}> {
+  const chats = [deskChat, opsChat, thirdChat].map((id) => ({ id, title: id }));
+  const world = await createJourneyWorld({ chat: { chats } });
+  const relay = await world.start();
+  // Its market stands still: what it alerted about would come between the tests of setup.
+  const sandbox = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500, tickMs: 0 });
+  onTestFinished(() => sandbox.close());
+  const account = (init: RequestInit = {}) =>
+    fetch(`${sandbox.alertingUrl}/account`, { ...init, headers: { authorization: sandbox.apiKey } });
+
+  function spawnSetup(changes: Record<string, string> = {}, argv: string[] = []) {
+    const child = spawn(process.execPath, [bin, "setup", "--yes", ...argv], {
+      cwd: world.dataDir,
+      env: {
+        PATH: process.env.PATH,
+        HOME: world.dataDir,
+        ...world.env,
+        DATA_DIR: world.dataDir,
+        PORT: new URL(relay.url).port,
+        WEBHOOK_SECRET: secret,
+        ADMIN_TOKEN: adminToken,
+        PUBLIC_URL: relay.url,
+        ALERTING_URL: sandbox.alertingUrl,
+        ALERTING_API_KEY: sandbox.apiKey,
+        ...changes,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const run: SetupRun = { status: null, stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk) => {
+      run.stdout += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      run.stderr += chunk;
+    });
+    const ended = once(child, "close").then(([status]) => ({ ...run, status }) as SetupRun);
+    return { child, ended };
+  }
+
+  return {
+    world,
+    relay,
+    sandbox,
+    spawnSetup,
+    setup: (changes, argv) => spawnSetup(changes, argv).ended,
+    async webhookUrl() {
+      const { data } = (await (await account()).json()) as { data: { alertOutputs: { webhookUrl: string | null } } };
+      return data.alertOutputs.webhookUrl;
+    },
+    async setWebhookUrl(webhookUrl) {
+      expect((await account({ method: "PUT", body: JSON.stringify({ webhookUrl }) })).status).toBe(200);
+    },
+  };
+}
+
+/** Answers each request as `answer` says. */
+async function startServer(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  return (await listenOnLoopback(createServer(answer))).url;
+}
+
+describe("tocsin setup", () => {
+  it("proves the way, registers the relay, and sends a test to every destination, whatever the routes say", async () => {
+    const { world, relay, setup, webhookUrl, sandbox } = await createSetupWorld();
+    const path = join(world.dataDir, "tocsin.yaml");
+    writeFileSync(
+      path,
+      `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  ops: { type: telegram, chatId: "${opsChat}" }
+  mail: { type: email, to: [${mailAddress}] }
+routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
+`,
+    );
+    await relay.stop();
+    const own = { TOCSIN_CONFIG: path, TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" };
+    const { url } = await world.start(own);
+    const here = { ...own, PUBLIC_URL: url, PORT: new URL(url).port };
+
+    const dry = await setup(here, ["--dry-run"]);
+    expect(dry).toMatchObject({ status: 0, stdout: expect.stringContaining("Nothing was changed (--dry-run).") });
+    expect(await webhookUrl()).toBeNull();
+    expect(world.chat.messages(deskChat)).toEqual([]);
+
+    const run = await setup(here);
+    expect(run.stderr).toBe("");
+    expect(run.status).toBe(0);
+    const lines = run.stdout.split("\n").filter((line) => line.startsWith("✓"));
+    const checks = lines.map((line) => line.slice(2).split(":")[0]);
+    expect(checks).toEqual([
+      ...["configuration", "relay", "destination desk", "destination ops", "destination mail"],
+      ...["public URL", "public URL", "public URL", "public URL", "account", "API key"],
+    ]);
+    expect(run.stdout).toMatch(/✓ API key: expires \S+ \(in \d+ days\)/);
+    expect(run.stdout).toContain("3 of 3 destinations have the test.");
+    expect(run.stdout).toContain("Confirmed:");
+    expect(run.stdout).not.toContain(secret);
+    expect(await webhookUrl()).toBe(`${url}/hooks/${secret}`);
+    for (const chat of [deskChat, opsChat]) {
+      expect(world.chat.messages(chat)).toMatchObject([{ text: expect.stringContaining("Test of the setup") }]);
+    }
+    expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
+
+    const again = await setup(here, ["--json"]);
+    expect(JSON.parse(again.stdout).data).toMatchObject({ result: "unchanged", changed: false });
+    expect(world.chat.messages(deskChat)).toHaveLength(1);
+    expect(JSON.parse((await setup(here, ["--restore", "--json"])).stdout).data).toMatchObject({ result: "restored" });
+    expect(await webhookUrl()).toBeNull();
+    expect(sandbox.listFaults()).toEqual([]);
+  });
+
+  it("takes an address with TLS that this machine trusts, through a proxy", async () => {
+    const { relay, setup, webhookUrl, world } = await createSetupWorld();
+    const certificate = createSelfSignedCertificate(Date.now());
+    const authority = join(world.dataDir, "authority.pem");
+    writeFileSync(authority, certificate.cert);
+    const { port } = await listenOnLoopback(createTlsServer(certificate, pass(relay.url)));
+    const changes = { PUBLIC_URL: `https://localhost:${port}`, NODE_EXTRA_CA_CERTS: authority };
+    const run = await setup(changes);
+    expect(run.stderr).toBe("");
+    expect(run.stdout).toMatch(/✓ public URL: TLS with a certificate of localhost, good for 364 days/);
+    expect(run.status).toBe(0);
+    expect(await webhookUrl()).toBe(`https://localhost:${port}/hooks/${secret}`);
+  });
+
+  it("asks the relay behind the public address when none runs here, and says so", async () => {
+    const { setup, relay } = await createSetupWorld();
+    const run = await setup({ PORT: String(await findClosedPort()) });
+    expect(run.stdout).toMatch(/– relay: on this machine \(\S+\) none runs; the one behind \S+ is asked/);
+    expect(run.stdout).toContain(`✓ relay: running at ${relay.url}, ready`);
+    expect(run.status).toBe(0);
+  });
+});
+
+describe("a stage that fails stops setup before the PUT, in one line", () => {
+  const cases: [string, () => Promise<Record<string, string>> | Record<string, string>, RegExp][] = [
+    [
+      "name",
+      () => ({ PUBLIC_URL: "https://no-such-name.invalid" }),
+      /^error: public URL: the name no-such-name\.invalid (is not known|could not be looked up) \(.+\)$/,
+    ],
+    [
+      "TLS",
+      async () => {
+        const { port } = await listenOnLoopback(createTlsServer(createSelfSignedCertificate(Date.now())));
+        return { PUBLIC_URL: `https://localhost:${port}` };
+      },
+      /^error: public URL: nobody whom this machine trusts vouches for the certificate of localhost:\d+ \(\w+\)$/,
+    ],
+    [
+      "TLS that is none",
+      async () => ({
+        PUBLIC_URL: (await startServer((_, response) => void response.end())).replace("http:", "https:"),
+      }),
+      /^error: public URL: what answers at \S+ does not speak TLS as expected \(\w+\)$/,
+    ],
+    [
+      "path",
+      async () => ({ PUBLIC_URL: await startServer((_, response) => void response.writeHead(404).end("<html>")) }),
+      /^error: public URL: something else answers there with 404$/,
+    ],
+    [
+      "redirect",
+      async () => ({
+        PUBLIC_URL: await startServer(
+          (_, response) => void response.writeHead(301, { location: "https://x.y/z" }).end(),
+        ),
+      }),
+      /^error: public URL: it is redirected \(301 to https:\/\/x\.y\), and senders of webhooks do not follow$/,
+    ],
+    [
+      "proxy without a relay",
+      async () => ({ PUBLIC_URL: await startServer((_, response) => void response.writeHead(502).end()) }),
+      /^error: public URL: the proxy there does not reach the relay \(502\)$/,
+    ],
+    [
+      "secret",
+      () => ({ WEBHOOK_SECRET: "another-hook-secret-Wm2PzQe81kS93jdL" }),
+      /^error: public URL: a relay answers there, but does not know this secret$/,
+    ],
+    [
+      "relay with the same secret",
+      async () => ({ PUBLIC_URL: (await startRelayProcess(makeTempFolder(), {})).url }),
+      /^error: public URL: the relay behind \S+ is another one than that at \S+, though both know this secret$/,
+    ],
+    [
+      "chat",
+      () => ({ TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},-1009` }),
+      /^error: destination telegram:-1009: telegram: .*chat not found/m,
+    ],
+    [
+      "SMTP login",
+      async () => {
+        const server = await createScriptedSmtpServer({ script: { auth: "535 5.7.8 Authentication failed" } });
+        onTestFinished(() => server.close());
+        return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
+      },
+      /^error: destination email: email: .*(535|refused)/,
+    ],
+    [
+      "SMTP sender",
+      async () => {
+        const server = await createScriptedSmtpServer({ script: { mail: "553 5.7.1 Not your address" } });
+        onTestFinished(() => server.close());
+        return { SMTP_URL: `smtp://desk:wrong-password@127.0.0.1:${server.port}?allowInsecureAuth=true` };
+      },
+      /^error: destination email: email: .*Not your address/,
+    ],
+    ["key", () => ({ ALERTING_API_KEY: "the-key-of-nobody" }), /^error: alerting: GET \/account answered 401/],
+    [
+      "admin token",
+      () => ({ ADMIN_TOKEN: "another-admin-token-0Vb72kdPwq" }),
+      /^error: relay: the relay at \S+ does not take the admin token of ADMIN_TOKEN$/,
+    ],
+    [
+      "configuration for the relay that runs",
+      () => ({
+        EMAIL_TO: `${mailAddress},desk@desk.example`,
+        TELEGRAM_CHAT_IDS: `${deskChat},${opsChat},${thirdChat}`,
+      }),
+      /^error: destination telegram:-1001700000003: the configuration here has it, and the relay that runs does not$/,
+    ],
+  ];
+
+  it.each(cases)("wrong %s", async (_name, change, words) => {
+    const { setup, sandbox, world } = await createSetupWorld();
+    // Still there afterwards: no PUT has come.
+    sandbox.addFault({ kind: "delay", delayMs: 0, route: "PUT /account", times: 1 });
+    const run = await setup(await change());
+    expect(run.status).toBe(1);
+    const [error, ...rest] = run.stderr.trimEnd().split(/\n(?=hint:)/);
+    expect(error).toMatch(words);
+    expect(error?.split("\n").filter((line) => line.startsWith("error:"))).toHaveLength(1);
+    expect(rest.join()).toMatch(/^hint: {2}\S/);
+    for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"]) {
+      expect(run.stdout + run.stderr).not.toContain(canary);
+    }
+    expect(sandbox.listFaults()).toHaveLength(1);
+    expect(world.chat.messages(deskChat)).toEqual([]);
+  });
+
+  it("but for --skip-proof, which says loudly that nobody has looked", async () => {
+    const { setup, webhookUrl } = await createSetupWorld();
+    const run = await setup({ PUBLIC_URL: "https://no-such-name.invalid" }, ["--skip-proof"]);
+    expect(run).toMatchObject({ status: 0, stderr: expect.stringMatching(/^WARNING: --skip-proof: /) });
+    expect(await webhookUrl()).toBe(`https://no-such-name.invalid/hooks/${secret}`);
+  });
+
+  it("and all that is wrong is said by --dry-run, beside what would change", async () => {
+    const { setup } = await createSetupWorld();
+    const changes = {
+      TELEGRAM_CHAT_IDS: `${deskChat},-1009`,
+      PUBLIC_URL: `http://127.0.0.1:${await findClosedPort()}`,
+    };
+    const run = await setup(changes, ["--dry-run"]);
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(/✗ destination telegram:-1009: .*\n {4}→ /);
+    expect(run.stdout).toMatch(
+      /✗ public URL: nothing answers there from this machine \(ECONNREFUSED\)\n {4}→ start the relay/,
+    );
+    expect(run.stdout).toMatch(/webhook +none +http:\/\/127\.0\.0\.1:\d+\/hooks\/\*\*\*/);
+    expect(run.stdout).toContain("setup would stop at what is marked ✗");
+  });
+});
+
+/** A request that is held: nothing goes on until the test says so. */
+interface Held {
+  at: Promise<void>;
+}
+
+/** Ways to several servers, each through a port of its own, of which one kind of request is held. */
+function createGate(isHeld: (request: string) => boolean, when: "before" | "after") {
+  let reach: () => void = () => {};
+  const held: Held = {
+    at: new Promise((resolve) => {
+      reach = resolve;
+    }),
+  };
+  return {
+    held,
+    async open(target: string): Promise<string> {
+      const forward = pass(target, async (what, moment) => {
+        if (moment !== when || !isHeld(what)) return;
+        reach();
+        await new Promise(() => {});
+      });
+      return (await listenOnLoopback(createServer(forward))).url;
+    },
+  };
+}
+
+/** Hands requests on. `moment` may hold one: before it is handed on, or before its answer is. */
+function pass(
+  target: string,
+  moment: (what: string, moment: "before" | "after") => Promise<void> = async () => {},
+): (incoming: IncomingMessage, response: ServerResponse) => void {
+  return (incoming, response) => {
+    void (async () => {
+      const what = `${incoming.method} ${incoming.url}`;
+      const body = await buffer(incoming);
+      await moment(what, "before");
+      const { method, headers } = incoming;
+      const outgoing = request(new URL(incoming.url ?? "", target), { method, headers });
+      outgoing.end(body);
+      const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+      const content = await buffer(answer);
+      await moment(what, "after");
+      response.writeHead(answer.statusCode ?? 500, answer.headers).end(content);
+    })();
+  };
+}
+
+/** The nth request that matches. */
+function nth(pattern: RegExp, count = 1): (what: string) => boolean {
+  let seen = 0;
+  return (what) => {
+    if (pattern.test(what)) seen += 1;
+    return pattern.test(what) && seen === count;
+  };
+}
+
+describe("setup that is cut off", () => {
+  const steps: [string, (what: string) => boolean, "before" | "after", "old" | "new"][] = [
+    ["asks a chat", nth(/getChat$/), "before", "old"],
+    ["asks for the proof", nth(/^GET \/hooks\/proof\./), "before", "old"],
+    ["tries a wrong secret", nth(/^POST \/hooks\//), "after", "old"],
+    ["reads the account", nth(/^GET \/alerting\/account/), "before", "old"],
+    ["has read the account", nth(/^GET \/alerting\/account/), "after", "old"],
+    ["asks for the change", nth(/^PUT /), "before", "old"],
+    ["has changed the account", nth(/^PUT /), "after", "new"],
+    ["reads back", nth(/^GET \/alerting\/account/, 2), "before", "new"],
+    ["has read back", nth(/^GET \/alerting\/account/, 2), "after", "new"],
+    ["sends the test", nth(/^POST \/hooks\//, 2), "before", "new"],
+    ["has sent the test", nth(/^POST \/hooks\//, 2), "after", "new"],
+  ];
+
+  it.each(steps)(
+    "by SIGKILL while it %s leaves the account old or new, and the next run says which",
+    async (_name, isHeld, when, state) => {
+      const { world, relay, sandbox, spawnSetup, setup, webhookUrl, setWebhookUrl } = await createSetupWorld();
+      const former = "https://other.example/in";
+      await setWebhookUrl(former);
+      const gate = createGate(isHeld, when);
+      const [alerting, publicUrl, telegram] = await Promise.all(
+        [new URL(sandbox.alertingUrl).origin, relay.url, world.chat.url].map((target) => gate.open(target)),
+      );
+      const own = { PUBLIC_URL: publicUrl ?? "" };
+      const gated = { ...own, ALERTING_URL: `${alerting}/alerting`, TELEGRAM_API_ROOT: telegram ?? "" };
+      const { child, ended } = spawnSetup(gated, ["--take-over"]);
+      const first = await Promise.race([gate.held.at, ended]);
+      expect(first).toBeUndefined();
+      child.kill("SIGKILL");
+      await ended;
+      const wanted = `${publicUrl}/hooks/${secret}`;
+      expect(await webhookUrl()).toBe(state === "old" ? former : wanted);
+
+      const words = state === "old" ? "the account has what it had before" : "The account has its change";
+      const next = await setup(own, ["--take-over", "--json"]);
+      expect(next.stderr).toContain(words);
+      expect(JSON.parse(next.stdout).data).toMatchObject({
+        result: state === "old" ? "changed" : "unchanged",
+        confirmed: true,
+        interrupted: { account: state },
+      });
+      expect(await webhookUrl()).toBe(wanted);
+      expect((await setup(own)).stderr).toBe("");
+      await setup(own, ["--restore"]);
+      expect(await webhookUrl()).toBe(former);
+    },
+  );
+
+  it.each([
+    ["asks for", "before", "old"],
+    ["has made", "after", "new"],
+  ] as const)("by SIGKILL while --restore %s the change can be told and run again", async (_name, when, state) => {
+    const { sandbox, spawnSetup, setup, webhookUrl, setWebhookUrl } = await createSetupWorld();
+    const former = "https://other.example/in";
+    await setWebhookUrl(former);
+    await setup({}, ["--skip-proof", "--take-over"]);
+    const registered = await webhookUrl();
+    const gate = createGate(nth(/^PUT /), when);
+    const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
+    const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
+    expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
+    child.kill("SIGKILL");
+    await ended;
+    expect(await webhookUrl()).toBe(state === "old" ? registered : former);
+    const next = await setup({}, ["--restore", "--json"]);
+    expect(JSON.parse(next.stdout).data).toMatchObject({ interrupted: { account: state } });
+    expect(await webhookUrl()).toBe(former);
+  });
+
+  it("by Ctrl-C says what it leaves, before the change and after it", async () => {
+    const { relay, sandbox, spawnSetup, setup, webhookUrl } = await createSetupWorld();
+    for (const [pattern, words] of [
+      [/^GET \/hooks\/proof\./, /^error: stopped by SIGINT\n/],
+      [
+        /^POST \/hooks\/journey/,
+        /^error: Stopped: the account has the change, read back; only the test was not awaited\.\n/,
+      ],
+    ] as const) {
+      const gate = createGate(nth(pattern), "before");
+      const publicUrl = await gate.open(relay.url);
+      const { child, ended } = spawnSetup({ PUBLIC_URL: publicUrl }, ["--take-over"]);
+      expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
+      child.kill("SIGINT");
+      const run = await ended;
+      expect(run).toMatchObject({ status: 1, stderr: expect.stringMatching(words) });
+      const isChanged = (await webhookUrl()) === `${publicUrl}/hooks/${secret}`;
+      expect(isChanged).toBe(pattern.source.includes("POST"));
+      if (isChanged)
+        expect((await setup({ PUBLIC_URL: publicUrl }, ["--dry-run"])).stderr).toContain("The account has its change");
+    }
+    expect(sandbox.listFaults()).toEqual([]);
+  });
+});

@@ -1,0 +1,247 @@
+import { writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { type RecordedRelay, type Recorder, type SentRecord, saveSent, startRecorder } from "./record.ts";
+
+/** What a recording is made of: the relay at work, in some way. */
+export interface Load {
+  name: string;
+  /** It begins on what a power cut amid that load has left. Default: on an empty disk. */
+  after?: string;
+  run(scene: Scene): Promise<void>;
+}
+
+interface Scene {
+  recorder: Recorder;
+  random: SeededRandom;
+  /** Starts the relay with two webhooks as destinations, one of them faulty. */
+  start(): Promise<RecordedRelay>;
+  /** Sends alerts one after another over a connection of its own, until all are answered or the relay is gone. */
+  send(relay: RecordedRelay, count: number, pauseMs: number): Promise<void>;
+  /** Resolves when the destinations have heard nothing for a while. */
+  quiet(): Promise<void>;
+  /** Looks at the API until `work` has ended. */
+  watch(relay: RecordedRelay, work: Promise<unknown>): Promise<void>;
+  mute(relay: RecordedRelay): Promise<void>;
+  /** Notes what a script has accepted. */
+  note(id: string, body: string): void;
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export const loads: Load[] = [
+  {
+    name: "trickle",
+    async run({ start, send, watch, quiet }) {
+      const relay = await start();
+      await watch(relay, send(relay, 80, 15).then(quiet));
+      await relay.stop();
+    },
+  },
+  {
+    name: "flood",
+    async run({ start, send, quiet }) {
+      const relay = await start();
+      await Promise.all(Array.from({ length: 24 }, () => send(relay, 40, 0)));
+      await quiet();
+      await relay.stop();
+    },
+  },
+  {
+    name: "restarts",
+    async run({ start, send, watch }) {
+      for (let round = 0; round < 4; round += 1) {
+        const relay = await start();
+        const sending = Promise.all(Array.from({ length: 3 }, () => send(relay, 1_000, 5)));
+        const watching = watch(relay, sending);
+        await pause(600 + round * 200);
+        await relay.stop();
+        await watching;
+      }
+    },
+  },
+  {
+    name: "backups",
+    async run({ recorder, start, send, mute, watch }) {
+      const relay = await start();
+      const sending = Promise.all(Array.from({ length: 4 }, () => send(relay, 60, 10)));
+      const watching = watch(relay, sending);
+      for (const name of ["first.db", "second.db"]) {
+        await mute(relay);
+        await recorder.command(["backup", join(recorder.disk, name), "--json"], { LOG_LEVEL: "warn" });
+      }
+      await watching;
+      await relay.stop();
+    },
+  },
+  {
+    name: "second cut",
+    after: "restarts",
+    async run({ start, send, watch, quiet }) {
+      const relay = await start();
+      await watch(relay, Promise.all([send(relay, 40, 10), send(relay, 40, 10)]).then(quiet));
+      await relay.stop();
+    },
+  },
+  {
+    name: "maintenance",
+    async run({ recorder, note }) {
+      await recorder.script("keep-store.mjs", [recorder.dataDir, "12", "25"]);
+      for (let round = 0; round < 12; round += 1) {
+        for (let serial = 0; serial < 25; serial += 1) note(storeId(round, serial), storeBody(round, serial));
+      }
+    },
+  },
+];
+
+/** As `keep-store.mjs` makes them. */
+const storeId = (round: number, serial: number) =>
+  `01a20000-0000-7000-8000-${String(round * 1000 + serial).padStart(12, "0")}`;
+const storeBody = (round: number, serial: number) => `{"title":"Store ${round}-${serial}"}`;
+
+/** The short one of the test suite: a little of everything. */
+export const shortLoad: Load = {
+  name: "short",
+  async run({ recorder, start, send, watch, mute, quiet }) {
+    const first = await start();
+    const sending = Promise.all(Array.from({ length: 6 }, () => send(first, 15, 3)));
+    const watching = watch(first, sending);
+    await mute(first);
+    await recorder.command(["backup", join(recorder.disk, "copy.db"), "--json"], { LOG_LEVEL: "warn" });
+    await first.stop();
+    await watching;
+    const second = await start();
+    await send(second, 20, 15);
+    await quiet();
+    await second.stop();
+  },
+};
+
+/** Runs a load under strace and leaves the recording in `folder`. */
+export async function recordLoad(load: Load, folder: string, seed: number): Promise<void> {
+  const random = createSeededRandom(seed);
+  const recorder = await startRecorder(folder);
+  const receiver = await startReceiver(random);
+  const sent: SentRecord = { bodies: [], accepted: {}, destinations: { "/steady": "steady", "/faulty": "faulty" } };
+  const config = join(folder, "tocsin.yaml");
+  writeFileSync(config, configuration(receiver.url));
+  let serial = 0;
+
+  function makeBody(): { body: string; items: number } {
+    serial += 1;
+    const alert = { title: `Alert ${serial}`, eventId: `${load.name} ${serial}`, note: "n".repeat(random.below(1500)) };
+    if (random.below(10) > 0) return { body: JSON.stringify(alert), items: 1 };
+    const items = 2 + random.below(4);
+    return { body: JSON.stringify(Array.from({ length: items }, (_, item) => ({ ...alert, item }))), items };
+  }
+
+  const scene: Scene = {
+    recorder,
+    random,
+    start: () => recorder.serve({ TOCSIN_CONFIG: config }),
+    quiet: receiver.quiet,
+    async send(relay, count, pauseMs) {
+      for (let turn = 0; turn < count; turn += 1) {
+        const { body, items } = makeBody();
+        sent.bodies.push(body);
+        const answer = await call(relay.hookUrl, { method: "POST", body }).catch(() => undefined);
+        if (answer === undefined) return;
+        if (answer.status === 202) {
+          const { data } = JSON.parse(answer.text) as { data: { id?: string; ids?: string[] } };
+          for (const id of data.ids ?? [data.id as string]) sent.accepted[id] = { body, items };
+        }
+        if (pauseMs > 0) await pause(random.below(pauseMs * 2));
+      }
+    },
+    async watch(relay, work) {
+      let isOver = false;
+      const end = work.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        const shown = await call(`${relay.url}/api/alerts?limit=20`, { token: relay.adminToken }).catch(
+          () => undefined,
+        );
+        if (shown === undefined) break;
+        await pause(30);
+      }
+      await end;
+    },
+    async mute(relay) {
+      const body = JSON.stringify({ match: { title: "no such alert" }, for: "1h", reason: "power" });
+      const { status, text } = await call(`${relay.url}/api/mutes`, { method: "POST", body, token: relay.adminToken });
+      if (status !== 201) throw new Error(`no mute: ${status} ${text}`);
+    },
+    note(id, body) {
+      sent.bodies.push(body);
+      sent.accepted[id] = { body, items: 1 };
+    },
+  };
+  try {
+    await load.run(scene);
+  } finally {
+    await recorder.end();
+    await receiver.close();
+  }
+  saveSent(folder, sent);
+}
+
+function call(
+  url: string,
+  { method = "GET", body, token }: { method?: string; body?: string; token?: string },
+): Promise<{ status: number; text: string }> {
+  const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { method, headers, agent: false }, async (answer) => {
+      try {
+        let text = "";
+        for await (const chunk of answer) text += chunk;
+        resolve({ status: answer.statusCode ?? 0, text });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+/** Takes webhooks: `/steady` each of them, `/faulty` some, after a while; others it refuses, or breaks the connection. */
+async function startReceiver(
+  random: SeededRandom,
+): Promise<{ url: string; quiet(): Promise<void>; close(): Promise<void> }> {
+  let calls = 0;
+  const server = createServer(async (incoming, answer) => {
+    calls += 1;
+    for await (const _ of incoming);
+    const luck = incoming.url === "/steady" ? 9 : random.below(10);
+    if (luck < 9) await pause(random.below(20));
+    if (luck === 0) incoming.socket.destroy();
+    else answer.writeHead(luck === 1 ? 503 : 204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async quiet() {
+      for (let before = -1; before !== calls; await pause(400)) before = calls;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const configuration = (url: string) => `
+destinations:
+  steady: { type: webhook, url: "${url}/steady", allowInternal: ["127.0.0.1"], digestOver: 10000 }
+  faulty: { type: webhook, url: "${url}/faulty", allowInternal: ["127.0.0.1"], digestOver: 30 }
+routes:
+  - { name: all, to: [steady, faulty] }
+delivery:
+  ambiguous: { wait: 1s, repeats: 10 }
+  webhook: { schedule: [1s, 1s, 1s, 1s, 1s, 1s] }
+  breaker: { failures: 1000 }
+`;

@@ -1,0 +1,243 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Database, Statement } from "better-sqlite3";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sampleWords } from "../../bench/sample-alerts.ts";
+import { writeStoredLog } from "../../bench/stored-log.ts";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import type { AlertDetail, AlertQuery, Position } from "../../src/core/ports/alert-log.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { mostCounted, toCountStatements } from "../../src/store/sqlite/transactions/list-statement.ts";
+import { createListing } from "../../src/store/sqlite/transactions/listing.ts";
+import { createLog } from "../../src/store/sqlite/transactions/log.ts";
+import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
+
+const count = 6_000;
+const perPart = 1_000;
+const endAt = Date.UTC(2026, 5, 1);
+const day = 86_400_000;
+
+const choices = {
+  q: [undefined, sampleWords.everywhere, sampleWords.rare, sampleWords.oldest, "liq", "market pool", "nowhere", "b"],
+  severity: [undefined, "critical", "info"],
+  state: [undefined, "sent", "failed", "unmatched", "queued"],
+  destination: [undefined, "chat", "pager", "left"],
+  times: [{}, { fromAt: endAt - 120 * day, toAt: endAt - 40 * day }],
+} as const;
+
+/** A third of all combinations, with each value of each filter beside each of the others. */
+function everyQuery(): Omit<AlertQuery, "limit">[] {
+  const combined = choices.q.flatMap((q) =>
+    choices.severity.flatMap((severity) =>
+      choices.state.flatMap((state) =>
+        choices.destination.flatMap((destination) =>
+          choices.times.map((times) => ({ q, severity, state, destination, ...times })),
+        ),
+      ),
+    ),
+  );
+  return combined.filter((_, index) => index % 3 === 0);
+}
+
+function wordsIn(facts: AlertFacts): string[] {
+  const { title, severity, status, text, metric, token, chain, value, threshold, source, externalId } = facts;
+  const said = [title, severity, status, text, metric, token, chain, value, threshold, source, externalId];
+  const fields = facts.fields.map(({ name, value }) => `${name} ${value}`);
+  return [
+    ...new Set(
+      [...said, ...fields]
+        .join(" ")
+        .toLowerCase()
+        .match(/[a-z0-9]+/g),
+    ),
+  ];
+}
+
+describe("a page of the log, however its filters are combined", () => {
+  let db: Database;
+  let all: AlertDetail[];
+  let wordsOf: Map<AlertFacts, string[]>;
+
+  beforeAll(() => {
+    const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
+    const path = join(folder, "tocsin.db");
+    writeStoredLog({ path, alerts: count, endAt });
+    db = openDatabase({ path });
+    db.exec("INSERT INTO alerts_search (alerts_search) VALUES ('delete-all'); UPDATE search_cursor SET alert_seq = 0");
+    const searching = createSearching({ db }, perPart);
+    while (searching.indexAlerts(5_000) > 0);
+    const log = createLog({ db });
+    all = log.listAlerts({ limit: count }).map(({ id }) => log.getAlert(id) as AlertDetail);
+    wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
+    return () => {
+      db.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+  });
+
+  /** What the filters mean, said once more without a database. */
+  function matches(
+    { facts, receivedAt, deliveries, unmatched }: AlertDetail,
+    query: Omit<AlertQuery, "limit">,
+  ): boolean {
+    const { q, severity, state, destination, fromAt = 0, toAt = Number.POSITIVE_INFINITY } = query;
+    if (receivedAt < fromAt || receivedAt > toAt) return false;
+    if (severity !== undefined && facts?.severity !== severity) return false;
+    if (state === "unmatched" && !unmatched) return false;
+    const ofDelivery = state === "unmatched" ? undefined : state;
+    if (ofDelivery !== undefined || destination !== undefined) {
+      const fits = deliveries.some(
+        (delivery) =>
+          (destination === undefined || delivery.destination === destination) &&
+          (ofDelivery === undefined || (delivery.state === ofDelivery && delivery.resentBy === undefined)),
+      );
+      if (!fits) return false;
+    }
+    if (q === undefined) return true;
+    if (facts === undefined) return false;
+    const words = wordsOf.get(facts) ?? [];
+    // Words that some alert has as they stand are meant so.
+    const isWhole = q.split(" ").every((word) => word !== "liq" && word !== "b" && word !== "nowhere");
+    const has = (word: string) => words.some((one) => (isWhole ? one === word : one.startsWith(word)));
+    return q.split(" ").every(has);
+  }
+
+  it("is found in steps as it is found at once, and nothing is left out or doubled", () => {
+    const log = createLog({ db });
+    const parts = db.prepare("SELECT count(*) FROM search_parts").pluck().get();
+    expect(parts).toBe(count / perPart);
+    let stops = 0;
+    for (const query of everyQuery()) {
+      const wanted = all.filter((alert) => matches(alert, query)).map(({ id }) => id);
+      const found: string[] = [];
+      for (let before: Position | undefined; ; ) {
+        const { alerts, stopped } = log.listAlertsWithin({ limit: 2_000, before, ...query }, -1);
+        found.push(...alerts.map(({ id }) => id));
+        if (stopped !== undefined) stops += 1;
+        if (stopped === undefined && alerts.length < 2_000) break;
+        before = stopped?.position ?? (alerts.at(-1)?.position as Position);
+      }
+      expect.soft(found, JSON.stringify(query)).toEqual(wanted);
+    }
+    expect(stops).toBeGreaterThan(100);
+  });
+
+  it("says how far it looked when the time is over, and what is older than that is found from there", () => {
+    const log = createLog({ db });
+    const query: AlertQuery = { limit: 10, q: sampleWords.oldest };
+    const { alerts, stopped } = log.listAlertsWithin(query, -1);
+    expect(alerts).toEqual([]);
+    const looked = all.filter(({ receivedAt }) => receivedAt >= (stopped?.receivedAt ?? 0));
+    expect(looked.length).toBeGreaterThan(0);
+    expect(looked.length).toBeLessThan(count);
+    const rest = log.listAlerts({ ...query, before: stopped?.position });
+    expect(rest.map(({ id }) => id)).toEqual([all.at(-1)?.id]);
+  });
+
+  it("looks at no more than a step after its time is over", () => {
+    const steps: { query: AlertQuery; from: number; below: number }[] = [];
+    let query: AlertQuery = { limit: 50 };
+    const spied = new Proxy(db, {
+      get(target, name) {
+        if (name !== "prepare") return Reflect.get(target, name);
+        return (sql: string) => {
+          const statement = target.prepare(sql);
+          if (!/^SELECT a\.seq/.test(sql.trim())) return statement;
+          const all = statement.all.bind(statement);
+          return Object.assign(Object.create(statement), {
+            all: (...parameters: unknown[]) => {
+              const [from, below] = parameters.slice(-3) as number[];
+              steps.push({ query, from: from as number, below: below as number });
+              return all(...parameters);
+            },
+          }) as Statement;
+        };
+      },
+    });
+    let ms = 0;
+    // Each look at the clock finds that a millisecond has passed.
+    const listing = createListing({ db: spied }, () => {
+      ms += 1;
+      return ms;
+    });
+    for (const filters of everyQuery()) {
+      query = { limit: 50, ...filters };
+      const before = steps.length;
+      const { stoppedBelow } = listing.list(query, 5);
+      expect(steps.length - before).toBeLessThanOrEqual(4);
+      if (stoppedBelow !== undefined) expect(stoppedBelow).toBeGreaterThan(1);
+    }
+    for (const { query, from, below } of steps) {
+      const counts = toCountStatements(query);
+      if (counts.length < 2 && query.q === undefined) continue;
+      if (query.q !== undefined) expect.soft(below - from, JSON.stringify(query)).toBeLessThanOrEqual(perPart);
+      const widths = counts.map(([, { sql, parameters }]) =>
+        db
+          .prepare<unknown[], number>(sql)
+          .pluck()
+          .get(...parameters, from, below),
+      );
+      const least = Math.min(below - from, ...widths.map((width) => width ?? 0));
+      expect.soft(least, JSON.stringify(query)).toBeLessThanOrEqual(4_096);
+      if (below - from > 4_096) expect.soft(Math.min(...(widths as number[]))).toBeLessThan(mostCounted);
+    }
+    expect(steps.length).toBeGreaterThan(200);
+  });
+
+  it("asks few parts whether words stand in them, and finds those that stand only in older ones", () => {
+    let asked = 0;
+    const spied = new Proxy(db, {
+      get(target, name) {
+        if (name !== "prepare") return Reflect.get(target, name);
+        return (sql: string) => {
+          if (/^SELECT 1 FROM alerts_search/.test(sql)) asked += 1;
+          return target.prepare(sql);
+        };
+      },
+    });
+    const oldest = all.at(-1) as AlertDetail;
+    const words = wordsOf.get(oldest.facts as AlertFacts)?.slice(0, 10) ?? [];
+    const q = [sampleWords.oldest, ...words].join(" ");
+    const { rows } = createListing({ db: spied }).list({ limit: 5, q }, Number.POSITIVE_INFINITY);
+    expect(rows.map(({ id }) => id)).toEqual([oldest.id]);
+    expect(asked).toBe(1);
+    const nowhere = Array.from({ length: 20 }, (_, index) => `no-where${index}`).join(" ");
+    createListing({ db: spied }).list({ limit: 5, q: nowhere }, Number.POSITIVE_INFINITY);
+    expect(asked).toBeLessThanOrEqual(2);
+    asked = 0;
+    createListing({ db: spied }).list({ limit: 5, q: "no-where other-where" }, Number.POSITIVE_INFINITY);
+    expect(asked).toBe(count / perPart);
+  });
+
+  it("puts words that are indexed late into the part of their alert", () => {
+    const searching = createSearching({ db }, perPart);
+    const seq = perPart + 10;
+    const facts = all[count - seq]?.facts;
+    if (facts === undefined) throw new Error("the alert has no facts");
+    searching.indexLate(seq, { ...facts, title: "latecomer" });
+    const found = createLog({ db }).listAlerts({ limit: 5, q: "latecomer" });
+    expect(found.map(({ id }) => id)).toEqual([all[count - seq]?.id]);
+  });
+
+  it("counts and lists what failed and has a word, over all parts", () => {
+    const log = createLog({ db });
+    const failed = { states: ["failed", "expired"], failedUntil: endAt + day, q: sampleWords.common } as const;
+    const wanted = all
+      .filter((alert) => matches(alert, { q: sampleWords.common }))
+      .flatMap(({ deliveries }) => deliveries)
+      .filter(({ state, resentBy }) => (state === "failed" || state === "expired") && resentBy === undefined);
+    const counted = log.countFailed(failed);
+    expect(counted.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(wanted.length);
+    expect(new Set(counted.map(({ destination }) => destination)).size).toBe(counted.length);
+    const listed: string[] = [];
+    for (let after: Position | undefined; ; ) {
+      const page = log.listFailed({ ...failed, states: ["failed"] }, { limit: 3, after });
+      if (page.length === 0) break;
+      listed.push(...page.map(({ deliverySeq }) => String(deliverySeq)));
+      after = page.at(-1)?.position;
+    }
+    expect(listed).toHaveLength(wanted.filter(({ state }) => state === "failed").length);
+    expect(new Set(listed).size).toBe(listed.length);
+  });
+});

@@ -1,0 +1,233 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
+import type { Mute } from "../../src/core/rules.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { type Canary, openCanary } from "../../src/watch/canary.ts";
+import { mute } from "../conformance/store/common/mutes.ts";
+import { newIdAt, openScene } from "../conformance/store/scene.ts";
+import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const secret = "canary-hook-secret-0001";
+
+type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+async function open(options: { url?: string; serve?: Serve; activeMutes?: () => Mute[] } = {}) {
+  const clock = createTestClock();
+  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, ballastBytes: 0 }));
+  const seen: { path?: string; headers: IncomingMessage["headers"]; body: string }[] = [];
+  const events: string[] = [];
+  const told: AlertFacts[] = [];
+  const known = new Map<string, { routedAt?: number }>();
+  const world = { serve: options.serve ?? accept };
+  function accept(_request: IncomingMessage, response: ServerResponse): void {
+    const id = newIdAt(clock.now());
+    known.set(id, { routedAt: clock.now() });
+    response.writeHead(202).end(JSON.stringify({ data: { id, duplicate: false } }));
+  }
+  const { url } = await listenOnLoopback(
+    createServer((request, response) => {
+      let body = "";
+      request.on("data", (part: Buffer) => {
+        body += part.toString();
+      });
+      request.on("end", () => {
+        seen.push({ path: request.url, headers: request.headers, body });
+        world.serve(request, response, body);
+      });
+    }),
+  );
+  const note = (event: string, fields?: Record<string, unknown>) => {
+    expect(JSON.stringify(fields ?? {})).not.toContain(secret);
+    events.push(event);
+  };
+  const log: Log = { ...silentLog, info: note, warn: note, error: note };
+  let ending = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let canary: Canary;
+  async function start(): Promise<void> {
+    ending = new AbortController();
+    canary = await openCanary({
+      everyMs: hour,
+      hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
+      findAlert: async (id) => known.get(id),
+      store: scene.store,
+      async notify(facts, watch) {
+        const id = newIdAt(clock.now());
+        await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
+        told.push(facts);
+      },
+      activeMutes: options.activeMutes ?? (() => []),
+      publicUrl: "https://tocsin.example.com",
+      clock,
+      newId: () => newIdAt(clock.now()),
+      log,
+    });
+    running = canary.run(ending.signal);
+    await clock.settle();
+  }
+  async function end(): Promise<void> {
+    ending.abort();
+    await running;
+  }
+  await start();
+  onTestFinished(end);
+  return {
+    clock,
+    seen,
+    told,
+    known,
+    world,
+    accept,
+    events,
+    view: () => canary.view(),
+    async restart() {
+      await end();
+      await start();
+    },
+    /** Moves the clock and waits until it is on record what became of the canary that is sent then. */
+    async fly(afterMs = hour) {
+      const before = canary.view().lastAt;
+      await clock.advance(afterMs);
+      while (canary.view().lastAt === before) {
+        await nextTurn();
+        if (events.at(-1) === "canary.failed") {
+          events.push("(waits)");
+          await clock.advance(minute);
+        }
+      }
+      await clock.settle();
+    },
+  };
+}
+
+const refuse: Serve = (_request, response) => void response.writeHead(502).end("<html>Bad gateway</html>");
+
+describe("a canary", () => {
+  it("goes the way that senders go, marked as a test, and says nothing while it comes through", async () => {
+    const canary = await open();
+    expect(canary.view()).toMatchObject({ state: "waiting", nextAt: canary.clock.now() + minute });
+    await canary.fly(minute);
+    await canary.fly();
+    expect(canary.seen.map(({ path }) => path)).toEqual([`/hooks/${secret}`, `/hooks/${secret}`]);
+    expect(canary.seen[0]?.headers["x-tocsin-test"]).toBe("canary");
+    const [first, second] = canary.seen.map(({ body }) => JSON.parse(body) as Record<string, string>);
+    expect(first).toMatchObject({ tocsin: "canary", severity: "info" });
+    expect(first?.eventId).not.toBe(second?.eventId);
+    expect(canary.told).toEqual([]);
+    expect(canary.view()).toMatchObject({ state: "works", lastOkAt: canary.clock.now() });
+  });
+
+  it("is told once when two in a row fail, over a restart too, and once when one comes through again", async () => {
+    const canary = await open();
+    await canary.fly(minute);
+    canary.world.serve = refuse;
+    await canary.fly();
+    await canary.fly();
+    await canary.restart();
+    await canary.fly();
+    expect(canary.told).toMatchInlineSnapshot(`
+      [
+        {
+          "alertKey": "tocsin:canary",
+          "fields": [
+            {
+              "name": "stage",
+              "value": "answer",
+            },
+          ],
+          "format": "empty",
+          "link": "https://tocsin.example.com/silence",
+          "notes": [],
+          "severity": "critical",
+          "source": "Tocsin",
+          "status": "firing",
+          "text": "A test that it sends there every 1 h failed twice: the answer was 502, not 202. Look at what stands in front of Tocsin, and at tocsin doctor. Alerts of senders probably fail in the same way.",
+          "title": "Alerts may not arrive: Tocsin does not reach itself at its public address",
+        },
+      ]
+    `);
+    expect(canary.view()).toMatchObject({ state: "fails", stage: "answer" });
+    canary.world.serve = canary.accept;
+    await canary.fly();
+    await canary.fly();
+    expect(canary.told.slice(1).map(({ title, status }) => [title, status])).toEqual([
+      ["Tocsin reaches itself at its public address again, after 3 h", "resolved"],
+    ]);
+    expect(canary.view().state).toBe("works");
+  });
+
+  it("may fail once", async () => {
+    const canary = await open();
+    canary.world.serve = (...call) => {
+      canary.world.serve = canary.accept;
+      refuse(...call);
+    };
+    await canary.fly(minute);
+    expect(canary.events).toContain("canary.failed");
+    expect(canary.told).toEqual([]);
+    expect(canary.view().state).toBe("works");
+  });
+
+  it("is told to nobody while a mute matches its notice, and to all when that has ended", async () => {
+    const mutes = [mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] })];
+    const canary = await open({ activeMutes: () => mutes, serve: refuse });
+    await canary.fly(minute);
+    expect([canary.view().state, canary.told]).toEqual(["fails", []]);
+    mutes.pop();
+    await canary.fly();
+    expect(canary.told).toHaveLength(1);
+  });
+
+  it.each<[string, string | undefined, Serve | undefined, string]>([
+    ["name", "http://tocsin.invalid", undefined, "its name is not found"],
+    [
+      "answer",
+      undefined,
+      (_request, response) => void response.writeHead(404).end("{}"),
+      "the answer was 404, not 202",
+    ],
+    [
+      "answer",
+      undefined,
+      (_request, response) => void response.writeHead(301, { location: "http://tocsin.invalid/" }).end(),
+      "the answer was 301, a redirect that senders do not follow, not 202",
+    ],
+    [
+      "answer",
+      undefined,
+      (_request, response) => void response.writeHead(202).end("x".repeat(100_000)),
+      "202 without an alert's id",
+    ],
+    [
+      "stored",
+      undefined,
+      (_request, response) =>
+        void response.writeHead(202).end('{"data":{"id":"019aa5a0-7c3e-7d2a-9b1c-0242ac120002","duplicate":false}}'),
+      "is not in this relay's log",
+    ],
+    ["connection", undefined, (request) => void request.socket.destroy(), "no connection could be made, or it broke"],
+  ])("that fails at %s (%s) says so", async (stage, url, serve, detail) => {
+    const canary = await open({ url, serve });
+    await canary.fly(minute);
+    expect(canary.view()).toMatchObject({ stage, detail: expect.stringContaining(detail) });
+    expect(canary.told).toHaveLength(1);
+    expect(JSON.stringify([canary.told, canary.view()])).not.toContain(secret);
+  });
+
+  it("that finds nobody listening, or no TLS, says so", async () => {
+    const closed = await open({ url: `http://127.0.0.1:${await findClosedPort()}` });
+    await closed.fly(minute);
+    expect(closed.view()).toMatchObject({ stage: "connection" });
+    const { url } = await listenOnLoopback(createServer());
+    const plain = await open({ url: url.replace("http:", "https:") });
+    await plain.fly(minute);
+    expect(plain.view()).toMatchObject({ stage: "tls" });
+  });
+});

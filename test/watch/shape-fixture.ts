@@ -1,0 +1,85 @@
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { writeJson } from "../../src/core/json.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { WatchState } from "../../src/core/ports/watch.ts";
+import type { SeenShape } from "../../src/core/shape.ts";
+import { createShapeReader, type ShapeReader } from "../../src/intake/find/shape.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import { openShapeWatch, type ShapeWatch } from "../../src/watch/shapes.ts";
+import { route } from "../routing/sample.ts";
+import { createTestClock, type TestClock } from "../support/test-clock.ts";
+
+/** What a relay does with each request's body, up to the notices, with a store in memory. */
+export interface ShapeWorld {
+  clock: TestClock;
+  watch: ShapeWatch;
+  notices: AlertFacts[];
+  /** What a restart finds. */
+  saved(): unknown;
+  /** Reads the body so often. */
+  send(body: unknown, times?: number): void;
+  /** Runs the duty: sends what is due, and goes on until it is stopped. */
+  run(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ShapeWorldOptions {
+  /** Matchers of one route each, by its name. */
+  routes?: Record<string, string[]>;
+  saved?: unknown;
+  /** Why a notice cannot be stored now. */
+  refuse?: () => Error | undefined;
+}
+
+export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise<ShapeWorld> {
+  const clock = createTestClock();
+  const notices: AlertFacts[] = [];
+  const stopping = new AbortController();
+  const shapes = createShapeReader();
+  let saved = structuredClone(options.saved);
+  let running: Promise<void> | undefined;
+  const save = ({ state }: WatchState) => {
+    saved = JSON.parse(JSON.stringify(state));
+  };
+  const watch = await openShapeWatch({
+    store: { loadWatchState: async () => structuredClone(saved), saveWatchState: async (state) => save(state) },
+    async notify(facts, state) {
+      const error = options.refuse?.();
+      if (error !== undefined) throw error;
+      notices.push(facts);
+      save(state);
+    },
+    routes: Object.entries(options.routes ?? {}).map(([name, fields]) =>
+      route(name, ["desk"], { matchers: fields.map((field) => ({ field, condition: { exists: true } })) }),
+    ),
+    publicUrl: "https://tocsin.example",
+    clock,
+    log: silentLog,
+  });
+  return {
+    clock,
+    watch,
+    notices,
+    saved: () => saved,
+    send(body, times = 1) {
+      const bytes = Buffer.from(typeof body === "string" ? body : writeJson(body));
+      for (let time = 0; time < times; time += 1) watch.note(readShapes(bytes, shapes), clock.now());
+    },
+    async run() {
+      running ??= watch.run(stopping.signal);
+      await clock.settle();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+export function readShapes(bytes: Buffer, shapes: ShapeReader): SeenShape[] {
+  return translateRequest(bytes, undefined, { shapes }).map(({ shape, facts: { title, source } }) => ({
+    shape,
+    title,
+    ...(source === undefined ? {} : { source }),
+  }));
+}

@@ -1,0 +1,264 @@
+import { describe, expect, it } from "vitest";
+import { createShapeReader } from "../../src/intake/find/shape.ts";
+import { translateRequest } from "../../src/intake/translate.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { createShapeWorld, readShapes } from "./shape-fixture.ts";
+
+const alert = {
+  title: "USDC TVL fell",
+  severity: "critical",
+  value: 4.2,
+  pool: { id: "p1", fee: 30 },
+  tags: ["a", "b"],
+  apiKey: "canary-key-0123456789",
+};
+
+describe("what has changed", () => {
+  it("is told in words: what is gone, what it gave, who asks for it, what to do", async () => {
+    const world = await createShapeWorld({ routes: { urgent: ["severity"], pools: ["payload.pool.id"] } });
+    world.send(alert, 100);
+    const { severity, pool, ...rest } = alert;
+    world.send({ ...rest, level: severity, pool: { ...pool, id: 17 } }, 20);
+    await world.run();
+    expect(world.notices).toEqual([
+      {
+        title: "2 fields have changed in alerts like “USDC TVL fell”",
+        text: [
+          "payload.severity is gone, perhaps renamed to payload.level. It gave severity, which is read from payload.level now. Route that asks for it: urgent.",
+          "payload.pool.id is a number now, no text. It gave alertKey, which is still read from it. Route that asks for it: pools.",
+          "It was in 100 alerts before, and in none of the last 4. Alerts are sent as before.",
+          "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
+        ].join("\n"),
+        severity: "warning",
+        status: "firing",
+        format: "empty",
+        alertKey: "tocsin:shape:1:payload.severity",
+        source: "Tocsin",
+        link: "https://tocsin.example/shapes",
+        fields: [],
+        notes: [],
+      },
+    ]);
+    await world.stop();
+  });
+
+  it("is told at the third alert of a sender with many, and later of one with few", async () => {
+    const { severity: _gone, ...without } = alert;
+    const needed = async (before: number) => {
+      const world = await createShapeWorld();
+      world.send(alert, before);
+      await world.run();
+      let after = 0;
+      while (world.watch.view().kinds[0]?.places.some(({ isGone }) => isGone) !== true && after < 60) {
+        world.send(without);
+        after += 1;
+      }
+      await world.stop();
+      return after;
+    };
+    expect([await needed(3), await needed(12), await needed(50), await needed(1_000)]).toEqual([60, 9, 5, 3]);
+  });
+
+  it("counts a request once, however many alerts it brings", async () => {
+    const world = await createShapeWorld();
+    world.send(alert, 50);
+    const { severity: _gone, ...without } = alert;
+    world.send(Array.from({ length: 40 }, () => without));
+    await world.run();
+    expect(world.notices).toEqual([]);
+    for (let request = 0; request < 5; request += 1) world.send([without, without]);
+    await world.clock.advance(2_000);
+    expect(world.notices).toHaveLength(1);
+    await world.stop();
+  });
+
+  it("is not told of what was optional, of another kind of alert, of what nobody reads, and of what came back", async () => {
+    const world = await createShapeWorld();
+    const { severity: _severity, ...without } = alert;
+    world.send(alert, 40);
+    world.send(without, 2);
+    world.send(alert, 40);
+    world.send(without, 100);
+    world.send({ report: "weekly", count: 3, owner: "ops", lines: 12 }, 100);
+    const { tags: _tags, ...withoutTags } = alert;
+    world.send(withoutTags, 100);
+    await world.run();
+    expect(world.notices).toEqual([]);
+    await world.stop();
+  });
+
+  it("is told once, over a store that refuses and over restarts", async () => {
+    let isAway = true;
+    const first = await createShapeWorld({ refuse: () => (isAway ? new Error("disk full") : undefined) });
+    const { severity: _gone, ...without } = alert;
+    first.send(alert, 50);
+    first.send(without, 10);
+    await first.run();
+    expect(first.notices).toEqual([]);
+    await first.stop();
+    // It ended before it could send: the next one does.
+    const second = await createShapeWorld({ saved: first.saved() });
+    await second.run();
+    expect(second.notices).toHaveLength(1);
+    isAway = false;
+    second.send(without, 200);
+    await second.clock.advance(120_000);
+    await second.stop();
+    const third = await createShapeWorld({ saved: second.saved() });
+    third.send(without, 200);
+    await third.run();
+    await third.stop();
+    expect([...second.notices, ...third.notices]).toHaveLength(1);
+    expect(third.watch.view().kinds[0]).toMatchObject({ alerts: 460 });
+  });
+
+  it("begins anew with a state that it cannot read", async () => {
+    for (const saved of [7, {}, { catalogue: { kinds: [{}] }, pending: [] }, { catalogue: null }]) {
+      const world = await createShapeWorld({ saved });
+      world.send(alert);
+      await world.run();
+      await world.stop();
+      expect(world.watch.view().kinds).toMatchObject([{ alerts: 1 }]);
+    }
+  });
+
+  it("never goes twice for what a kill in the middle makes it see again", async () => {
+    const world = await createShapeWorld();
+    const { severity: _gone, ...without } = alert;
+    world.send(alert, 50);
+    await world.run();
+    await world.clock.advance(61_000);
+    world.send(without, 10);
+    await world.clock.advance(2_000);
+    expect(world.notices).toHaveLength(1);
+    // Killed here: nothing is saved any more but what went with the notice.
+    const next = await createShapeWorld({ saved: world.saved() });
+    next.send(without, 100);
+    await next.run();
+    expect(next.notices).toEqual([]);
+    await next.stop();
+    await world.stop();
+  });
+});
+
+it("tells nothing in 100,000 alerts with optional fields", async () => {
+  const random = createSeededRandom(20261122);
+  const world = await createShapeWorld({ routes: { urgent: ["severity", "token"], all: ["payload.extra.c"] } });
+  const shares = [0.0005, 0.01, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999];
+  const names = ["severity", "token", "value", "threshold", "status", "link", "chain", "eventId"];
+  const values = ["critical", "USDC", 5, 6, "firing", "https://a.example/1", "eth", "e-1"];
+  for (let at = 0; at < 100_000; at += 1) {
+    // Eight senders at once, so that each name has each share; what is their own keeps their kinds apart.
+    const turn = at % 8;
+    const own = Array.from({ length: 10 }, (_, place) => [`of${turn}-${place}`, place]);
+    const body: Record<string, unknown> = { sender: `desk ${turn}`, title: "t", ...Object.fromEntries(own) };
+    for (let field = 0; field < names.length; field += 1) {
+      if (random.next() < (shares[(field + turn) % shares.length] ?? 0)) body[names[field] ?? ""] = values[field];
+    }
+    if (random.next() < 0.3) body.extra = { c: random.next() < 0.5 ? 1 : null };
+    world.send(body);
+  }
+  await world.run();
+  await world.stop();
+  expect(world.notices.map(({ title }) => title)).toEqual([]);
+  const { kinds } = world.watch.view();
+  expect(kinds).toHaveLength(8);
+  expect(kinds.reduce((sum, { alerts }) => sum + alerts, 0)).toBeGreaterThan(95_000);
+}, 120_000);
+
+describe("the catalogue", () => {
+  it("has each path with its type, example, counts and times, what is read from it, and who asks for it", async () => {
+    const world = await createShapeWorld({ routes: { urgent: ["severity"], tagged: ["payload.tags[*]"] } });
+    world.send(alert);
+    await world.clock.advance(1_000);
+    world.send({ ...alert, shade: "new" });
+    world.send("plain text");
+    const { kinds, unfollowed } = world.watch.view();
+    const [kind] = kinds;
+    expect(kinds).toHaveLength(1);
+    expect(unfollowed).toEqual({ unknown: 0, without: 1 });
+    expect(kind).toMatchObject({ title: "USDC TVL fell", alerts: 2, shapes: 2 });
+    const start = kind?.firstAt ?? 0;
+    const seen = { firstAt: start, lastAt: start + 1_000, isGone: false };
+    expect(kind?.places).toEqual([
+      {
+        ...seen,
+        path: "payload.title",
+        type: "text",
+        example: "USDC TVL fell",
+        alerts: 2,
+        facts: ["title"],
+        routes: [],
+      },
+      {
+        ...seen,
+        path: "payload.severity",
+        type: "text",
+        example: "critical",
+        alerts: 2,
+        facts: ["severity"],
+        routes: ["urgent"],
+      },
+      { ...seen, path: "payload.value", type: "number", example: "4.2", alerts: 2, facts: ["value"], routes: [] },
+      { ...seen, path: "payload.pool.id", type: "text", example: "p1", alerts: 2, facts: ["alertKey"], routes: [] },
+      { ...seen, path: "payload.pool.fee", type: "number", example: "30", alerts: 2, facts: [], routes: [] },
+      { ...seen, path: "payload.tags", type: "list", example: "a, b", alerts: 2, facts: [], routes: ["tagged"] },
+      { ...seen, path: "payload.apiKey", type: "text", example: "(not shown)", alerts: 2, facts: [], routes: [] },
+      {
+        ...seen,
+        firstAt: start + 1_000,
+        path: "payload.shade",
+        type: "text",
+        example: "new",
+        alerts: 1,
+        facts: [],
+        routes: [],
+      },
+    ]);
+    await world.stop();
+  });
+
+  it("stays small whatever names senders make up, and says of how much it cannot tell", async () => {
+    const world = await createShapeWorld();
+    world.send(alert, 10);
+    for (let at = 0; at < 3_000; at += 1) {
+      const fields = Array.from({ length: 100 }, (_, field) => [`name-${at}-${field}`, field]);
+      world.send({ title: "t", ...Object.fromEntries(fields), labels: { [`label-${at}`]: "read for the key" } });
+    }
+    const { kinds, unfollowed } = world.watch.view();
+    const places = kinds.reduce((sum, kind) => sum + kind.places.length, 0);
+    expect(kinds.length).toBeLessThanOrEqual(100);
+    expect(places).toBeLessThanOrEqual(5_000);
+    expect(unfollowed.unknown).toBeGreaterThan(2_000);
+    await world.run();
+    await world.stop();
+    expect(JSON.stringify(world.saved()).length).toBeLessThan(4 * 1024 * 1024);
+    expect(world.notices).toEqual([]);
+  });
+});
+
+describe("a shape", () => {
+  const idOf = (body: unknown) => readShapes(Buffer.from(JSON.stringify(body)), createShapeReader())[0]?.shape?.id;
+
+  it("is the same for other values, another order, longer lists of objects, and other ids as names", () => {
+    const id = idOf({ a: 1, b: { c: "x" }, items: [{ d: 1 }], by: { "0xa0b86991c6218b36": { e: 1 } } });
+    expect(idOf({ by: { "0xffffffffffffffff": { f: 2 } }, items: [{ d: 7 }, { g: 1 }], b: { c: "y" }, a: 2 })).toBe(id);
+    expect(idOf({ a: "1", b: { c: "x" }, items: [{ d: 1 }] })).not.toBe(id);
+    expect(idOf({ a: 1, b: { c: "x" }, items: [{ d: "1" }] })).not.toBe(id);
+    expect(idOf({ ab: { c: 1 } })).not.toBe(idOf({ a: { bc: 1 } }));
+    expect(idOf({ a: 1, b: null, c: " " })).toBe(idOf({ a: 1 }));
+  });
+
+  it("is not made of texts, of nothing, and of more than 1,000 places", () => {
+    const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]));
+    for (const body of ["text", {}, [], wide]) expect(idOf(body)).toBeUndefined();
+  });
+
+  it("is described once, and with what facts were read from, also by a mapping", () => {
+    const shapes = createShapeReader();
+    const read = () => translateRequest(Buffer.from(JSON.stringify(alert)), undefined, { shapes })[0]?.shape;
+    const first = read();
+    expect(first?.places?.map(({ path }) => path)).toContain("payload.pool.id");
+    expect(read()).toEqual({ id: first?.id });
+  });
+});

@@ -1,0 +1,330 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { Mute, SilenceRule } from "../../src/core/rules.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import type { SqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSilenceWatch, type SilenceDeps, type SilenceWatch } from "../../src/watch/silence.ts";
+import { mute } from "../conformance/store/common/mutes.ts";
+import { newIdAt, openScene, type Scene } from "../conformance/store/scene.ts";
+import { createTestClock, type TestClock } from "../support/test-clock.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const hook: SilenceRule = { of: "hook", after: 6 * hour };
+
+interface World {
+  clock: TestClock;
+  scene: Scene<SqliteStore>;
+  told: AlertFacts[];
+  titles(): string[];
+  watch: SilenceWatch;
+  comes(changes?: Partial<Parameters<SilenceWatch["note"]>[0]>): Promise<void>;
+  /** The relay ends, without a word or in order, and starts again after so long. */
+  restart(afterMs: number, how?: "killed" | "stopped", rules?: SilenceRule[]): Promise<void>;
+  state(): Promise<string[]>;
+}
+
+interface WorldOptions extends Partial<Pick<SilenceDeps, "activeMutes" | "describeAccount" | "notify">> {
+  rules?: SilenceRule[];
+  prepare?(scene: Scene<SqliteStore>, now: number): Promise<void>;
+}
+
+async function open({ rules = [hook], prepare, ...options }: WorldOptions = {}): Promise<World> {
+  const clock = createTestClock();
+  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db` }));
+  await prepare?.(scene, clock.now());
+  const told: AlertFacts[] = [];
+  let ending = new AbortController();
+  let running: Promise<void>;
+  async function start(withRules: SilenceRule[]): Promise<void> {
+    ending = new AbortController();
+    world.watch = await openSilenceWatch({
+      rules: withRules,
+      store: scene.store,
+      async notify(facts, watch) {
+        const id = newIdAt(clock.now());
+        await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
+        told.push(facts);
+      },
+      activeMutes: () => [],
+      publicUrl: "https://tocsin.example.com",
+      clock,
+      log: silentLog,
+      ...options,
+    });
+    running = world.watch.run(ending.signal);
+    await clock.settle();
+  }
+  const world: World = {
+    clock,
+    scene,
+    told,
+    titles: () => told.map(({ title }) => title),
+    watch: undefined as unknown as SilenceWatch,
+    async comes(changes = {}) {
+      const receivedAt = clock.now();
+      world.watch.note({ id: newIdAt(receivedAt), origin: "hook", receivedAt, decisions: [], ...changes });
+      await clock.settle();
+    },
+    async restart(afterMs, how = "stopped", withRules = rules) {
+      // Killed: what is saved in order at an end is put back to what it was before.
+      const saved = [
+        { name: "silence", state: await scene.store.loadWatchState("silence") },
+        { name: "silence:arrivals", state: await scene.store.loadWatchState("silence:arrivals") },
+      ];
+      ending.abort();
+      await running;
+      if (how === "killed") for (const one of saved) if (one.state !== undefined) await scene.store.saveWatchState(one);
+      await clock.jump(afterMs);
+      await start(withRules);
+    },
+    state: async () => world.watch.views().map(({ state }) => state),
+  };
+  await start(rules);
+  onTestFinished(async () => {
+    ending.abort();
+    await running;
+  });
+  return world;
+}
+
+describe("a silence of the hook", () => {
+  it("is told once, with when the last alert came and what is known of the account, and once when it is over", async () => {
+    const world = await open({ describeAccount: () => "The account still sends here; asked 3 min ago." });
+    await world.comes();
+    await world.clock.advance(6 * hour - minute);
+    expect(world.told).toEqual([]);
+    await world.clock.advance(10 * hour);
+    expect(world.told).toMatchInlineSnapshot(`
+      [
+        {
+          "alertKey": "tocsin:silence:hook",
+          "fields": [
+            {
+              "name": "account",
+              "value": "The account still sends here; asked 3 min ago.",
+            },
+          ],
+          "format": "empty",
+          "link": "https://tocsin.example.com/silence",
+          "notes": [],
+          "severity": "critical",
+          "source": "Tocsin",
+          "status": "firing",
+          "text": "The last one came at 21 Nov 2026, 12:00:00 UTC. The limit is 6 h. See whether the sender still sends to this address. If the quiet is meant, mute it at Silence on the page.",
+          "title": "No alert has come for 6 h",
+        },
+      ]
+    `);
+    await world.comes();
+    await world.clock.advance(hour);
+    expect(world.told[1]).toMatchInlineSnapshot(`
+      {
+        "alertKey": "tocsin:silence:hook",
+        "fields": [],
+        "format": "empty",
+        "link": "https://tocsin.example.com/silence",
+        "notes": [],
+        "severity": "info",
+        "source": "Tocsin",
+        "status": "resolved",
+        "text": "Nothing had come for that long. The latest came at 22 Nov 2026, 03:59:00 UTC. What was not sent meanwhile is not in the log.",
+        "title": "Alerts come again, after 15 h 59 min",
+      }
+    `);
+    expect(world.told).toHaveLength(2);
+    expect(await world.state()).toEqual(["watching"]);
+  });
+
+  it("is told of a relay that has never had an alert", async () => {
+    const world = await open();
+    await world.clock.advance(7 * hour);
+    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
+    expect(world.told[0]?.text).toContain("None has come since this is watched");
+  });
+
+  it("is not ended by tests", async () => {
+    const world = await open();
+    await world.comes();
+    await world.clock.advance(5 * hour);
+    await world.comes({ origin: "test" });
+    await world.clock.advance(2 * hour);
+    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
+    await world.comes({ origin: "test" });
+    await world.clock.advance(minute);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it.each(["stopped", "killed"] as const)("is told twice to nobody when the relay is %s", async (how) => {
+    const world = await open();
+    await world.comes();
+    await world.clock.advance(7 * hour);
+    await world.restart(10_000, how);
+    await world.clock.advance(9 * hour);
+    expect(world.told).toHaveLength(1);
+    await world.comes();
+    await world.restart(10_000, how);
+    await world.clock.advance(hour);
+    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts come again")]);
+  });
+
+  it.each(["stopped", "killed"] as const)("does not count the time in which the relay was %s", async (how) => {
+    const world = await open();
+    await world.comes();
+    await world.clock.advance(4 * hour);
+    await world.restart(20 * hour, how);
+    await world.clock.advance(hour + 50 * minute);
+    expect(world.told).toEqual([]);
+    await world.clock.advance(20 * minute);
+    expect(world.titles()).toEqual(["No alert has come for 6 h"]);
+    expect(world.told[0]?.text).toContain("While Tocsin itself did not run, 20 h, is not counted.");
+  });
+
+  it("is noticed over restarts that come more often than its time", async () => {
+    const world = await open();
+    await world.comes();
+    for (let count = 0; count < 8; count += 1) {
+      await world.clock.advance(hour);
+      await world.restart(10_000, "killed");
+    }
+    expect(world.told).toHaveLength(1);
+  });
+
+  it("is told when the store takes it again, and once", async () => {
+    const world = await open();
+    await world.comes();
+    const { recordNotice } = world.scene.store;
+    world.scene.store.recordNotice = () => Promise.reject(new Error("no room"));
+    await world.clock.advance(8 * hour);
+    expect(world.told).toEqual([]);
+    world.scene.store.recordNotice = recordNotice;
+    await world.clock.advance(2 * hour);
+    expect(world.told).toHaveLength(1);
+  });
+
+  it("is none of the sender while the disk is full", async () => {
+    const world = await open();
+    await world.comes();
+    const { health } = world.scene.store;
+    world.scene.store.health = async () => ({ ...(await health()), full: true });
+    await world.clock.advance(8 * hour);
+    world.scene.store.health = health;
+    await world.clock.advance(5 * hour);
+    expect(world.told).toEqual([]);
+  });
+
+  it("is told to nobody while it is muted, and the page says so", async () => {
+    const mutes: Mute[] = [];
+    const world = await open({ activeMutes: () => mutes });
+    mutes.push(mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:silence:hook"] } }] }));
+    await world.comes();
+    await world.clock.advance(8 * hour);
+    expect(world.told).toEqual([]);
+    expect(await world.state()).toEqual(["muted"]);
+    mutes.pop();
+    await world.clock.advance(minute);
+    expect(world.told).toHaveLength(1);
+    mutes.push(mute("m", { matchers: [{ field: "title", condition: { equals: ["something else"] } }] }));
+    expect(await world.state()).toEqual(["silent"]);
+  });
+
+  it("is over when it is switched off, and begins anew when it is switched on", async () => {
+    const world = await open();
+    await world.clock.advance(7 * hour);
+    await world.restart(10_000, "stopped", [{ of: "route", name: "other", after: 90 * day }]);
+    await world.clock.advance(7 * hour);
+    await world.restart(10_000, "stopped", [hook]);
+    await world.clock.advance(5 * hour);
+    expect(world.told).toHaveLength(1);
+  });
+});
+
+describe("a silence of a route or a source", () => {
+  const rules: SilenceRule[] = [
+    { of: "route", name: "critical", after: 2 * hour },
+    { of: "source", name: "Pyth", after: 3 * hour },
+    { of: "source", name: "Other", after: 3 * hour },
+  ];
+
+  it("is told by its name, whatever else comes", async () => {
+    const mutes = [mute("m", { matchers: [{ field: "source", condition: { equals: ["Other"] } }] })];
+    const world = await open({ rules, activeMutes: () => mutes });
+    const decisions = [
+      { route: "critical", result: "not_matched", reason: "" } as const,
+      { route: "rest", destination: "desk", result: "deliver", reason: "" } as const,
+    ];
+    for (let count = 0; count < 24; count += 1) {
+      await world.comes({ source: "Someone", decisions });
+      await world.clock.advance(10 * minute);
+    }
+    expect(world.titles()).toEqual([
+      "No alert has come on route critical for 2 h",
+      "No alert has come from Pyth for 3 h",
+    ]);
+    expect(world.told.map(({ severity }) => severity)).toEqual(["warning", "warning"]);
+    await world.comes({
+      source: "Pyth",
+      decisions: [{ route: "critical", destination: "desk", result: "skipped", reason: "" }],
+    });
+    expect(world.titles().slice(2)).toEqual([
+      expect.stringMatching(/^Alerts come again on route critical, after 4 h/),
+      expect.stringMatching(/^Alerts come again from Pyth, after 4 h/),
+    ]);
+  });
+});
+
+describe("auto", () => {
+  const rules: SilenceRule[] = [
+    { of: "hook", after: "auto" },
+    { of: "source", name: "Pyth", after: "auto" },
+  ];
+
+  /** Every half hour for so many days before now, by turns from two sources. */
+  async function fill(scene: Scene<SqliteStore>, now: number, days: number): Promise<void> {
+    for (let at = now - days * day; at < now; at += 30 * minute)
+      await scene.route({ receivedAt: at, facts: { source: (at / minute) % 60 < 30 ? "Pyth" : "Other" }, to: [] });
+  }
+
+  it("learns from the log at once what is usual, shows it, and tells of what is longer", async () => {
+    const world = await open({ rules, prepare: (scene, now) => fill(scene, now, 20) });
+    await world.clock.advance(minute);
+    const [all, pyth] = world.watch.views();
+    expect([all?.state, pyth?.state]).toEqual(["watching", "watching"]);
+    expect((all?.usualMs ?? 0) / minute).toBeCloseTo(30, -1);
+    expect((pyth?.usualMs ?? 0) / minute).toBeCloseTo(60, -1);
+    const tellsAt = all?.tellsAt ?? 0;
+    await world.clock.advance(tellsAt - world.clock.now() - minute);
+    expect(world.told).toEqual([]);
+    await world.clock.advance(2 * minute);
+    expect(world.titles()).toEqual([expect.stringMatching(/^No alert has come for \d+ min$/)]);
+    expect(world.told[0]?.text).toMatch(/At these hours the quiet usually lasts \d+ min at most\./);
+    await world.clock.advance(3 * hour);
+    expect(world.titles()).toHaveLength(2);
+    await world.restart(10_000, "killed");
+    await world.clock.advance(hour);
+    expect(world.titles()).toHaveLength(2);
+  });
+
+  it("alarms nobody and says what it needs while it knows too little", async () => {
+    const world = await open({ rules, prepare: (scene, now) => fill(scene, now, 3) });
+    await world.clock.advance(3 * day);
+    expect(world.told).toEqual([]);
+    const [all] = world.watch.views();
+    expect(all).toMatchObject({
+      state: "learning",
+      learning: { days: 2, daysNeeded: 14, arrivalsNeeded: 30, isReading: false },
+    });
+    expect((all?.since ?? 0) / day).toBeCloseTo((world.clock.now() - 6 * day) / day, 1);
+  });
+
+  it("keeps what it has learned over a restart, and reads the log once", async () => {
+    const world = await open({ rules, prepare: (scene, now) => fill(scene, now, 20) });
+    await world.clock.advance(11 * minute);
+    world.scene.store.listArrivals = () => Promise.reject(new Error("read again"));
+    await world.restart(10_000);
+    await world.clock.advance(minute);
+    expect(await world.state()).toEqual(["watching", "watching"]);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import { createSilenceBook } from "../../src/watch/silence-book.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** A Monday. */
+const start = Date.UTC(2026, 7, 3);
+
+/** Mean waits between arrivals are exponential: a Poisson process. */
+function wait(random: SeededRandom, meanMs: number): number {
+  return -Math.log(1 - random.next()) * meanMs;
+}
+
+function poisson(random: SeededRandom, meanMs: number, days: number): number[] {
+  const times: number[] = [];
+  for (let at = start + wait(random, meanMs); at < start + days * day; at += wait(random, meanMs)) times.push(at);
+  return times;
+}
+
+type Pattern = (random: SeededRandom, days: number) => number[];
+
+const patterns: Record<string, Pattern> = {
+  even: (random, days) => poisson(random, 10 * minute, days),
+  "by the clock": (random, days) =>
+    Array.from({ length: days * 48 }, (_, index) => start + index * 30 * minute + random.next() * 3 * minute),
+  bursty: (random, days) =>
+    poisson(random, 3 * hour, days)
+      .flatMap((at) => Array.from({ length: 1 + random.below(40) }, () => at + random.next() * 8 * minute))
+      .sort((a, b) => a - b),
+  "office hours": (random, days) =>
+    poisson(random, 10 * minute, days).filter((at) => {
+      const [weekday, hours] = [new Date(at).getUTCDay(), new Date(at).getUTCHours()];
+      // Now and then something comes at night.
+      return (weekday >= 1 && weekday <= 5 && hours >= 8 && hours < 18) || random.next() < 0.02;
+    }),
+};
+
+/** Lives through the arrivals as the relay does, with a look every two minutes; when people were told of a silence. */
+function live(arrivals: number[], until: number): number[] {
+  const book = createSilenceBook([{ of: "hook", after: "auto" }], {}, start);
+  const told: number[] = [];
+  let next = 0;
+  for (let now = start; now < until; now += 2 * minute) {
+    for (; (arrivals[next] ?? Number.POSITIVE_INFINITY) <= now; next += 1)
+      book.note({ id: String(next), receivedAt: arrivals[next] ?? 0, routes: [] });
+    book.pass(now);
+    for (const news of book.news(now)) {
+      book.told(news, now);
+      if (news.says === "silent") told.push(now);
+    }
+  }
+  return told;
+}
+
+function longestGap(arrivals: number[]): number {
+  return Math.max(...arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0)));
+}
+
+describe.each(Object.entries(patterns))("alerts that come %s", (_name, pattern) => {
+  it.each([1, 2])("alarm at most once in ninety days without a cause (seed %i)", (seed) => {
+    const told = live(pattern(createSeededRandom(seed), 90), start + 90 * day);
+    expect(told.length).toBeLessThanOrEqual(1);
+  });
+
+  it.each([
+    ["Monday noon", 56 * day + 12 * hour],
+    ["Wednesday morning", 58 * day + 9 * hour],
+    ["Friday evening", 60 * day + 17.8 * hour],
+  ])("are missed within three times their longest gap when they stop on %s", (_when, after) => {
+    const arrivals = pattern(createSeededRandom(7), 90).filter((at) => at < start + after);
+    const longest = longestGap(arrivals);
+    const told = live(arrivals, start + after + 4 * longest).filter((at) => at >= start + after);
+    expect(told).toHaveLength(1);
+    expect((told[0] ?? 0) - (arrivals.at(-1) ?? 0)).toBeLessThanOrEqual(3 * longest);
+  });
+});
+
+describe("office hours", () => {
+  const arrivals = (days: number) => patterns["office hours"]?.(createSeededRandom(5), days) ?? [];
+
+  it("are missed at noon in hours, although every weekend is quiet for days", () => {
+    const stopAt = start + 57 * day + 11 * hour;
+    const told = live(
+      arrivals(90).filter((at) => at < stopAt),
+      stopAt + 2 * day,
+    );
+    expect(told).toHaveLength(1);
+    expect((told[0] ?? 0) - stopAt).toBeLessThanOrEqual(5 * hour);
+  });
+
+  it("may begin and end an hour later, as summer time makes them, without an alarm", () => {
+    const change = start + 56 * day;
+    const moved = arrivals(120).map((at) => (at < change ? at : at + hour));
+    expect(live(moved, start + 70 * day)).toEqual([]);
+  });
+});
+
+describe("what is learned", () => {
+  const even = patterns.even as Pattern;
+
+  it("needs a fortnight, and alarms nobody before", () => {
+    const arrivals = even(createSeededRandom(1), 13);
+    expect(live(arrivals, start + 30 * day)).toEqual([]);
+  });
+
+  it("is given up to a sender who has become slower after a few alarms", () => {
+    const random = createSeededRandom(3);
+    const before = even(random, 42);
+    const after = poisson(random, 6 * hour, 84).filter((at) => at >= start + 42 * day);
+    const told = live([...before, ...after], start + 84 * day);
+    expect(told.length).toBeGreaterThanOrEqual(1);
+    expect(told.length).toBeLessThanOrEqual(6);
+  });
+
+  it("keeps an outage of the sender out, so that the next one is found as soon", () => {
+    const random = createSeededRandom(4);
+    const arrivals = even(random, 90);
+    const isOut = (at: number, on: number) => at >= start + on * day && at < start + (on + 2) * day;
+    const told = live(
+      arrivals.filter((at) => !isOut(at, 50) && !isOut(at, 70)),
+      start + 80 * day,
+    );
+    expect(told).toHaveLength(2);
+    const [first = 0, second = 0] = told.map((at, index) => at - (start + (50 + 20 * index) * day));
+    expect(Math.max(first, second)).toBeLessThan(5 * hour);
+  });
+});

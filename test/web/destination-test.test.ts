@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { attempt, createWebFixture } from "../support/web-fixture.ts";
+
+test("over the API: the test with its deliveries, once; 404 for an unknown name, 400 for a body that cannot be read", async () => {
+  const { api, clock } = await createWebFixture();
+  const post = (path: string, body?: object) =>
+    api(path, {
+      method: "POST",
+      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+  const answer = await post("/api/destinations/ops/test", { severity: "critical" });
+  expect(answer.status).toBe(200);
+  const { data } = (await answer.json()) as { data: { isNew: boolean; alert: { id: string } } };
+  expect(data).toMatchObject({
+    isNew: true,
+    alert: { origin: "test", severity: "critical", deliveries: [{ destination: "ops", purpose: "test" }] },
+  });
+  await clock.advance(60_000);
+  const again = await post("/api/destinations/ops/test");
+  expect(await again.json()).toMatchObject({ data: { isNew: false, alert: { id: data.alert.id } } });
+  expect((await post("/api/destinations/nowhere/test")).status).toBe(404);
+  expect((await post("/api/destinations/ops/test", { severity: "loud" })).status).toBe(400);
+  expect((await post("/api/destinations/ops/test", { to: "all" })).status).toBe(400);
+});
+
+test("from its card in two steps, and the page says what becomes of it", async () => {
+  const { logIn, store, clock } = await createWebFixture();
+  const browser = await logIn();
+  const card = await (await browser.get("/destinations")).text();
+  expect(card).toMatch(/<summary>\s*Send a test…[\s\S]*action="\/destinations\/ops\/test"/);
+  const answer = await browser.post("/destinations/ops/test");
+  const location = answer.headers.get("location") ?? "";
+  expect([answer.status, location]).toEqual([303, expect.stringMatching(/^\/destinations\?test=[\w-]{36}$/)]);
+  const page = async () => (await browser.get(location)).text();
+  expect(await page()).toMatch(/data-live="test"[\s\S]*The test is on its way to <bdi>ops<\/bdi>/);
+
+  const detail = "<img src=x onerror=alert(1)> refused";
+  const waits = { state: "waiting", reason: detail, dueAt: clock.now() + 5_000 } as const;
+  await attempt(store, "ops", clock.now(), { outcome: "retry", reason: "connect_failed", detail, next: waits });
+  expect(await page()).toMatch(/not reached <bdi>ops<\/bdi>[\s\S]*&lt;img src=x[\s\S]*check the address[\s\S]*again/);
+  await clock.advance(5_000);
+  const failed = { state: "failed", reason: detail } as const;
+  await attempt(store, "ops", clock.now(), { outcome: "rejected", reason: "kicked", detail, next: failed });
+  const after = await page();
+  expect(after).toMatch(/did not reach <bdi>ops<\/bdi>[\s\S]*Add the bot back and let it post\./);
+  expect(after).not.toContain("<img src=x");
+
+  const alert = `/alerts/${new URLSearchParams(location.split("?")[1]).get("test")}`;
+  expect(after).toContain(`href="${alert}"`);
+  const log = await (await browser.get(alert)).text();
+  expect(log).toContain("Tocsin wrote this itself");
+  expect(log).not.toContain("Mute alerts like this");
+  expect((await browser.get(`${alert}/body`)).status).toBe(404);
+});
+
+test("one that arrived says after how long", async () => {
+  const { logIn, store, clock } = await createWebFixture();
+  const browser = await logIn();
+  const location = (await browser.post("/destinations/ops/test")).headers.get("location") ?? "";
+  await clock.advance(2_000);
+  await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+  expect(await (await browser.get(location)).text()).toMatch(/has reached <bdi>ops<\/bdi>[\s\S]*after 2/);
+});
+
+test("the address puts no words into our mouth: only a test of Tocsin's own is shown", async () => {
+  const { logIn, addAlert } = await createWebFixture();
+  const browser = await logIn();
+  const { id } = await addAlert();
+  for (const given of [id, "Call+us", "%00", "0".repeat(5_000)])
+    expect(await (await browser.get(`/destinations?test=${given}`)).text()).not.toContain('data-live="test"');
+});

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import type { AccountView } from "../../src/core/operations.ts";
+import type { WatchView } from "../../src/core/ports/watch.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+const at = Date.UTC(2026, 10, 21, 11, 58);
+const trouble: WatchView = {
+  name: "account",
+  verdict: "trouble",
+  summary: "The account sends its alerts to https://other.example/… and no longer here",
+  troubles: ["The account <b>sends</b> its alerts to https://other.example/… and no longer here. Put it back."],
+  lookedAt: at,
+};
+const account: Partial<AccountView> = {
+  serviceConfigured: true,
+  canPutBack: true,
+  answer: {
+    at,
+    id: "acc_1",
+    name: "<script>Desk</script>",
+    keyExpiresAt: at + 86_400_000,
+    webhook: "elsewhere",
+    webhookAddress: "https://other.example/…",
+    messengerChannelId: null,
+  },
+};
+
+it("the setup page shows what is wrong with the account, and a button puts it back", async () => {
+  let calls = 0;
+  const fixture = await createWebFixture({
+    watches: [trouble],
+    account,
+    putBack: async () => {
+      calls += 1;
+      return "put-back";
+    },
+  });
+  const browser = await fixture.logIn();
+  const page = await (await browser.get("/setup")).text();
+  expect(page).toContain("The account &lt;b&gt;sends&lt;/b&gt; its alerts");
+  expect(page).toContain("https://other.example/…, not to this relay");
+  expect(page).toContain("&lt;script&gt;Desk&lt;/script&gt;");
+  const answer = await browser.post("/setup/put-back");
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/setup?done=put-back#watches-title"]);
+  expect(calls).toBe(1);
+  expect(await (await browser.get("/setup?done=put-back")).text()).toContain("the account sends here again");
+  expect(await (await browser.get("/setup?done=<b>")).text()).not.toContain("<b>");
+  expect((await browser.post("/setup/put-back", { form_token: "another" })).status).toBe(403);
+  expect(calls).toBe(1);
+});
+
+it("the button is there only when there is something to put back, and no watch is shown where there is none", async () => {
+  const well: WatchView = { name: "account", verdict: "well", summary: "the account sends here", troubles: [] };
+  const fixture = await createWebFixture({ watches: [well], account: { ...account, canPutBack: false } });
+  const page = await (await (await fixture.logIn()).get("/setup")).text();
+  expect(page).toContain("The account sends here.");
+  expect(page).not.toContain("put-back");
+  const bare = await createWebFixture();
+  expect(await (await (await bare.logIn()).get("/setup")).text()).not.toContain("What it watches");
+});
+
+it("the API gives the verdict of each watch, and says in JSON why nothing could be put back", async () => {
+  const putBack = async () => {
+    throw new AppError("conflict", "The API key belongs to another account than the one that was set up.");
+  };
+  const fixture = await createWebFixture({ watches: [trouble], account, putBack });
+  const { data } = (await (await fixture.api("/api/status")).json()) as { data: Record<string, unknown> };
+  expect(data.watches).toEqual([{ ...trouble, lookedAt: "2026-11-21T11:58:00.000Z" }]);
+  expect(data.account).toMatchObject({ canPutBack: true, answer: { keyExpiresAt: "2026-11-22T11:58:00.000Z" } });
+  const refused = await fixture.api("/api/account/put-back", { method: "POST" });
+  expect(refused.status).toBe(409);
+  expect(await refused.json()).toMatchObject({ error: { code: "conflict" } });
+});
