@@ -164,6 +164,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     activeMutes: mutes.active,
     hookSecrets: () => [webhookSecret, ...formerSecrets],
     readiness: () => operations.readiness(),
+    askForShape: reader.forgetShape,
     publicUrl,
     clock,
     newId,

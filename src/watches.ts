@@ -26,6 +26,8 @@ export interface WatchesDeps {
   /** The hook's secrets that the door takes now, the present one first. */
   hookSecrets(): Secret[];
   readiness(): Promise<Readiness>;
+  /** See `ReadingThread.forgetShape`. */
+  askForShape(id: string): void;
   /** How the outside reaches hook and pages, as far as anybody knows. */
   publicUrl: string;
   clock: Clock;

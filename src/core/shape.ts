@@ -1,3 +1,4 @@
+import type { AlertFacts } from "./alert.ts";
 import type { MappableFact } from "./mapping.ts";
 
 export const placeTypes = ["text", "number", "boolean", "list"] as const;
@@ -20,15 +21,14 @@ export interface ShapePlace {
  * counts; what stands under a name that is an id (`0x…`, a UUID, a number) does not.
  */
 export interface BodyShape {
-  /** The same for the same paths, types and facts read from them, in every process. */
-  id: number;
-  /** Given the first time that the reader sees the shape, and now and then again. */
+  /** The same for the same paths, types and facts read from them, in every process. At most 11 letters and digits. */
+  id: string;
+  /** Given the first time that the reader sees the shape, and once more after `ShapeReader.forget`. */
   places?: ShapePlace[];
 }
 
 /** One alert of a request, with what names it for people. `shape`: see `Translation`. */
 export interface SeenShape {
-  shape: BodyShape | undefined;
-  title: string;
-  source?: string;
+  shape?: BodyShape;
+  facts: Pick<AlertFacts, "title" | "source">;
 }

@@ -18,8 +18,8 @@ export interface RoundDeps {
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;
-  /** Told of each request that was read: what its alerts are made of. Absent: nobody wants to know. */
-  noteShapes?(alerts: SeenShape[], receivedAt: number): void;
+  /** Told once of each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
+  noteShapes?(alerts: readonly SeenShape[], receivedAt: number): void;
   /** Mutes made at run time that are active. */
   activeMutes(): Mute[];
   /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
@@ -142,7 +142,6 @@ export function createRound(deps: RoundDeps): Round {
         whyNotRead = read.reason;
         break;
       }
-      noteShapes(request, read);
       const judged = judge(request, read);
       records.push(...judged.records);
       failed.push(...judged.failed);
@@ -152,6 +151,13 @@ export function createRound(deps: RoundDeps): Round {
       failed.map(({ alert }) => alert.seq),
     );
     failed.push(...(await record(records, readable)));
+    // Not before: what could not be stored is read again, and would count twice.
+    const unsettled = new Set(failed.map(({ request }) => request));
+    for (const [index, request] of readable.entries()) {
+      const read = readings[index] as BodyReading;
+      if (read.kind === "not_read") break;
+      if (!unsettled.has(request)) noteShapes(request, read);
+    }
     if (failed.length > 0) {
       await settle(failed);
       note(reading, []);
@@ -163,10 +169,11 @@ export function createRound(deps: RoundDeps): Round {
   function noteShapes({ alerts }: UnroutedRequest, reading: BodyReading): void {
     const [first] = alerts;
     if (reading.kind !== "read" || deps.noteShapes === undefined || first?.origin !== "hook") return;
-    const seen = alerts.flatMap(({ item }): SeenShape[] => {
+    const seen: SeenShape[] = [];
+    for (const { item } of alerts) {
       const translation = reading.translations[item];
-      return translation ? [{ shape: translation.shape, ...named(translation.facts) }] : [];
-    });
+      if (translation !== undefined) seen.push(translation);
+    }
     deps.noteShapes(seen, first.receivedAt);
   }
 
@@ -329,10 +336,6 @@ function toRecord(
 ): RoutingRecord {
   const purpose: DeliveryPurpose = alert.origin === "test" ? "test" : "alert";
   return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt };
-}
-
-function named({ title, source }: AlertFacts): Pick<SeenShape, "title" | "source"> {
-  return source === undefined ? { title } : { title, source };
 }
 
 /** It has failed often enough, and the process has died of it: it is not read again. */

@@ -23,13 +23,16 @@ export interface PlaceRecord extends ShapePlace {
 }
 
 export interface ShapeRecord {
-  id: number;
+  id: string;
   count: number;
   firstAt: number;
   lastAt: number;
   places: PlaceRecord[];
   /** The same, for asking. */
   has: Set<PlaceRecord>;
+  kind: Kind;
+  /** Places that are read in other bodies of its kind and are not in these: as of the kind's `read`, kept with it. */
+  lacks: { of: PlaceRecord[]; places: PlaceRecord[] };
 }
 
 /** Bodies that are made alike: a sender's alerts of one sort. */
@@ -44,8 +47,8 @@ interface Kind {
   firstAt: number;
   lastAt: number;
   places: Map<string, PlaceRecord>;
-  shapes: Map<number, ShapeRecord>;
-  /** Places that facts or routes read. */
+  shapes: Map<string, ShapeRecord>;
+  /** Places that facts or routes read. Replaced as a whole. */
   read: PlaceRecord[];
   /** Of `read`, those that the last bodies were without. */
   suspects: Set<PlaceRecord>;
@@ -97,6 +100,13 @@ export interface Unfollowed {
   without: number;
 }
 
+export interface ShapeCatalogueOptions {
+  isReadByRoutes(path: string): boolean;
+  /** Of a shape that came without its places, and of which nothing is known: it is to be described when it comes again. */
+  askFor(id: string): void;
+  saved?: SavedCatalogue;
+}
+
 /**
  * Which shapes have come, by kinds of bodies, and what has changed in one of them. In memory, bounded, without effects.
  *
@@ -105,10 +115,10 @@ export interface Unfollowed {
  *                       └─ a read place is missing ──▶ again and again, and in no body between ──▶ gone, told once
  *                                                  └─▶ there again: it is optional, the more the oftener
  */
-export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, saved?: SavedCatalogue) {
+export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCatalogueOptions) {
   let kinds: Kind[] = [];
   let nextNumber = 1;
-  const kindOfShape = new Map<number, Kind>();
+  const shapes = new Map<string, ShapeRecord>();
   const unfollowed: Unfollowed = { unknown: 0, without: 0 };
   let placesOfShapes = 0;
   if (saved !== undefined) restore(saved);
@@ -117,41 +127,43 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
   function note(seen: readonly SeenShape[], at: number): Drift[] {
     const drifts: Drift[] = [];
     const counted = new Set<PlaceRecord>();
-    for (const { shape, title, source } of seen) {
-      const record = shape && recordOf(shape, { title, source }, at);
+    for (const { shape, facts } of seen) {
+      const record = shape && (shapes.get(shape.id) ?? addShape(shape, facts, at));
       if (record === undefined) {
         if (shape === undefined) unfollowed.without += 1;
         else unfollowed.unknown += 1;
         continue;
       }
-      const kind = kindOfShape.get(record.id) as Kind;
+      const { kind } = record;
       record.count += 1;
       record.lastAt = at;
       kind.count += 1;
       kind.lastAt = at;
-      const drift = follow(kind, record, counted, at);
+      const drift = follow(record, counted);
       if (drift !== undefined) drifts.push(drift);
     }
     return drifts;
   }
 
-  function recordOf(shape: BodyShape, label: Pick<Kind, "title" | "source">, at: number): ShapeRecord | undefined {
-    const known = kindOfShape.get(shape.id)?.shapes.get(shape.id);
-    if (known !== undefined || shape.places === undefined) return known;
+  function addShape(shape: BodyShape, label: Pick<Kind, "title" | "source">, at: number): ShapeRecord | undefined {
+    if (shape.places === undefined) {
+      askFor(shape.id);
+      return undefined;
+    }
     const kind = likestKind(shape.places) ?? addKind(label, at);
     const places = shape.places.map((place) => placeOf(kind, place, at));
-    const record = { id: shape.id, count: 0, firstAt: at, lastAt: at, places, has: new Set(places) };
+    const record = recordOf(kind, places, { id: shape.id, count: 0, firstAt: at, lastAt: at });
     kind.shapes.set(shape.id, record);
-    kindOfShape.set(shape.id, kind);
+    shapes.set(shape.id, record);
     placesOfShapes += places.length;
     for (const place of kind.suspects) if (isLongOptional(kind, place)) leaveOut(kind, place);
     kind.read = [...kind.places.values()].filter((place) => isRead(place) && !place.isOptional);
-    for (let left = kindOfShape.size; left > 0 && isTooMuch(); left -= 1) forgetShape();
-    return kindOfShape.has(shape.id) ? record : undefined;
+    for (let left = shapes.size; left > 0 && isTooMuch(); left -= 1) forgetShape();
+    return shapes.has(shape.id) ? record : undefined;
   }
 
   function isTooMuch(): boolean {
-    return kindOfShape.size > maxShapes || placesOfShapes > maxPlacesOfShapes || countPlaces() > maxPlaces;
+    return shapes.size > maxShapes || placesOfShapes > maxPlacesOfShapes || countPlaces() > maxPlaces;
   }
 
   function countPlaces(): number {
@@ -231,8 +243,11 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
   }
 
   /** Counts what read places a body is without. Ordinary bodies have them all and cost nothing. */
-  function follow(kind: Kind, record: ShapeRecord, counted: Set<PlaceRecord>, at: number): Drift | undefined {
-    const { has } = record;
+  function follow(record: ShapeRecord, counted: Set<PlaceRecord>): Drift | undefined {
+    const { kind, has } = record;
+    if (record.lacks.of !== kind.read)
+      record.lacks = { of: kind.read, places: kind.read.filter((place) => !has.has(place)) };
+    if (record.lacks.places.length === 0 && kind.suspects.size === 0) return undefined;
     for (const place of kind.suspects) {
       if (!has.has(place)) continue;
       place.missed += place.run;
@@ -241,11 +256,7 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
       kind.suspects.delete(place);
     }
     const lost: PlaceRecord[] = [];
-    for (const place of kind.read) {
-      if (has.has(place)) {
-        place.lastAt = at;
-        continue;
-      }
+    for (const place of record.lacks.places) {
       if (counted.has(place)) continue;
       counted.add(place);
       if (place.run === 0) place.from = kind.count - 1;
@@ -254,10 +265,11 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
       if (!place.isGone && place.run >= runUntilTold(kind, place)) lost.push(place);
     }
     if (lost.length === 0) return undefined;
-    return tell(kind, record, lost);
+    return tell(record, lost);
   }
 
-  function tell(kind: Kind, record: ShapeRecord, due: PlaceRecord[]): Drift {
+  function tell(record: ShapeRecord, due: PlaceRecord[]): Drift {
+    const { kind } = record;
     const run = Math.max(...due.map((place) => place.run));
     // What went with it is told with it.
     const together = kind.read.filter(
@@ -288,7 +300,10 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
         if (last === undefined || shape.lastAt < last.shape.lastAt) last = { kind, shape };
     if (last === undefined) return;
     const { kind, shape } = last;
-    for (const place of shape.places) place.kept += shape.count;
+    for (const place of shape.places) {
+      place.kept += shape.count;
+      place.lastAt = Math.max(place.lastAt, shape.lastAt);
+    }
     dropShape(kind, shape);
     if (kind.shapes.size === 0) forgetKind(kind);
     else if (countPlaces() > maxPlaces) dropUnusedPlaces(kind);
@@ -296,7 +311,7 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
 
   function dropShape(kind: Kind, shape: ShapeRecord): void {
     kind.shapes.delete(shape.id);
-    kindOfShape.delete(shape.id);
+    shapes.delete(shape.id);
     placesOfShapes -= shape.places.length;
   }
 
@@ -321,7 +336,7 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
   function restore(from: SavedCatalogue): void {
     nextNumber = from.nextNumber;
     Object.assign(unfollowed, from.unfollowed);
-    for (const { places, shapes, ...rest } of from.kinds) {
+    for (const { places, shapes: own, ...rest } of from.kinds) {
       const records = places.map((place) => ({ ...place }));
       const kind: Kind = {
         ...rest,
@@ -330,11 +345,15 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
         read: records.filter((place) => isRead(place) && !place.isOptional),
         suspects: new Set(records.filter(({ run }) => run > 0)),
       };
-      for (const { places: indexes, ...shape } of shapes) {
-        const own = indexes.flatMap((index) => records[index] ?? []);
-        kind.shapes.set(shape.id, { ...shape, places: own, has: new Set(own) });
-        kindOfShape.set(shape.id, kind);
-        placesOfShapes += own.length;
+      for (const { places: indexes, ...shape } of own) {
+        const record = recordOf(
+          kind,
+          indexes.flatMap((index) => records[index] ?? []),
+          shape,
+        );
+        kind.shapes.set(shape.id, record);
+        shapes.set(shape.id, record);
+        placesOfShapes += record.places.length;
       }
       kinds.push(kind);
     }
@@ -342,6 +361,17 @@ export function createShapeCatalogue(isReadByRoutes: (path: string) => boolean, 
 }
 
 export type ShapeCatalogue = ReturnType<typeof createShapeCatalogue>;
+
+const nothing: PlaceRecord[] = [];
+
+function recordOf(
+  kind: Kind,
+  places: PlaceRecord[],
+  shape: Pick<ShapeRecord, "id" | "count" | "firstAt" | "lastAt">,
+): ShapeRecord {
+  const { id, count, firstAt, lastAt } = shape;
+  return { id, count, firstAt, lastAt, places, has: new Set(places), kind, lacks: { of: nothing, places: nothing } };
+}
 
 function oldest(kinds: Kind[]): Kind {
   return kinds.reduce((old, kind) => (kind.lastAt < old.lastAt ? kind : old));
@@ -408,7 +438,7 @@ export interface SavedCatalogue {
   unfollowed: Unfollowed;
   kinds: (Pick<Kind, "number" | "title" | "source" | "count" | "firstAt" | "lastAt"> & {
     places: PlaceRecord[];
-    shapes: (Omit<ShapeRecord, "places" | "has"> & { places: number[] })[];
+    shapes: (Omit<ShapeRecord, "places" | "has" | "kind" | "lacks"> & { places: number[] })[];
   })[];
 }
 
@@ -422,9 +452,12 @@ function saveCatalogue(kinds: Kind[], nextNumber: number, unfollowed: Unfollowed
       return {
         ...rest,
         places: list.map((place) => ({ ...place, facts: [...place.facts] })),
-        shapes: [...shapes.values()].map(({ has: _has, ...shape }) => ({
-          ...shape,
-          places: shape.places.flatMap((place) => indexOf.get(place) ?? []),
+        shapes: [...shapes.values()].map(({ id, count, firstAt, lastAt, places }) => ({
+          id,
+          count,
+          firstAt,
+          lastAt,
+          places: places.flatMap((place) => indexOf.get(place) ?? []),
         })),
       };
     }),

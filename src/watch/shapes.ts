@@ -23,6 +23,8 @@ export interface ShapeWatchDeps {
   store: WatchStore;
   /** Saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+  /** The next alert of this shape is to say what it is made of. */
+  askForShape(id: string): void;
   /** What they read is told when it is gone. */
   routes: Route[];
   /** Leads to the page. */
@@ -57,13 +59,13 @@ interface SavedState {
 export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> {
   const { store, clock, log, publicUrl } = deps;
   const readers = listReaders(deps.routes);
-  const isRead = (path: string) => readers.ofPath(path).length > 0;
-  let catalogue = createShapeCatalogue(isRead);
+  const options = { isReadByRoutes: (path: string) => readers.ofPath(path).length > 0, askFor: deps.askForShape };
+  let catalogue = createShapeCatalogue(options);
   let pending: AlertFacts[] = [];
   try {
     const saved = (await store.loadWatchState(stateName)) as SavedState | undefined;
     if (saved !== undefined) {
-      catalogue = createShapeCatalogue(isRead, saved.catalogue);
+      catalogue = createShapeCatalogue({ ...options, saved: saved.catalogue });
       pending = [...saved.pending];
     }
   } catch (error) {

@@ -5,6 +5,7 @@ import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reader.ts";
 import type { Store } from "../../src/core/ports/store.ts";
+import type { SeenShape } from "../../src/core/shape.ts";
 import { createAcceptedBuffer, keepAccepted } from "../../src/routing/accepted-buffer.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
@@ -36,6 +37,7 @@ export interface LoopOptions {
   journal?: ReadingJournal;
   router?: Router;
   flooded?: () => boolean;
+  noteShapes?: (alerts: readonly SeenShape[]) => void;
   /** What there is when the loop starts. */
   before?(store: Store, accept: (body: string) => Promise<string[]>): Promise<unknown>;
   /** Stands between the loop and the store. */
@@ -63,6 +65,7 @@ export async function startLoop(options: LoopOptions = {}) {
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
     repeatWindowMs: hourMs,
+    noteShapes: options.noteShapes,
     activeMutes: () => [],
     isFlooded: options.flooded ?? (() => false),
     clock,

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createLocalReader } from "../support/reader.ts";
 import { factsOf, startLoop } from "./loop-fixture.ts";
@@ -134,4 +135,25 @@ it("goes on in small steps in a flood, and catches up afterwards", async () => {
   flooded = false;
   await clock.advance(2_000);
   expect((await store.health()).unrouted).toBe(0);
+});
+
+it("says of each request once what its alerts are made of, however often it could not be stored", async () => {
+  const noted: string[] = [];
+  let refusals = 3;
+  const { accept, clock } = await startLoop({
+    noteShapes: (alerts) => noted.push(...alerts.map(({ facts }) => facts.title)),
+    wrap: (store) => ({
+      ...store,
+      async recordRouting(records) {
+        refusals -= 1;
+        if (refusals >= 0) throw new AppError("store_unavailable", "disk full");
+        return store.recordRouting(records);
+      },
+    }),
+  });
+  await accept("first");
+  await clock.advance(30_000);
+  await accept("second");
+  await clock.advance(1_000);
+  expect(noted).toEqual(["first", "second"]);
 });

@@ -52,6 +52,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
     routes: Object.entries(options.routes ?? {}).map(([name, fields]) =>
       route(name, ["desk"], { matchers: fields.map((field) => ({ field, condition: { exists: true } })) }),
     ),
+    askForShape: (id) => shapes.forget([id]),
     publicUrl: "https://tocsin.example",
     clock,
     log: silentLog,
@@ -77,9 +78,5 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
 }
 
 export function readShapes(bytes: Buffer, shapes: ShapeReader): SeenShape[] {
-  return translateRequest(bytes, undefined, { shapes }).map(({ shape, facts: { title, source } }) => ({
-    shape,
-    title,
-    ...(source === undefined ? {} : { source }),
-  }));
+  return translateRequest(bytes, undefined, { shapes });
 }

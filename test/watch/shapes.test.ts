@@ -218,6 +218,17 @@ describe("the catalogue", () => {
     await world.stop();
   });
 
+  it("follows again what it had to forget", async () => {
+    const world = await createShapeWorld();
+    world.send(alert, 3);
+    for (let at = 0; at < 150; at += 1) world.send({ [`a${at}`]: 1, [`b${at}`]: 2, [`c${at}`]: 3, [`d${at}`]: 4 });
+    const seen = () => world.watch.view().kinds.find(({ title }) => title === alert.title)?.alerts;
+    expect(seen()).toBeUndefined();
+    world.send(alert, 3);
+    expect(seen()).toBe(2);
+    expect(world.watch.view().unfollowed).toEqual({ unknown: 1, without: 0 });
+  });
+
   it("stays small whatever names senders make up, and says of how much it cannot tell", async () => {
     const world = await createShapeWorld();
     world.send(alert, 10);

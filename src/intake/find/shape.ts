@@ -25,6 +25,8 @@ const creditOfBody = 1 / 100;
 export interface ShapeReader {
   /** @param keyLeaves what the alert's key is made of; asked for a shape that is described */
   shapeOf(leaves: Leaves, reads: readonly FactRead[], keyLeaves: () => readonly Leaf[]): BodyShape | undefined;
+  /** Nobody knows what these are made of: they are described once more when they come again. */
+  forget(ids: readonly string[]): void;
 }
 
 /**
@@ -32,20 +34,26 @@ export interface ShapeReader {
  * blank count as missing.
  */
 export function createShapeReader(): ShapeReader {
-  const described = new Set<number>();
+  // With the id as text, since writing a number of 16 digits for each body costs more than finding it.
+  const described = new Map<number, string>();
   let credit = mostCredit;
   return {
     shapeOf({ leaves, more }, reads, keyLeaves) {
       credit = Math.min(mostCredit, credit + creditOfBody);
       if (more > 0 || leaves.length > maxLeaves || leaves.length === 0) return undefined;
-      const id = idOf(leaves, reads);
-      if (described.has(id)) return { id };
+      const hash = hashOf(leaves, reads);
+      const known = described.get(hash);
+      if (known !== undefined) return { id: known };
+      const id = hash.toString(32);
       const cost = 1 + leaves.length / 50;
       if (credit < cost) return { id };
       credit -= cost;
       if (described.size >= maxDescribed) described.clear();
-      described.add(id);
+      described.set(hash, id);
       return { id, places: describe(leaves, [...reads, ...keyLeaves().map(readAsKey)]) };
+    },
+    forget(ids) {
+      for (const id of ids) described.delete(Number.parseInt(id, 32));
     },
   };
 }
@@ -59,7 +67,7 @@ const codes = Object.fromEntries(
   mappableFacts.map((fact, index) => [fact, Math.imul(index + 5, 0x9e3779b1)]),
 ) as Readonly<Record<MappableFact, number>>;
 
-function idOf(leaves: Leaf[], reads: readonly FactRead[]): number {
+function hashOf(leaves: Leaf[], reads: readonly FactRead[]): number {
   let a = 0;
   let b = 0;
   for (const leaf of leaves) {
@@ -76,7 +84,7 @@ function idOf(leaves: Leaf[], reads: readonly FactRead[]): number {
     a = (a + mix(shape.a ^ code)) | 0;
     b = (b + mix(shape.b + code)) | 0;
   }
-  // 53 bits, so that it stays a number in JSON.
+  // 53 bits, which a number holds.
   return (a >>> 0) * 0x200000 + (b >>> 11);
 }
 

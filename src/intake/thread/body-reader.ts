@@ -27,6 +27,8 @@ export interface BodyReaderOptions {
 export interface ReadingThread extends BodyReader {
   /** Why nothing can be read at present: no thread can be started. Undefined when all is well. */
   problem(): string | undefined;
+  /** The next body of this shape is described once more: whoever asks does not know what it is made of. */
+  forgetShape(id: string): void;
   /** What is being read is `not_read`. */
   close(): Promise<void>;
 }
@@ -41,6 +43,8 @@ const stopped = { kind: "not_read", reason: "the relay is being stopped" } as co
 
 /** Orders that the thread has at once: it reads the second while this side takes the answer to the first. */
 const maxPosted = 2;
+/** Shapes that wait to be described once more; each unknown one asks again when it comes again. */
+const maxForgotten = 100;
 /** Places are counted on from order to order, and from 1 again before they outgrow 32 bits. */
 const lastPlace = 1_000_000_000;
 
@@ -88,6 +92,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
   /** Posted to a thread that ended, and first in turn. */
   let again: Order[] = [];
   let posted: Order[] = [];
+  const forgotten = new Set<string>();
   let nextPlace = 1;
   let watch: NodeJS.Timeout | undefined;
   let problem: string | undefined;
@@ -130,12 +135,9 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
       order.first = nextPlace;
       nextPlace += order.indexes.length;
       posted.push(order);
-      thread.worker.postMessage(
-        packOrder(
-          order.indexes.map((index) => bodyOf(order.call, index)),
-          order.first,
-        ),
-      );
+      const bodies = order.indexes.map((index) => bodyOf(order.call, index));
+      thread.worker.postMessage(packOrder(bodies, order.first, [...forgotten]));
+      forgotten.clear();
       watch ??= startWatch(thread.progress);
     }
   }
@@ -214,6 +216,9 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
 
   return {
     problem: () => problem,
+    forgetShape(id) {
+      if (forgotten.size < maxForgotten) forgotten.add(id);
+    },
     read(bodies, signal) {
       if (isClosed || signal?.aborted) return Promise.resolve(bodies.map(() => stopped));
       if (bodies.length === 0) return Promise.resolve([]);

@@ -3,6 +3,7 @@ import type { AlertFacts, Translation } from "../../core/alert.ts";
 import type { Json } from "../../core/json.ts";
 import type { FactMapping } from "../../core/mapping.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
+import type { BodyShape } from "../../core/shape.ts";
 import { readPayloads } from "../read-payloads.ts";
 
 /** What the thread is started with. */
@@ -24,6 +25,8 @@ interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
+  /** Ids of shapes that are to be described once more. */
+  forgotten: string[];
 }
 
 /** One body as read. */
@@ -35,8 +38,8 @@ export type WireReading =
       namesItself: boolean;
       /** By the place of the alert; absent when no fact of any was found by a mapping. */
       mapped?: Translation["mapped"][];
-      /** The same for shapes. */
-      shapes?: Translation["shape"][];
+      /** The same for shapes; of one that is not described its id, which costs half as much to write and to parse. */
+      shapes?: (BodyShape | string | null)[];
     }
   | { problem: string };
 
@@ -46,7 +49,7 @@ export type WireReading =
  */
 export type FromReadingThread = { kind: "ready" } | { kind: "answer"; readings: string };
 
-export function packOrder(bodies: StoredBody[], first: number): ReadingOrder {
+export function packOrder(bodies: StoredBody[], first: number, forgotten: string[]): ReadingOrder {
   const lengths = bodies.map(({ body }) => body.length);
   const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
@@ -54,7 +57,7 @@ export function packOrder(bodies: StoredBody[], first: number): ReadingOrder {
     bytes.set(body, at);
     at += body.length;
   }
-  return { first, bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType) };
+  return { first, bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType), forgotten };
 }
 
 function toWire(translations: Translation[]): WireReading {
@@ -67,7 +70,7 @@ function toWire(translations: Translation[]): WireReading {
     // It is of the whole body.
     namesItself: first?.namesItself ?? false,
     ...(isMapped && { mapped: translations.map(({ mapped }) => mapped) }),
-    ...(hasShapes && { shapes: translations.map(({ shape }) => shape) }),
+    ...(hasShapes && { shapes: translations.map(({ shape }) => (shape?.places ? shape : (shape?.id ?? null))) }),
   };
 }
 
@@ -76,7 +79,7 @@ export function fromWire({ body, contentType }: StoredBody, reading: Exclude<Wir
   const restOf = (index: number) => ({
     namesItself,
     mapped: mapped?.[index] ?? undefined,
-    shape: shapes?.[index] ?? undefined,
+    shape: shapeOf(shapes?.[index]),
   });
   if (!hasPayloads) return facts.map((one, index): Translation => ({ facts: one, ...restOf(index) }));
   let payloads: ReturnType<typeof readPayloads> | undefined;
@@ -85,6 +88,10 @@ export function fromWire({ body, contentType }: StoredBody, reading: Exclude<Wir
     return payloads(index);
   };
   return facts.map((one, index) => withPayload({ facts: one, ...restOf(index) }, () => payloadOf(index)));
+}
+
+function shapeOf(shape: BodyShape | string | null | undefined): BodyShape | undefined {
+  return typeof shape === "string" ? { id: shape } : (shape ?? undefined);
 }
 
 /**
@@ -105,7 +112,10 @@ function withPayload(rest: Translation, read: () => Json | undefined): Translati
 /**
  * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
  */
-export function serveReading(translate: (body: Uint8Array, contentType: string | undefined) => Translation[]): void {
+export function serveReading(
+  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
+  forgetShapes?: (ids: string[]) => void,
+): void {
   const port = parentPort;
   if (port === null) throw new Error("this file is the entry of a thread");
   const progress = new Int32Array((workerData as ReadingThreadData).progress);
@@ -120,7 +130,8 @@ export function serveReading(translate: (body: Uint8Array, contentType: string |
     }
   }
 
-  port.on("message", ({ first, bytes, lengths, contentTypes }: ReadingOrder) => {
+  port.on("message", ({ first, bytes, lengths, contentTypes, forgotten }: ReadingOrder) => {
+    if (forgotten.length > 0) forgetShapes?.(forgotten);
     let end = 0;
     const readings = lengths.map((length, index) => {
       Atomics.store(progress, 0, first + index);

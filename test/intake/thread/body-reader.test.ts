@@ -131,3 +131,19 @@ it("reads many bodies and large ones, each its own reading", async () => {
   );
   expect(outcomes(await reader.read(bodiesOf(...texts)))).toEqual(texts.map((_, index) => `Alert ${index}`));
 });
+
+it("describes a shape once, and once more for who has forgotten it", async () => {
+  const reader = startReader({ entry: readingThreadEntry, readsShapes: true });
+  const readShape = async (text: string) => {
+    const [reading] = await reader.read(bodiesOf(text));
+    return reading?.kind === "read" ? reading.translations[0]?.shape : undefined;
+  };
+  const first = await readShape('{"title": "a", "pool": {"id": 1}}');
+  expect(first?.places?.map(({ path }) => path)).toEqual(["payload.title", "payload.pool.id"]);
+  const { id = "" } = first ?? {};
+  expect(await readShape('{"title": "b", "pool": {"id": 2}}')).toEqual({ id });
+  reader.forgetShape(id);
+  expect(await readShape('{"title": "c", "pool": {"id": 3}}')).toMatchObject({ id, places: [{ example: "c" }, {}] });
+  expect(await readShape('{"title": "d", "pool": {"id": 4}}')).toEqual({ id });
+  expect(await readShape("plain text")).toBeUndefined();
+});
