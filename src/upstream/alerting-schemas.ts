@@ -8,15 +8,18 @@ import { toEpochMs } from "./instants.ts";
  * kept, so that they reach `--json` and the tables.
  */
 
-/** Absent and `null` both mean: this output is off. */
+/** Absent, `null` and an empty text all mean: this output is off. */
 const output = z
   .string()
   .nullish()
-  .transform((value) => value ?? null);
+  .transform((value) => value || null);
 
 const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelId: output });
 
 const noOutputs = { webhookUrl: null, messengerChannelId: null };
+
+/** What only stands beside something: in another type than documented it counts as absent, and hinders nothing. */
+const decoration = z.string().nullish().catch(undefined);
 
 /**
  * `alertOutputs` may be `null` ("by default no output is configured") but not missing: a caller that overwrites outputs
@@ -24,13 +27,14 @@ const noOutputs = { webhookUrl: null, messengerChannelId: null };
  */
 const accountSchema = z
   .looseObject({
-    id: z.string(),
-    accountName: z.string().nullish(),
+    id: z.preprocess((id) => (typeof id === "number" ? String(id) : id), z.string()),
+    accountName: decoration,
     alertOutputs: alertOutputsSchema.nullable().transform((value) => value ?? noOutputs),
-    apiKeyHash: z.string().nullish(),
-    apiKeyExpirationTimestamp: z.union([z.number(), z.string()]).nullish(),
-    createdAt: z.string().nullish(),
-    updatedAt: z.string().nullish(),
+    apiKeyHash: decoration,
+    /** A key that never ends may have anything here. */
+    apiKeyExpirationTimestamp: z.unknown().optional(),
+    createdAt: decoration,
+    updatedAt: decoration,
   })
   .transform((account) => ({
     ...account,
@@ -55,7 +59,7 @@ function readLoosely(account: Record<string, unknown>): AccountReading {
     name: textOrNothing(accountName),
     webhookUrl: outputOrNothing(webhookUrl),
     messengerChannelId: outputOrNothing(messengerChannelId),
-    keyExpiresAt: typeof expiry === "number" || typeof expiry === "string" ? toEpochMs(expiry) : undefined,
+    keyExpiresAt: toEpochMs(expiry),
   };
 }
 

@@ -4,18 +4,26 @@
  */
 const leastMilliseconds = 1e11;
 
+/** Node reads more than that as a date: of "valid 12" the first of December 2001. */
+const iso8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
+
 /**
  * A "Unix timestamp" of the service as epoch milliseconds. The interface says number and shows a string, and names no
- * unit: seconds, milliseconds, either as text, and ISO 8601 are read. `undefined` when it is none of them.
+ * unit: seconds, milliseconds, either as text, and ISO 8601 (UTC when it names no zone) are read. `undefined` when it is
+ * none of them.
  */
-export function toEpochMs(value: number | string | null | undefined): number | undefined {
-  if (value === null || value === undefined || value === "") return undefined;
-  const number = Number(value);
+export function toEpochMs(value: unknown): number | undefined {
+  if (typeof value !== "number" && typeof value !== "string") return undefined;
+  const text = String(value).trim();
+  const number = text === "" ? Number.NaN : Number(text);
   if (Number.isFinite(number)) {
     const ms = Math.round(Math.abs(number) < leastMilliseconds ? number * 1000 : number);
     return isInstant(ms) ? ms : undefined;
   }
-  const ms = Date.parse(String(value));
+  const parts = iso8601.exec(text);
+  if (parts === null) return undefined;
+  const [, time, , , zone] = parts;
+  const ms = Date.parse(time === undefined || zone !== undefined ? text : `${text}Z`);
   return Number.isNaN(ms) ? undefined : ms;
 }
 

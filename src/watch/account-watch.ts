@@ -11,6 +11,7 @@ import type { Secret } from "../core/secret.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import {
   countLook,
+  endOfKey,
   type Finding,
   isNews,
   judgeAccount,
@@ -320,12 +321,12 @@ const unstatedNames: Partial<Record<Finding["matter"], string>> = {
 };
 
 function toAnswer(reading: AccountReading, target: Target | undefined, at: number): AccountView["answer"] {
-  const { id, name, webhookUrl, messengerChannelId, keyExpiresAt } = reading;
+  const { id, name, webhookUrl, messengerChannelId } = reading;
   return {
     at,
     id,
     name,
-    keyExpiresAt,
+    keyExpiresAt: endOfKey(reading, at),
     webhook: target,
     webhookAddress: typeof webhookUrl === "string" ? showAddress(webhookUrl) : undefined,
     messengerChannelId,

@@ -147,12 +147,16 @@ function judgeKey({ look, streaks: { refused }, now }: AccountSight): Finding {
 }
 
 /**
- * A date in the past of a key that is taken is a clock that is wrong, here or there, or no date at all: it is told of
- * within a day, and counts for nothing later.
+ * When the key ends, if anybody can tell. A date in the past of a key that is taken is a clock that is wrong, here or
+ * there, or no date at all: it counts within a day, and for nothing later. Epoch milliseconds.
  */
+export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number | undefined {
+  return keyExpiresAt === undefined || keyExpiresAt < now - dayMs ? undefined : keyExpiresAt;
+}
+
 function judgeExpiry({ look, now }: AccountSight): Finding {
-  const at = look.kind === "answer" ? look.reading.keyExpiresAt : undefined;
-  if (at === undefined || at < now - dayMs) return expiry("unknown", "", "", "");
+  const at = look.kind === "answer" ? endOfKey(look.reading, now) : undefined;
+  if (at === undefined) return expiry("unknown", "", "", "");
   const days = expiryDays.find((some) => at - now <= some * dayMs);
   const on = `${instant(at)}`;
   if (days === undefined)

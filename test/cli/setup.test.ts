@@ -414,6 +414,27 @@ describe("when the service or the configuration is not right", () => {
     expect(run.stderr).toContain("check ALERTING_API_KEY, and whether it has expired");
   });
 
+  const now = Date.UTC(2026, 10, 21, 12);
+  it.each<[unknown, RegExp]>([
+    [undefined, /✓ API key: no expiry is given\n/],
+    ["never", /– API key: taken, and when it ends cannot be told: the service says "never"\n/],
+    [{ kind: "none" }, /– API key: taken, and when it ends cannot be told: the service says \{"kind":"none"\}\n/],
+    [0, /– API key: taken, and when it ends cannot be told: the service says 0\n/],
+    ["2001-05-01T00:00:00Z", /– API key: taken, and when it ends cannot be told: the service says "2001-05-01T/],
+    [now / 1000 + 90 * 86_400, /✓ API key: expires \S+ \(in 90 days\)\n/],
+    [now + 86_400_000 / 2, /! API key: expires \S+ \(in 12 h\)\n/],
+    // A clock of this machine that is an hour ahead.
+    [now - 3_600_000, /! API key: expired \S+ \(60 min ago\)\n/],
+  ])("takes a key whose end is %j, and says so", async (apiKeyExpirationTimestamp, words) => {
+    const { setup } = await startWorld();
+    const account = { id: "acc_1", alertOutputs: null, apiKeyExpirationTimestamp };
+    const { url, seen } = await startFakeService(() => ({ json: { data: account } }));
+    const run = await setup(["--dry-run"], { ALERTING_URL: url });
+    expect(run.stdout).toMatch(words);
+    expect(run.status).toBe(0);
+    expect(seen.map(({ method }) => method)).toEqual(["GET"]);
+  });
+
   it("says that the address is wrong where there is no account", async () => {
     const { setup, sandbox } = await startWorld();
     const run = await setup([], { ALERTING_URL: sandbox.alertingUrl.replace(/\/alerting$/, "") });

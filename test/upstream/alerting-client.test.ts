@@ -74,6 +74,15 @@ describe("reading the account", () => {
     expect((await client.readAccount()).account.alertOutputs).toEqual(none);
   });
 
+  it("takes whatever stands beside id and outputs, and an id that is a number", async () => {
+    const odd = { id: 12, accountName: ["x"], apiKeyHash: 7, apiKeyExpirationTimestamp: { never: true }, createdAt: 0 };
+    const outputs = { webhookUrl: "", messengerChannelId: null };
+    const { client } = await setUp(() => ({ json: { data: { ...odd, alertOutputs: outputs } } }));
+    const read = (await client.readAccount()).account;
+    expect(read).toMatchObject({ id: "12", alertOutputs: { webhookUrl: null, messengerChannelId: null } });
+    expect([read.accountName, read.createdAt, read.apiKeyExpiresAt]).toEqual([undefined, undefined, undefined]);
+  });
+
   it("refuses an answer that does not have the outputs, since somebody's URL could be overwritten", async () => {
     const { alertOutputs: _, ...rest } = account;
     const { client } = await setUp(() => ({ json: { data: rest } }));

@@ -278,6 +278,8 @@ describe("the end of the key", () => {
       await world.clock.advance(2 * day);
       expect(await world.notices()).toEqual([]);
       expect(world.watch.view().verdict).toBe("well");
+      // Metrics have no end to be alarmed by either.
+      expect(world.watch.known().answer?.keyExpiresAt).toBeUndefined();
     },
   );
 });

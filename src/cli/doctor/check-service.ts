@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
+import { oneLine } from "../../ground/text/clean.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
@@ -7,7 +8,8 @@ import { countOf, describeAge } from "../shell/amounts.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
-const soonMs = 14 * 86_400_000;
+const dayMs = 86_400_000;
+const soonMs = 14 * dayMs;
 /** The Date header counts whole seconds. */
 const unnoticedSkewMs = 5_000;
 /** Signed requests and time-outs of others begin to fail here (Standard Webhooks allows five minutes). */
@@ -36,16 +38,21 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
   }
 }
 
-/** When the key ends, in days. */
-export function judgeExpiry({ apiKeyExpiresAt }: Account, now: number): Finding {
+/** When the key ends, in days. The service has just taken it, so whatever it says of its end is no problem yet. */
+export function judgeExpiry({ apiKeyExpiresAt, apiKeyExpirationTimestamp: given }: Account, now: number): Finding {
   const check = "API key";
-  if (apiKeyExpiresAt === undefined) return { check, verdict: "ok", detail: "no expiry is given" };
-  const days = Math.floor((apiKeyExpiresAt - now) / 86_400_000);
+  if (given === undefined || given === null || given === "") {
+    return { check, verdict: "ok", detail: "no expiry is given" };
+  }
+  if (apiKeyExpiresAt === undefined || apiKeyExpiresAt < now - dayMs) {
+    const says = oneLine(JSON.stringify(given), 60);
+    return { check, verdict: "skipped", detail: `taken, and when it ends cannot be told: the service says ${says}` };
+  }
+  const days = Math.floor((apiKeyExpiresAt - now) / dayMs);
   const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(apiKeyExpiresAt, now);
   const detail = `${apiKeyExpiresAt > now ? "expires" : "expired"} ${new Date(apiKeyExpiresAt).toISOString()} (${when})`;
   if (apiKeyExpiresAt - now > soonMs) return { check, verdict: "ok", detail };
-  const verdict = apiKeyExpiresAt <= now ? "problem" : "warning";
-  return { check, verdict, detail, mend: "ask the service for a new key and set ALERTING_API_KEY" };
+  return { check, verdict: "warning", detail, mend: "ask the service for a new key and set ALERTING_API_KEY" };
 }
 
 /** Alerts come here only when the account's webhook is this relay's hook, secret and all. */

@@ -121,7 +121,7 @@ async function readAccount({ client, context, stages }: Run): Promise<FoundAccou
   const { account } = await client.readAccount({ signal: context.signal });
   const { id, accountName, apiKeyExpiresAt } = account;
   const outputs = toOutputs(account.alertOutputs);
-  await stages.pass([describeAccount(account, outputs), judgeKey(account, context.now())]);
+  await stages.pass([describeAccount(account, outputs), judgeExpiry(account, context.now())]);
   return {
     id,
     name: accountName ?? undefined,
@@ -139,12 +139,6 @@ function describeAccount({ id, accountName }: Account, outputs: Outputs) {
     verdict: "ok" as const,
     detail: `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`,
   };
-}
-
-/** The service has just taken the key, so whatever it says of its end stops nothing. */
-function judgeKey(account: Account, now: number) {
-  const finding = judgeExpiry(account, now);
-  return finding.verdict === "problem" ? { ...finding, verdict: "warning" as const } : finding;
 }
 
 async function register(run: Run, channel: string | null | undefined): Promise<void> {

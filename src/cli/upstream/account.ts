@@ -56,5 +56,6 @@ function describeExpiry(account: Account, now: number): string {
   if (apiKeyExpiresAt !== undefined) {
     return `${formatInstant(apiKeyExpiresAt)} (${formatDistance(apiKeyExpiresAt, now)})`;
   }
-  return apiKeyExpirationTimestamp == null ? "not given" : `cannot be read: ${apiKeyExpirationTimestamp}`;
+  const isGiven = apiKeyExpirationTimestamp !== undefined && apiKeyExpirationTimestamp !== null;
+  return isGiven ? `cannot be read: ${JSON.stringify(apiKeyExpirationTimestamp)}` : "not given";
 }
