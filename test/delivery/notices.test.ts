@@ -209,4 +209,19 @@ describe("a notice for everybody", () => {
     await without.clock.advance(5 * second);
     expect(told(without)).toEqual(["chat", "other"]);
   });
+
+  it("goes to the others as well while none of those that are set for notices works", async () => {
+    const fixture = await startFixture([
+      telegramTo("chat", { notices: true }),
+      ntfyTo("hook"),
+      ntfyTo("never", { notices: false }),
+    ]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(20 * second);
+    await fixture.engine.notify({ ...facts, fields: [], notes: [] });
+    await fixture.clock.advance(5 * second);
+    expect(channelOf(fixture, "hook").calls.at(-1)?.text).toContain("another one");
+    expect(channelOf(fixture, "never").calls).toEqual([]);
+  });
 });

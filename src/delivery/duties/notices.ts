@@ -26,7 +26,8 @@ export interface Notifier {
   send(lane: LaneFence, facts: AlertFacts, targets: Destination[]): Promise<"done" | "lost">;
   sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
   /**
-   * To every destination that is set for notices, or, where none is, to each that works; with none of these to all.
+   * To every destination that is set for notices. Where none of these works, or none is set so, also to each other one that
+   * works; with none of these either to all but those that take no notices.
    * @param watch saved in the same step, so that it is told once
    */
   sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void>;
@@ -68,9 +69,9 @@ export function createNotifier(deps: NotifierDeps): Notifier {
   async function sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void> {
     const { destinations } = deps;
     const chosen = destinations.filter(({ notices }) => notices === true);
-    const well = destinations.filter((destination) => destination.notices !== false && deps.isWell(destination));
-    const willing = destinations.filter(({ notices }) => notices !== false);
-    const targets = [chosen, well, willing].find((some) => some.length > 0) ?? [];
+    const others = destinations.filter(({ notices }) => notices === undefined);
+    const well = others.filter(deps.isWell);
+    const targets = chosen.some(deps.isWell) ? chosen : [...chosen, ...(well.length > 0 ? well : others)];
     await store.recordNotice({ ...write(facts, targets, "no destination takes notices"), watch });
   }
 
