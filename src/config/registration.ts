@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { type Stats, unwatchFile, watchFile } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -24,7 +25,11 @@ export interface RegistrationFile {
   /** Throws the file system's own error, as `remove` does. */
   write(registration: Registration): Promise<void>;
   remove(): Promise<void>;
+  /** Calls this within two seconds after somebody has written or removed it. @returns what ends that */
+  follow(onChange: () => void): () => void;
 }
+
+const followEveryMs = 2_000;
 
 export function registrationFile(dataDir: string): RegistrationFile {
   const path = join(dataDir, "registration.json");
@@ -42,5 +47,12 @@ export function registrationFile(dataDir: string): RegistrationFile {
       await replaceFile(path, `${JSON.stringify(registration, null, 2)}\n`, `${path}.${randomUUID()}.new`);
     },
     remove: () => rm(path, { force: true }),
+    follow(onChange) {
+      const compare = (now: Stats, before: Stats) => {
+        if (now.mtimeMs !== before.mtimeMs) onChange();
+      };
+      watchFile(path, { interval: followEveryMs, persistent: false }, compare);
+      return () => unwatchFile(path, compare);
+    },
   };
 }

@@ -41,6 +41,8 @@ export interface AccountWatchDeps {
   registration: {
     read(): Promise<Registration | undefined>;
     write(registration: Registration): Promise<void>;
+    /** Calls this when it has changed: setup has run. @returns what ends that */
+    follow(onChange: () => void): () => void;
   };
   /** The hook's secrets that this relay takes now, the present one first. */
   hookSecrets(): Secret[];
@@ -72,6 +74,8 @@ export interface AccountWatch extends Watch {
 
 /** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
 const longestConfirmMs = 10_000;
+/** So many looks that cannot tell are made as soon as the one that confirms. */
+const mostUnclear = 5;
 /** How often a service that does not answer is asked until people know of it. */
 const goneEveryMs = 5 * 60_000;
 
@@ -85,8 +89,8 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   const { publicUrl, everyMs } = options;
   let memory: AccountMemory | undefined;
   let streaks: Streaks = {};
-  /** What the last look would have told, had it been the second. */
-  let suspected: Partial<Record<Matter, { says: string; mark: string }>> = {};
+  /** What the last look would have told, had it been the second, and how many looks since could not tell. */
+  let suspected: Partial<Record<Matter, { says: string; mark: string; unclear: number }>> = {};
   /** The outputs were just put back: what came of it is looked at soon. */
   let hasPutBack = false;
   let last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined;
@@ -178,10 +182,15 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     suspected = {};
     for (const finding of findings) {
       const due = planAccountNotice(finding, memory ?? emptyMemory, now);
-      if (due === undefined) continue;
       const { matter, mark } = finding;
       const twin = before[matter];
-      suspected[matter] = { says: due.says, mark };
+      if (due === undefined) {
+        // A failure between two answers does not make people wait for another interval.
+        const isOpen = finding.verdict === "unknown" && twin !== undefined && twin.unclear < mostUnclear;
+        if (isOpen) suspected[matter] = { ...twin, unclear: twin.unclear + 1 };
+        continue;
+      }
+      suspected[matter] = { says: due.says, mark, unclear: 0 };
       if (twin?.says !== due.says || isNews(matter, twin.mark, mark)) continue;
       const facts = writeAccountNotice(due, { account: answer?.name, link: options.pageUrl });
       await deps.notify(facts, { name: "account", state: due.memory });
@@ -257,9 +266,11 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   });
 
   return {
-    run(stop) {
+    async run(stop) {
       stopping = stop;
-      return poll.run(stop);
+      // Whoever has just run setup looks at the page next.
+      const unfollow = registration.follow(poll.wake);
+      await poll.run(stop).finally(unfollow);
     },
     view: () => viewAccount(last),
     known: () => ({

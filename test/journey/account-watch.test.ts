@@ -14,10 +14,10 @@ interface Status {
 const publicUrl = "http://alerts.example:9";
 const others = { webhookUrl: "https://other.example/in/4f1c9a-secret" };
 
-async function startWorld() {
+async function startWorld(every = "10s") {
   const { sandbox, call, setOutputs } = await startSandbox({ at: Date.now() });
   onTestFinished(() => sandbox.close());
-  const world = await createJourneyWorld({ yaml: "watch: { every: 10s }\n" });
+  const world = await createJourneyWorld({ yaml: `watch: { every: ${every} }\n` });
   const env = { PUBLIC_URL: publicUrl, ALERTING_URL: sandbox.alertingUrl, ALERTING_API_KEY: sandbox.apiKey };
   const command = { ...env, DATA_DIR: world.dataDir, WEBHOOK_SECRET: webhookSecret };
   const count = (words: string) => ({
@@ -83,6 +83,20 @@ it("another program's PUT is told once on each destination, over a kill, and put
   const everything = [await status.text(), JSON.stringify(data), first.log(), second.log(), run.stdout].join("\n");
   expect(everything).toContain('tocsin_watch{watch="account",verdict="well"} 1');
   expect(everything).not.toMatch(new RegExp(`4f1c9a|${webhookSecret}|${world.sandbox.apiKey}`));
+});
+
+it("status knows what setup has just done, and what it has put back, long before the next look", async () => {
+  const world = await startWorld("1h");
+  const relay = await world.start();
+  expect((await world.untilVerdict(relay, "idle")).account.answer?.webhook).toBe("nowhere");
+  await world.setup("--skip-proof", "--yes");
+  await world.untilVerdict(relay, "well");
+  await world.setOutputs(others);
+  await relay.kill();
+  const second = await world.start();
+  await world.untilVerdict(second, "trouble");
+  expect((await world.setup("--put-back", "--yes")).status).toBe(0);
+  await world.untilVerdict(second, "well");
 });
 
 it("the API puts the outputs back, and the relay stops at once while a look hangs", async () => {

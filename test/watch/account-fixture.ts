@@ -30,6 +30,8 @@ export interface AccountWorld {
   /** What a call throws instead of an answer. Default: nothing. */
   fails: (call: "look" | "set") => Error | undefined;
   registered: { value?: Registration; isUnwritable?: boolean };
+  /** Setup writes what it has registered, and the watch hears of it. */
+  register(registration: Registration): Promise<void>;
   calls: { looks: number; sets: object[] };
   /** The notices so far, the oldest first: `critical firing: title`. */
   notices(): Promise<string[]>;
@@ -56,6 +58,7 @@ export async function startAccountWatch(
   const destinations = [chat("ops"), chat("desk"), { ...chat("quiet"), notices: false }];
   const notifier = createNotifier({ store, destinations, isWell: () => true, clock, newId, log: silentLog });
   const defaultRegistration = { accountId: "acc_1", publicUrl, messengerChannelId: null, at: clock.now() };
+  const listeners = new Set<() => void>();
   let seed = 7;
   let stop: AbortController;
   let running: Promise<void>;
@@ -87,6 +90,10 @@ export async function startAccountWatch(
             if (world.registered.isUnwritable) throw new Error("ENOSPC");
             world.registered.value = value;
           },
+          follow: (onChange) => {
+            listeners.add(onChange);
+            return () => listeners.delete(onChange);
+          },
         },
         hookSecrets: () => [new Secret(secret), new Secret(formerSecret)],
         clock,
@@ -113,6 +120,11 @@ export async function startAccountWatch(
     account: { id: "acc_1", name: "Desk", webhookUrl, messengerChannelId: null, keyExpiresAt },
     fails: () => undefined,
     registered: { value: registered === null ? undefined : (registered ?? defaultRegistration) },
+    async register(registration) {
+      world.registered.value = registration;
+      for (const listener of listeners) listener();
+      await clock.settle();
+    },
     calls: { looks: 0, sets: [] },
     watch: undefined as unknown as AccountWatch,
     async notices() {

@@ -35,6 +35,35 @@ describe("the watch over the account", () => {
     expect(world.watch.known().canPutBack).toBe(false);
   });
 
+  it("tells within one interval although the look that is to confirm it fails, and asks no service forever", async () => {
+    const world = await startAccountWatch();
+    world.account.webhookUrl = elsewhere;
+    let looks = 0;
+    world.fails = () => {
+      looks += 1;
+      return looks === 2 || looks === 3 ? refusal("upstream_failed") : undefined;
+    };
+    await world.clock.advance(5 * minute + 20_000);
+    expect(await world.notices()).toHaveLength(1);
+    world.account.webhookUrl = ourUrl;
+    while (world.watch.known().answer?.webhook !== "here") await world.clock.advance(1_000);
+    world.fails = () => refusal("upstream_bad_answer");
+    const before = world.calls.looks;
+    await world.clock.advance(hour);
+    expect(world.calls.looks - before).toBeLessThan(25);
+  });
+
+  it("looks at once when setup has run", async () => {
+    const world = await startAccountWatch({ registered: null, webhookUrl: elsewhere });
+    expect(world.watch.view()).toMatchObject({ verdict: "idle" });
+    world.account.webhookUrl = null;
+    await world.register({ accountId: "acc_1", publicUrl, messengerChannelId: null, webhookOff: true, at: 1 });
+    expect(world.watch.view()).toMatchObject({ summary: "setup has turned the account's webhook off" });
+    world.account.webhookUrl = ourUrl;
+    await world.register({ accountId: "acc_1", publicUrl, messengerChannelId: null, at: 2 });
+    expect(world.watch.view()).toMatchObject({ verdict: "well" });
+  });
+
   it("repeats nothing after a restart, and tells then what it had not told", async () => {
     const world = await startAccountWatch();
     world.account.webhookUrl = null;

@@ -1,6 +1,6 @@
 import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
-import { registrationFile } from "../../config/registration.ts";
+import { type RegistrationFile, registrationFile } from "../../config/registration.ts";
 import { requireAlerting } from "../../config/upstream-env.ts";
 import type { AccountReading } from "../../core/ports/account.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -39,9 +39,17 @@ export async function runPutBack(options: PutBackOptions, context: CliContext, o
     const question = "Put the account back like this?";
     await askToChange({ context, output, yes: options.yes }, formatChange(output, before, after), question);
     await putBack(service, change, signal);
+    await wakeWatch(registrationFile(config.dataDir), now());
   }
   const data = { result, changed: result === "put-back", before: shown(before), after: shown(after) };
   await output.result(data, () => `${formatChange(output, before, after)}\n${closingLines[result]}\n`);
+}
+
+/** The running relay looks at the account when this file is written, and tells that it is well again. */
+async function wakeWatch(file: RegistrationFile, now: number): Promise<void> {
+  const registration = await file.read();
+  // Without that it looks in a few minutes.
+  if (registration !== undefined) await file.write({ ...registration, at: now }).catch(() => {});
 }
 
 const closingLines = {
