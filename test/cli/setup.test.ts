@@ -7,6 +7,7 @@ import { startRelay } from "../../src/app.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { answerForProof } from "../../src/intake/door/hook-proof.ts";
 import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
@@ -39,7 +40,7 @@ async function startWorld() {
       headers: { authorization: sandbox.apiKey, "content-type": "application/json" },
       body: JSON.stringify(change),
     });
-  // What becomes of the account, for a relay that is not there; test/cli/setup-proof.test.ts has the proof.
+  // What becomes of the account, for a relay that is not there; test/journey/setup.test.ts has the proof.
   const setup = (argv: string[] = [], changes: Record<string, string> = {}) =>
     runTocsin(["setup", "--skip-proof", ...argv], { env: { ...env, ...changes }, cwd: dataDir });
   return { fixture, sandbox, dataDir, env, outputs, setOutputs, setup };
@@ -364,6 +365,42 @@ describe("tocsin setup", () => {
     expect((await outputs()).webhookUrl).not.toContain(registered);
     const after = await loadOrCreateSecrets(dataDir, config);
     expect(after.previousWebhookSecrets).toEqual([]);
+  });
+
+  it("changes the account only when the relay that runs takes the new secret, also with --skip-proof", async () => {
+    const { setup, dataDir } = await startWorld();
+    const path = join(dataDir, "secrets/webhook-secret");
+    // A relay that looks for a new secret late: it is asked for it twice before.
+    const known = new Set<string>();
+    let refused = 0;
+    const relay = await startFakeService(({ path: asked }) => {
+      const given = asked.split("/").at(-1) ?? "";
+      const proof = answerForProof(
+        [...known].map((some) => Buffer.from(some)),
+        given,
+        "relay",
+      );
+      if (proof === undefined) refused += 1;
+      if (refused === 2) known.add(readFileSync(path, "utf8").trim());
+      return proof === undefined ? { status: 404, text: "" } : { json: JSON.parse(proof) };
+    });
+    const wrongAt: string[] = [];
+    const service = await startFakeService(({ method, body }) => {
+      const url = method === "PUT" ? (JSON.parse(body) as { webhookUrl: string }).webhookUrl : undefined;
+      if (url !== undefined && !known.has(url.split("/").at(-1) ?? "")) wrongAt.push(url);
+      registered = url ?? registered;
+      return { json: { data: { id: "a", alertOutputs: { webhookUrl: registered, messengerChannelId: null } } } };
+    });
+    let registered: string | null = null;
+    const own = { WEBHOOK_SECRET: "", PUBLIC_URL: relay.url, ALERTING_URL: service.url };
+    expect((await setup([], own)).status).toBe(0);
+    wrongAt.length = 0;
+    known.add(readFileSync(path, "utf8").trim());
+    refused = 0;
+    const run = await setup(["--rotate-secret"], own);
+    expect(run.status).toBe(0);
+    expect(wrongAt).toEqual([]);
+    expect(refused).toBe(2);
   });
 
   it("knows its own hook behind a PUBLIC_URL with a path", async () => {

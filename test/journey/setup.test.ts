@@ -145,6 +145,21 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
     expect(sandbox.listFaults()).toEqual([]);
   });
 
+  it("owes another test to the next run when a destination has not got the first", async () => {
+    const { world, setup, webhookUrl, relay } = await createSetupWorld();
+    world.mailbox.faults.next({ stage: "recipient", kind: 550, mailbox: mailAddress });
+    const run = await setup();
+    expect(run.status).toBe(1);
+    expect(run.stdout).toContain("2 of 3 destinations have the test.");
+    expect(run.stdout).toContain("Not confirmed.");
+    expect(await webhookUrl()).toBe(`${relay.url}/hooks/${secret}`);
+    expect((await setup({}, ["--dry-run"])).stderr).toContain("a test of it is still to be sent");
+    const next = await setup({}, ["--json"]);
+    expect(JSON.parse(next.stdout).data).toMatchObject({ result: "unchanged", confirmed: true });
+    expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
+    expect((await setup()).stderr).toBe("");
+  });
+
   it("takes an address with TLS that this machine trusts, through a proxy", async () => {
     const { relay, setup, webhookUrl, world } = await createSetupWorld();
     const certificate = createSelfSignedCertificate(Date.now());
@@ -422,6 +437,7 @@ describe("setup that is cut off", () => {
     await ended;
     expect(await webhookUrl()).toBe(state === "old" ? registered : former);
     const next = await setup({}, ["--restore", "--json"]);
+    expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
     expect(JSON.parse(next.stdout).data).toMatchObject({ interrupted: { account: state } });
     expect(await webhookUrl()).toBe(former);
   });

@@ -51,19 +51,27 @@ async function checkLibrary(): Promise<Finding[]> {
   }
 }
 
+/** What a configuration without mistakes holds, and what in it is perhaps not meant so. */
+export function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
+  const check = "configuration";
+  const from = configFile ?? "environment variables";
+  const { destinations, routes } = rules;
+  const detail = `${from}: ${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;
+  return [
+    { check, verdict: "ok", detail },
+    ...warnings.map(({ where, path, message, instead }): Finding => {
+      const what = path === undefined ? message : `${path}: ${message}`;
+      return { check, verdict: "warning", detail: `${where}: ${what}`, mend: instead };
+    }),
+  ];
+}
+
 async function readConfiguration({ context }: RelayRun): Promise<{ config?: Config; found: Finding[] }> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const check = "configuration";
   try {
     const config = loadConfig({ env: context.env, cwd: context.cwd });
-    const warnings = config.warnings.map(({ where, path, message, instead }): Finding => {
-      const what = path === undefined ? message : `${path}: ${message}`;
-      return { check, verdict: "warning", detail: `${where}: ${what}`, mend: instead };
-    });
-    const { destinations, routes } = config.rules;
-    const from = config.configFile ?? "environment variables";
-    const detail = `${from}: ${destinations.length} destinations, ${routes.length} routes`;
-    return { config, found: [{ check, verdict: "ok", detail }, ...warnings] };
+    return { config, found: describeConfiguration(config) };
   } catch (error) {
     if (!(error instanceof ConfigError)) return { found: [toFinding(check, error)] };
     return {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { toSeconds } from "../shell/amounts.ts";
 import { type KeptFile, keptFile } from "./kept-file.ts";
-import { describeDifference, type Outputs } from "./plan-setup.ts";
+import { describeDifference, isOwnHook, type Outputs } from "./plan-setup.ts";
 import { outputsSchema } from "./saved-outputs.ts";
 
 /**
@@ -47,14 +47,16 @@ export function judgeLastRun(last: LastRun, now: { accountId: string; outputs: O
   return describeDifference(now.outputs, last.before) === undefined ? "old" : "changed";
 }
 
-/** One line for people. */
-export function describeLastRun({ startedAt }: LastRun, left: LeftAs): string {
-  const run = `The setup of ${toSeconds(startedAt)} did not come to its end.`;
+/** One line for people. @param publicUrl of this relay: only what registers it is tested */
+export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
+  const run = `The setup of ${toSeconds(last.startedAt)} did not come to its end.`;
+  const wanted = last.step === "checking" ? null : last.after.webhookUrl;
+  const isTested = wanted !== null && isOwnHook(wanted, publicUrl);
   switch (left) {
     case "old":
       return `${run} It changed nothing: the account has what it had before.`;
     case "new":
-      return `${run} The account has its change; a test of it is still to be sent.`;
+      return `${run} The account has its change${isTested ? "; a test of it is still to be sent" : ""}.`;
     case "changed":
       return `${run} Somebody has changed the account since: it has neither what was there before nor what setup wanted.`;
     case "unknown":

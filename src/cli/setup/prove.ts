@@ -2,9 +2,9 @@ import type { Config } from "../../config/config.ts";
 import type { Secret } from "../../core/secret.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
 import { type Finding, toFinding } from "../doctor/finding.ts";
+import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
 import type { DestinationOnWire, RelayClient } from "../relay/relay-client.ts";
-import { countOf } from "../shell/amounts.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { askRelay, checkPublicUrl, type OwnHook } from "./check-public-url.ts";
@@ -60,20 +60,6 @@ interface FoundRelay {
   client: RelayClient;
   id: string;
   destinations: DestinationOnWire[];
-}
-
-function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
-  const check = "configuration";
-  const from = configFile ?? "environment variables";
-  const { destinations, routes } = rules;
-  const detail = `${from}: ${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;
-  return [
-    { check, verdict: "ok", detail },
-    ...warnings.map(({ where, path, message, instead }): Finding => {
-      const what = path === undefined ? message : `${path}: ${message}`;
-      return { check, verdict: "warning", detail: `${where}: ${what}`, mend: instead };
-    }),
-  ];
 }
 
 /** Where the configuration says that it listens on this machine. It has to know the secret before it is shown any other. */
@@ -185,7 +171,19 @@ function anotherRelay(publicUrl: string, localUrl: string): Finding {
   };
 }
 
-/** Whether the running relay takes a secret that was made just now: it looks for one each second. */
+/** Where a relay that knows the secret is found, without any further proof: at its public address, or on this machine. */
+export async function findTaker({ context, config }: ProofRun, { url, secret }: OwnHook): Promise<string | undefined> {
+  const places = config.server.port === 0 ? [url] : [url, localUrlOf(config)];
+  for (const place of places) {
+    if ((await askRelay({ url: place, secret }, context.signal)).kind === "proven") return place;
+  }
+  return undefined;
+}
+
+/**
+ * Waits until the running relay takes a secret that was made just now: it looks for one each second, and refuses what
+ * comes with it before.
+ */
 export async function awaitSecret(run: ProofRun, url: string, secret: Secret): Promise<void> {
   const { context, stages } = run;
   await stages.begin("whether the relay takes the new secret");

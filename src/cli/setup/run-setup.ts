@@ -11,34 +11,31 @@ import { readChatId } from "../../vendors/telegram/vendor.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { askToChange } from "./ask.ts";
 import type { KeptFile } from "./kept-file.ts";
-import { describeLastRun, judgeLastRun, type LastRun, type LeftAs, lastRunFile } from "./last-run.ts";
+import { describeLastRun, judgeLastRun, type LastRun, lastRunFile } from "./last-run.ts";
 import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
-import { awaitSecret, type ProvenRelay, prove } from "./prove.ts";
+import { awaitSecret, findTaker, type ProvenRelay, prove } from "./prove.ts";
 import { runPutBack } from "./put-back.ts";
+import { describeChange, masked, type ReportedRun, report } from "./report.ts";
 import { type SavedOutputs, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
-import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
+import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
-import { openStages, type Stages } from "./stages.ts";
+import { openStages } from "./stages.ts";
 
-interface Run {
+interface Run extends ReportedRun {
   options: SetupOptions;
-  context: CliContext;
-  output: Output;
   config: Config;
   client: AlertingClient;
   /** Where the service is. */
   serviceUrl: string;
-  stages: Stages;
   /** What the account had before setup first changed it. */
   saved: KeptFile<SavedOutputs>;
   /** How far this run has come. */
   progress: KeptFile<LastRun>;
   startedAt: number;
-  /** A run before this one was cut off, and left the account so. */
-  interrupted?: { startedAt: string; account: LeftAs };
+  /** Not every destination has the test; the next run sends another. */
+  owesTest?: boolean;
 }
 
 /**
@@ -73,7 +70,7 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   if (!isOpen) await run.progress.write({ step: "checking", startedAt });
   try {
     await perform(run, channel);
-    await run.progress.remove();
+    if (!run.owesTest) await run.progress.remove();
   } catch (error) {
     // Whether a change was made that failed or was interrupted the next run says.
     const left = await run.progress.read().catch(() => undefined);
@@ -90,7 +87,7 @@ async function perform(run: Run, channel: string | null | undefined): Promise<vo
 }
 
 /** An earlier run that was cut off: how it left the account, said before anything else. */
-async function tellLastRun({ client, context, output, progress }: Run): Promise<Run["interrupted"]> {
+async function tellLastRun({ client, config, context, output, progress }: Run): Promise<Run["interrupted"]> {
   const last = await progress.read();
   if (last === undefined) return undefined;
   let now: { accountId: string; outputs: Outputs } | undefined;
@@ -103,7 +100,7 @@ async function tellLastRun({ client, context, output, progress }: Run): Promise<
     }
   }
   const account = judgeLastRun(last, now);
-  await output.note(describeLastRun(last, account));
+  await output.note(describeLastRun(last, account, config.server.publicUrl));
   return { startedAt: last.startedAt, account };
 }
 
@@ -163,8 +160,9 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
   if (!known.change && !options.rotateSecret) {
     await forgetPrevious(run);
     await keepRegistration(run, account.id, known.after);
-    const test = run.interrupted?.account === "new" ? await sendTest(run, relay, hookOf(webhookSecret)) : undefined;
-    return report(run, { account, plan: known, result: "unchanged", test });
+    const isOwed = run.interrupted?.account === "new";
+    const sendsTest = isOwed ? () => sendTest(run, relay, hookOf(webhookSecret)) : undefined;
+    return report(run, { account, plan: known, result: "unchanged", sendsTest });
   }
   const kept = await keep(run, account.id, known);
   await askFirst(run, known);
@@ -172,13 +170,15 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
   // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
   const secret = options.rotateSecret ? await rotateSecret(config.dataDir, "webhook-secret") : webhookSecret;
   const plan = planFor(secret);
-  if (relay !== undefined && options.rotateSecret) await awaitSecret(run, publicUrl, secret);
+  if (options.rotateSecret) {
+    const taker = relay === undefined ? await findTaker(run, hookOf(webhookSecret)) : publicUrl;
+    if (taker !== undefined) await awaitSecret(run, taker, secret);
+  }
   await change(run, account.id, plan);
   if (kept.turnedOff) await run.saved.write({ ...kept, turnedOff: false });
   await forgetPrevious(run);
   await keepRegistration(run, account.id, plan.after);
-  const test = await sendTest(run, relay, hookOf(secret));
-  await report(run, { account, plan, result: "changed", test });
+  await report(run, { account, plan, result: "changed", sendsTest: () => sendTest(run, relay, hookOf(secret)) });
 }
 
 /** No alert comes here any more, until `setup` or `setup --restore` turns the webhook on again. */
@@ -228,7 +228,7 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
 
 /** The one request that changes anything, between two words on disk about how far it has come; then it is read back. */
 async function change(
-  { client, context, progress, startedAt: began }: Run,
+  { client, context, output, progress, startedAt: began }: Run,
   accountId: string,
   plan: SetupPlan,
 ): Promise<void> {
@@ -237,6 +237,7 @@ async function change(
   const startedAt = new Date(began).toISOString();
   await progress.write({ step: "changing", startedAt, accountId, before, after });
   try {
+    await output.progress.update("changing the account, and reading it back");
     await client.setAlertOutputs(plan.change, { signal: context.signal });
     await verify(client, context, after);
   } catch (error) {
@@ -257,6 +258,7 @@ async function sendTest(
   try {
     const test = await sendProof(run, relay, hook);
     if (!test.ok) run.context.setExitStatus(1);
+    run.owesTest = !test.ok;
     return test;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
@@ -326,7 +328,7 @@ async function forgetPrevious({ config }: Run): Promise<void> {
 
 function askFirst(run: Run, plan: SetupPlan): Promise<void> {
   const { context, output, options } = run;
-  return askToChange({ context, output, yes: options.yes }, describe(run, plan), "Change the account like this?");
+  return askToChange({ context, output, yes: options.yes }, describeChange(run, plan), "Change the account like this?");
 }
 
 /**
@@ -369,86 +371,4 @@ async function verify(client: AlertingClient, { signal }: CliContext, wanted: Ou
   throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
     hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
   });
-}
-
-type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
-
-interface Outcome {
-  account: FoundAccount;
-  plan: SetupPlan;
-  result: SetupResult;
-  /** Absent: none was sent. */
-  test?: ProofTest;
-}
-
-async function report(run: Run, { account, plan, result, test }: Outcome): Promise<void> {
-  const { output, context, stages, interrupted } = run;
-  const { id, name, keyExpiresAt } = account;
-  const data = {
-    result,
-    before: masked(plan.before),
-    after: masked(plan.after),
-    changed: result !== "dry-run" && result !== "unchanged",
-    confirmed: test?.ok === true,
-    account: { id, name, keyExpiresAt },
-    findings: stages.findings,
-    test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: test.deliveries },
-    interrupted,
-  };
-  await output.result(data, () => {
-    const lines = [describe(run, plan), closingLine(run, result, plan)];
-    if (test !== undefined) {
-      lines.push("", formatProof(test, output, context.now()), whatNext(test, output));
-    }
-    return `${lines.join("\n")}\n`;
-  });
-}
-
-function whatNext({ ok, page }: ProofTest, { style }: Output): string {
-  const look = page === undefined ? "" : ` The test in the log: ${page}`;
-  if (ok) {
-    return `${style("green", "Confirmed:")} alerts of the account come here and arrive. Look again at any time with: tocsin doctor.${look}`;
-  }
-  return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor; then send another test with: tocsin test.${look}`;
-}
-
-function describe({ options, output }: Run, { before, after }: SetupPlan): string {
-  const was = masked(before);
-  const will = masked(after);
-  const show = (value: string | null) => value ?? "none";
-  // Two addresses that differ in what is hidden would read as the same.
-  const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
-  const secretMark = options.rotateSecret ? " (new secret)" : differs ? " (another secret)" : "";
-  return output
-    .table(
-      [{ title: "output" }, { title: "before" }, { title: "after" }],
-      [
-        ["webhook", show(was.webhookUrl), show(will.webhookUrl) + secretMark],
-        ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
-      ],
-    )
-    .trimEnd();
-}
-
-function closingLine({ stages }: Run, result: SetupResult, { isOurs }: SetupPlan): string {
-  switch (result) {
-    case "dry-run":
-      return stages.findings.some(({ verdict }) => verdict === "problem")
-        ? "Nothing was changed (--dry-run), and setup would stop at what is marked ✗."
-        : "Nothing was changed (--dry-run).";
-    case "unchanged":
-      return "Everything is as it should be; nothing had to change.";
-    case "changed":
-      return "Changed, and read back. Undo with: tocsin setup --restore";
-    case "turned-off":
-      return `Changed, and read back: the account sends to no webhook any more. ${
-        isOurs ? "Turn it on again with: tocsin setup" : "Undo with: tocsin setup --restore"
-      }`;
-    case "restored":
-      return "Restored, and read back.";
-  }
-}
-
-function masked({ webhookUrl, messengerChannelId }: Outputs): Outputs {
-  return { webhookUrl: webhookUrl === null ? null : maskWebhookUrl(webhookUrl), messengerChannelId };
 }

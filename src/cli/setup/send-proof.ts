@@ -33,19 +33,20 @@ export async function sendProof(
   hook: OwnHook,
 ): Promise<ProofTest> {
   const { context, output } = run;
-  const settle = (id: string) =>
-    waitUntilSettled({ ...run, flags: {} }, client, id, { timeoutMs, isWanted: () => true });
+  const endAt = context.now() + timeoutMs;
+  const wait = (id: string, isWanted: () => boolean) =>
+    waitUntilSettled({ ...run, flags: {} }, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
   const post = createRelayClient({ url: hook.url, signal: context.signal });
   const sentAt = context.now();
   let id: string | undefined;
   try {
     await output.progress.update("sending a test through the public address");
     id = await post.postToHook(hook.secret, testBody(sentAt), { "x-tocsin-test": "1" });
-    const routed = await settle(id);
+    const routed = await wait(id, () => false);
     if (routed === undefined) return lost(id, sentAt);
-    const reached = new Set(routed.deliveries.map(({ destination }) => destination));
-    for (const name of destinations.filter((destination) => !reached.has(destination))) await client.resend(id, name);
-    const { alert, deliveries, timedOut } = (await settle(id)) ?? routed;
+    const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
+    for (const name of destinations.filter((destination) => !named.has(destination))) await client.resend(id, name);
+    const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
     const arrived = destinations.filter((name) => hasArrived(name, deliveries));
     const count = `${arrived.length} of ${destinations.length} destinations have the test`;
     const ok = arrived.length === destinations.length;
