@@ -67,6 +67,7 @@ const learnEveryMs = 12 * 60 * 60_000;
 const countEveryMs = 10 * 60_000;
 /** No quiet that is shorter is told of by `auto`: it would be shorter than what is counted. */
 const leastAutoMs = 3 * slotMs;
+const farBehindMs = 24 * 60 * 60_000;
 const keptAways = 100;
 /** So many silences within two weeks are how the sender is now, and are learned from. */
 const usualAfter = 3;
@@ -90,6 +91,7 @@ export function createSilenceBook(
   const state = readState(saved.state);
   const arrivals = readArrivals(saved.arrivals);
   const ran = createSlotRing(arrivals?.ran);
+  const firstRan = ran.first();
   let aways: Span[] = state?.aways ?? [];
   let seenAt = state?.seenAt;
   const watches = rules.map((rule): Watched => {
@@ -105,8 +107,12 @@ export function createSilenceBook(
       came: createSlotRing(arrivals?.watches[key]),
     };
   });
-  /** Nothing was ever saved of them, so the log may know more. */
-  const unknown = watches.filter(({ key }) => state?.watches[key] === undefined);
+  /** Nothing was ever saved of them, or nothing that `auto` learns from (it was a time before), so the log may know more. */
+  const unknown = watches.filter(
+    ({ key, rule }) =>
+      state?.watches[key] === undefined || (rule.after === "auto" && arrivals?.watches[key] === undefined),
+  );
+  let isLearned = unknown.length === 0;
   const find = (of: SilenceRule["of"]) => watches.filter(({ rule }) => rule.of === of);
   const hook = find("hook");
   const byName = (of: SilenceRule["of"]) => new Map(find(of).map((watch) => [watch.rule.name ?? "", watch]));
@@ -180,12 +186,29 @@ export function createSilenceBook(
     }
   }
 
+  /** The clock was set back: what lies ahead is of a clock that was wrong. */
+  function forgetAhead(now: number): void {
+    const hasBegun = ({ from }: Span) => from < now;
+    const upTo = (span: Span): Span => ({ from: span.from, to: Math.min(span.to, now) });
+    const lastUpTo = (last?: LastArrival) => last && { ...last, at: Math.min(last.at, now) };
+    aways = aways.filter(hasBegun).map(upTo);
+    for (const watch of watches) {
+      watch.since = Math.min(watch.since, now);
+      watch.last = lastUpTo(watch.last);
+      watch.ended = watch.ended.filter(hasBegun).map(upTo);
+      if (watch.told !== undefined) watch.told = { ...watch.told, last: lastUpTo(watch.told.last) };
+      // Alerts are received while a look is made.
+      watch.came.cutAfter(slotOf(now) + 1);
+    }
+    ran.cutAfter(slotOf(now));
+  }
+
   function named(key: string): Watched | undefined {
     return watches.find((watch) => watch.key === key);
   }
 
   return {
-    /** Keys of the watches that nothing was ever saved of. */
+    /** Keys of the watches that the log is to be read for. */
     unknown: unknown.map(({ key }) => key),
     /** Routing has seen an alert. True: people were told that it is missing, so that a look is due. */
     note(arrival: Arrival): boolean {
@@ -206,10 +229,13 @@ export function createSilenceBook(
     /** The log was read for the watches that are new; its first alert within reach is this old. */
     learnFrom(firstAt: number, now: number): void {
       for (const watch of unknown) watch.since = Math.min(watch.since, firstAt);
-      // What was watched before knows itself when the relay ran.
-      if (state !== undefined) return;
-      for (let slot = slotOf(firstAt); slot <= slotOf(now); slot += 1) ran.add(slot);
+      // From when it was first watched it is known when the relay ran.
+      const until = arrivals === undefined ? slotOf(now) : (firstRan ?? slotOf(now));
+      for (let slot = slotOf(firstAt); slot <= until; slot += 1) ran.add(slot);
+      isLearned = true;
     },
+    /** So far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time. */
+    isFarBehind: (now: number): boolean => seenAt !== undefined && now < seenAt - farBehindMs,
     /**
      * Time has passed in which the relay could take alerts. Since it last could, nothing is held against senders.
      * Returns what takes it back.
@@ -217,11 +243,10 @@ export function createSilenceBook(
     pass(now: number): () => void {
       const before = { seenAt, aways };
       if (seenAt !== undefined && now - seenAt > awayMs) aways = [...aways, { from: seenAt, to: now }];
+      forgetAhead(now);
       keepAways();
       seenAt = now;
-      ran.cutAfter(slotOf(now));
       ran.add(slotOf(now));
-      for (const { came } of watches) came.cutAfter(slotOf(now) + 1);
       return () => {
         ({ seenAt, aways } = before);
       };
@@ -264,7 +289,12 @@ export function createSilenceBook(
     saveArrivals: (): SavedArrivals => ({
       ran: ran.save(),
       watches: Object.fromEntries(
-        watches.flatMap(({ rule, key, came }) => (rule.after === "auto" ? [[key, came.save()]] : [])),
+        // What the log could not be read for is left out, so that the next start reads it.
+        watches.flatMap((watch) =>
+          watch.rule.after === "auto" && (isLearned || !unknown.includes(watch))
+            ? [[watch.key, watch.came.save()]]
+            : [],
+        ),
       ),
     }),
   };

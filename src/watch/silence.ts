@@ -48,6 +48,10 @@ const arrivalsName = "silence:arrivals";
 const lookEveryMs = 30_000;
 /** What is lost of it by a kill counts as time in which the relay did not run. */
 const saveArrivalsEveryMs = 10 * 60_000;
+/** A clock that has gone back by more than a day is believed after so many looks: what it forgets is gone. */
+const looksUntilBelieved = 20;
+/** What could not be routed for longer keeps no silence from being told. */
+const longestUnroutedMs = 60 * 60_000;
 /** The log is read in steps that keep nobody who reads waiting, with rests between. */
 const stepSize = 500;
 const restMs = 20;
@@ -62,6 +66,8 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
   const book = createSilenceBook(rules, { state, arrivals }, clock.now());
   let arrivalsSavedAt = clock.now();
   let isReading = book.unknown.length > 0;
+  let looksBehind = 0;
+  let oldestUnroutedAt: number | undefined;
   const watchesRoutes = rules.some(({ of }) => of === "route");
 
   /** A watch that is new learns from the log what came before it was asked for. */
@@ -84,17 +90,26 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
     if (stop.aborted) return;
     book.learnFrom(firstAt, now);
     isReading = false;
+    await saveArrivals().catch(() => {});
     log.info("silence.learned", { alerts: count, watches: book.unknown });
   }
 
   async function look(): Promise<void> {
-    const now = clock.now();
+    const health = await store.health();
     // Whoever is refused for want of room is not silent.
-    if ((await store.health()).full) return;
+    if (health.full) return;
+    oldestUnroutedAt = health.oldestUnroutedAt;
+    const now = clock.now();
+    if (book.isFarBehind(now) && looksBehind < looksUntilBelieved) {
+      looksBehind += 1;
+      return;
+    }
+    looksBehind = 0;
     const takeBack = book.pass(now);
     await orElse(takeBack, store.saveWatchState({ name: stateName, state: book.save() }));
-    for (const news of book.news(now)) {
-      const facts = writeSilenceNotice(news, now, { link: pageOf(deps.publicUrl), account: deps.describeAccount?.() });
+    for (const news of book.news(knownUntil(now))) {
+      const context = { link: pageOf(deps.publicUrl), account: deps.describeAccount?.() };
+      const facts = writeSilenceNotice(news, knownUntil(now), context);
       const mute = findMute(news.state.rule, facts);
       if (mute !== undefined && news.says === "silent") continue;
       const untell = book.told(news, now);
@@ -107,6 +122,12 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
       });
     }
     if (Math.abs(now - arrivalsSavedAt) >= saveArrivalsEveryMs) await saveArrivals();
+  }
+
+  /** What has come and is not routed yet may be what is missed: a flood is routed when it is over. */
+  function knownUntil(now: number): number {
+    if (oldestUnroutedAt === undefined || now - oldestUnroutedAt > longestUnroutedMs) return now;
+    return Math.min(now, oldestUnroutedAt);
   }
 
   async function saveArrivals(): Promise<void> {
@@ -158,8 +179,8 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
       if (book.note({ id, receivedAt, source, routes })) poll.wake();
     },
     views() {
-      const now = clock.now();
-      return book.states(now).map((state) => view(state, now));
+      const until = knownUntil(clock.now());
+      return book.states(until).map((state) => view(state, until));
     },
     async run(stop) {
       if (isReading)

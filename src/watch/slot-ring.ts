@@ -15,6 +15,8 @@ export interface SlotRing {
   /** What lies further back than six weeks behind the newest is ignored; adding twice is adding once. */
   add(slot: number): void;
   has(slot: number): boolean;
+  /** The oldest that it has. */
+  first(): number | undefined;
   /** Forgets what lies ahead of this slot: the clock was wrong. */
   cutAfter(slot: number): void;
   save(): SavedRing;
@@ -37,6 +39,11 @@ export function createSlotRing(saved?: unknown): SlotRing {
     bits[place >> 3] = value ? byte | mask : byte & ~mask;
   }
 
+  const has = (slot: number): boolean =>
+    slot <= head &&
+    slot > head - slotsKept &&
+    ((bits[(slot % slotsKept) >> 3] ?? 0) & (1 << ((slot % slotsKept) & 7))) !== 0;
+
   return {
     add(slot) {
       if (slot <= head - slotsKept) return;
@@ -46,10 +53,11 @@ export function createSlotRing(saved?: unknown): SlotRing {
       }
       put(slot, true);
     },
-    has: (slot) =>
-      slot <= head &&
-      slot > head - slotsKept &&
-      ((bits[(slot % slotsKept) >> 3] ?? 0) & (1 << ((slot % slotsKept) & 7))) !== 0,
+    has,
+    first() {
+      for (let slot = head - slotsKept + 1; slot <= head; slot += 1) if (has(slot)) return slot;
+      return undefined;
+    },
     cutAfter(slot) {
       if (slot >= head) return;
       clear(slot + 1, head);

@@ -6,6 +6,8 @@ export interface TestClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Sleeps over a long time: whoever waited in it wakes at its end. */
   jump(ms: number): Promise<void>;
+  /** The clock is set forward or back by `ms`, and whoever waits waits on for as long as before. */
+  set(ms: number): Promise<void>;
   /** Lets everything that can happen now happen. */
   settle(): Promise<void>;
 }
@@ -49,6 +51,11 @@ export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
       current += ms;
       for (const sleeper of [...sleepers]) if (sleeper.at <= current) sleeper.wake();
       await settle();
+    },
+    async set(ms) {
+      await settle();
+      current += ms;
+      for (const sleeper of sleepers) sleeper.at += ms;
     },
     async advance(ms) {
       const end = current + ms;
