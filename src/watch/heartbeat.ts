@@ -15,6 +15,8 @@ export interface HeartbeatDeps {
 
 type State = "starting" | "beating" | "silent" | "not_taken";
 
+/** However seldom the sign is sent: trouble is to be said soon. */
+const lookEveryMs = 30_000;
 /** While it is not ready, and after a sign that was not taken. */
 const lookAgainMs = 10_000;
 /** A moment of trouble is nothing to wake people for. */
@@ -24,13 +26,15 @@ const failingAfterMs = 30_000;
  * The sign of life to a service outside, which tells people when it stops. It is sent only while the relay is ready, as
  * `GET /readyz` says it: a commit has just succeeded, and the dispatcher and every lane have just come round.
  *
- *     ready ──▶ alive, again after `everyMs`; not taken: again after some seconds
+ *     ready ──▶ alive, again after `everyMs`, and looked at between; not taken: again after some seconds
  *     not ready ──▶ nothing, looked at every few seconds ──for half a minute──▶ failing, once, where the service knows it
  *     stopped in order ──▶ nothing more
  */
 export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): Watch {
   let state: { name: State; since: number; reason: string } = { name: "starting", since: clock.now(), reason: "" };
   let lookedAt: number | undefined;
+  /** The last turn in which a sign was taken; absent: the next is due now. */
+  let takenAt: number | undefined;
   let hasSaidFailing = false;
 
   function turnTo(name: State, reason = ""): void {
@@ -52,18 +56,29 @@ export function createHeartbeat({ settings: { everyMs }, line, readiness, clock,
     if (stop.aborted) return 0;
     lookedAt = clock.now();
     if (!ready) {
+      takenAt = undefined;
       await beSilent(reasons, stop);
       return lookAgainMs;
     }
     hasSaidFailing = false;
+    const leftMs = waitOf(startedAt);
+    if (leftMs > 0) return leftMs;
     const why = await line.send("alive", stop);
     if (stop.aborted) return 0;
     if (why !== undefined) {
+      takenAt = undefined;
       turnTo("not_taken", why);
       return Math.min(lookAgainMs, everyMs);
     }
+    takenAt = startedAt;
     turnTo("beating");
-    return Math.max(0, everyMs - (clock.now() - startedAt));
+    return waitOf(clock.now());
+  }
+
+  /** Until the next look; 0: the next sign is due. A clock that was set back makes it due as well. */
+  function waitOf(now: number): number {
+    const passedMs = takenAt === undefined ? everyMs : now - takenAt;
+    return passedMs < 0 ? 0 : Math.min(lookEveryMs, Math.max(0, everyMs - passedMs));
   }
 
   return {

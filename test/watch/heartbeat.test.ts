@@ -5,7 +5,7 @@ import { readinessOf } from "../../src/operations/views.ts";
 import type { HeartbeatLine, Sign } from "../../src/vendors/heartbeat.ts";
 import { createHeartbeat } from "../../src/watch/heartbeat.ts";
 import { ntfyTo, type ScriptedChannel, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
-import { minute, second } from "../delivery/outcomes.ts";
+import { hour, minute, second } from "../delivery/outcomes.ts";
 import { findDiskMaker } from "../store/small-disk.ts";
 import { startProcess } from "../store/store-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -15,12 +15,17 @@ async function beat({ everyMs = minute, knowsFailure = true } = {}) {
   const fixture = await startFixture([ntfyTo("hook"), telegramTo("chat")]);
   const { clock, store } = fixture;
   const heard: { at: number; sign: Sign }[] = [];
-  const service = { refusal: undefined as string | undefined, isClosed: false };
+  const service = {
+    refusal: undefined as string | undefined,
+    isClosed: false,
+    during: undefined as (() => Promise<void>) | undefined,
+  };
   const line: HeartbeatLine = {
     host: "hc-ping.com",
     knowsFailure,
     async send(sign) {
       heard.push({ at: clock.now(), sign });
+      await service.during?.();
       return service.refusal;
     },
     async close() {
@@ -75,7 +80,45 @@ describe("the heartbeat", () => {
     const { clock, count, heartbeat } = await beat();
     await clock.advance(5.5 * minute);
     expect(count("alive")).toBe(6);
-    expect(heartbeat.view()).toMatchObject({ verdict: "well", lookedAt: clock.now() - 0.5 * minute });
+    expect(heartbeat.view()).toMatchObject({ verdict: "well", lookedAt: clock.now() });
+  });
+
+  it("says within a minute and a half that it fails, however seldom it is sent, and is sent at once when it is well", async () => {
+    const { clock, count, store } = await beat({ everyMs: hour });
+    await clock.advance(10 * minute);
+    const goOn = hang(store, "health");
+    await clock.advance(1.5 * minute);
+    expect([count("alive"), count("failing")]).toEqual([1, 1]);
+    goOn();
+    await clock.advance(25 * second);
+    expect(count("alive")).toBe(2);
+    await clock.advance(hour);
+    expect(count("alive")).toBe(3);
+  });
+
+  it.each([
+    ["forward", hour],
+    ["back", -hour],
+  ])("goes on when the clock is set %s by an hour, also in the middle of a call", async (_way, ms) => {
+    const { clock, count, service } = await beat();
+    await clock.advance(1.5 * minute);
+    await clock.set(ms);
+    const before = count("alive");
+    await clock.advance(3 * minute);
+    expect(count("alive") - before).toBeGreaterThanOrEqual(3);
+    let answer = () => {};
+    service.during = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    await clock.advance(minute);
+    service.during = undefined;
+    await clock.set(ms);
+    answer();
+    await clock.settle();
+    const after = count("alive");
+    await clock.advance(3 * minute);
+    expect(count("alive") - after).toBeGreaterThanOrEqual(3);
   });
 
   it.each([
