@@ -75,7 +75,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
       ? undefined
       : await (await import("./watch/canary.ts")).openCanary({
           ...deps,
-          ...config.canary,
+          schedule: config.canary,
           hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
           findAlert: store.getAlert,
           activeMutes,

@@ -37,7 +37,8 @@ async function check(options: { config?: string }, context: CliContext, output: 
 }
 
 function formatDescription(description: ConfigDescription, output: Output): string {
-  const { file, server, upstream, heartbeat, destinations, routes, mutes, mapping } = description;
+  const { file, server, upstream, retention, heartbeat, silence, canary } = description;
+  const { destinations, routes, mutes, mapping } = description;
   const sections = [
     output.fields([
       ["configuration", file ?? "environment variables only"],
@@ -45,7 +46,10 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ["data", server.dataDir],
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
+      ["kept for", retention],
       ...(heartbeat ? [["heartbeat", describeHeartbeat(heartbeat)] as [string, string]] : []),
+      ...(canary ? [["canary", describeCanary(canary)] as [string, string]] : []),
+      ["silence", silence.length === 0 ? "not watched (silence)" : silence.join(", ")],
     ]),
     destinations.length === 0
       ? "No destination: alerts are stored and shown, and sent to nobody."
@@ -83,6 +87,10 @@ function formatDescription(description: ConfigDescription, output: Output): stri
 
 function describeHeartbeat({ to, service, every }: NonNullable<ConfigDescription["heartbeat"]>): string {
   return `to ${to} every ${every}${service === "other" ? "" : ` (${service})`}`;
+}
+
+function describeCanary({ when, to }: NonNullable<ConfigDescription["canary"]>): string {
+  return `${when}${to.length === 0 ? "" : `; to ${to.join(", ")}`}`;
 }
 
 function thenOf(route: ConfigDescription["routes"][number]): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CanarySchedule } from "../core/canary-schedule.ts";
 import {
   type AmbiguousSettings,
   type DeliverySettings,
@@ -180,12 +181,20 @@ function readSilence(name: string, value: unknown, path: ConfigPath, problems: P
   return read?.[name];
 }
 
+interface CanaryContext {
+  /** Names of destinations. */
+  known: string[];
+  publicUrl?: string;
+  /** Of `defaults:`. */
+  timeZone?: string;
+}
+
 /** The section `canary:`. It needs an address that leads back here. */
 export function buildCanary(
   value: unknown,
-  { known, publicUrl }: { known: string[]; publicUrl?: string },
+  { known, publicUrl, timeZone }: CanaryContext,
   problems: ProblemList,
-): { everyMs: number; to: string[] } | undefined {
+): { schedule: CanarySchedule; to: string[] } | undefined {
   if (value === undefined || value === "off" || value === false) return undefined;
   const options = readShape(canarySchema, value, ["canary"], problems);
   if (publicUrl === undefined) {
@@ -197,7 +206,27 @@ export function buildCanary(
     if (known.includes(name)) continue;
     problems.add(["canary", "to", index], `there is no destination ${showValue(name)}`, suggestOrList(name, known));
   }
-  return options && { everyMs: options.every, to };
+  const schedule = options && buildCanarySchedule(options, timeZone, problems);
+  return schedule && { schedule, to };
+}
+
+function buildCanarySchedule(
+  { every, at, days, timeZone }: Omit<z.infer<typeof canarySchema>, "to">,
+  defaultZone: string | undefined,
+  problems: ProblemList,
+): CanarySchedule | undefined {
+  const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';
+  if (at !== undefined && every === undefined)
+    return { kind: "at", times: at, ...(days && { days }), timeZone: timeZone ?? defaultZone ?? "UTC" };
+  if (every === undefined) {
+    problems.add(["canary", "every"], "is missing, and at as well", example);
+    return undefined;
+  }
+  if (at !== undefined) problems.add(["canary", "at"], "stands beside every", example, "key");
+  for (const [key, option] of Object.entries({ days, timeZone }))
+    if (at === undefined && option !== undefined)
+      problems.add(["canary", key], "says nothing beside every", 'write it beside at: ["07:30"], or remove it', "key");
+  return { kind: "every", everyMs: every };
 }
 
 /** The section `delivery:` over the defaults. */

@@ -1,3 +1,4 @@
+import type { CanarySchedule } from "../core/canary-schedule.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { FactMapping } from "../core/mapping.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
@@ -57,7 +58,7 @@ export interface Config {
   /** Who is watched for alerts that do not come; each once. */
   silence: SilenceRule[];
   /** Absent: no canary is sent. */
-  canary?: { everyMs: number };
+  canary?: CanarySchedule;
   delivery: DeliverySettings;
   retention: RetentionRules;
   /** Without the alerting interface nothing is watched, whatever this says. */

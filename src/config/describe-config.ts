@@ -1,6 +1,9 @@
+import { describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { FactMapping } from "../core/mapping.ts";
+import { describeRetention } from "../core/ports/retention.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { writeDuration } from "../ground/time/duration.ts";
+import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -24,6 +27,10 @@ export interface ConfigDescription {
   mapping?: FactMapping;
   /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when nobody is told of silence. */
   silence: string[];
+  /** Absent: none is sent. `to` is empty when nobody gets it as a message. */
+  canary?: { when: string; to: string[] };
+  /** How long alerts are kept, in words. */
+  retention: string;
   warnings: ConfigProblem[];
 }
 
@@ -73,6 +80,8 @@ export function describeConfig(config: Config): ConfigDescription {
       const what = name === undefined ? of : `${of} ${name}`;
       return `${what}: ${after === "auto" ? after : writeDuration(after)}`;
     }),
+    ...(config.canary && { canary: { when: describeCanarySchedule(config.canary), to: rules.canaryTo ?? [] } }),
+    retention: describeRetention(config.retention),
     warnings: config.warnings,
   };
 }
@@ -91,8 +100,6 @@ function describeDestination(destination: Destination): DestinationDescription {
     definedAt,
   };
 }
-
-const dayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 function describeQuietHours({ from, to, days, except }: QuietHours, timeZone: string): string {
   const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;

@@ -71,7 +71,10 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const rules = buildRules({ defaults, destinations, routes, mutes }, file, settings, problems);
   const sign = buildHeartbeat(heartbeat, file.isReference, problems);
   const known = [...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})];
-  const canaries = buildCanary(canary, { known, publicUrl: settings.server.publicUrl }, problems);
+  const { publicUrl } = settings.server;
+  // Its mistakes are reported with the rules.
+  const { timeZone } = defaultsSchema.safeParse(defaults ?? {}).data ?? {};
+  const canaries = buildCanary(canary, { known, publicUrl, timeZone }, problems);
   const config: Config = {
     server: settings.server,
     dataDir: settings.dataDir,
@@ -82,7 +85,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
     intake: buildIntake(intake ?? {}, problems),
     mapping: buildMapping(mapping ?? {}, problems),
     silence: buildSilence(silence ?? "off", rules.routes, problems),
-    ...(canaries && { canary: { everyMs: canaries.everyMs } }),
+    ...(canaries && { canary: canaries.schedule }),
     delivery: buildDelivery(delivery ?? {}, problems),
     retention: buildRetention(retention, problems),
     watch: buildWatch(watch ?? {}, settings.upstream.alerting !== undefined, problems),

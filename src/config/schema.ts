@@ -50,10 +50,7 @@ const paceSchema = z.strictObject({
 export const quietHoursSchema = z.strictObject({
   from: field(readTimeOfDay),
   to: field(readTimeOfDay),
-  /** In their order, each once. */
-  days: listOf(readDays, "e.g. mon-fri or [sat, sun]")
-    .transform((days) => [...new Set(days.flat())].sort())
-    .optional(),
+  days: daysOfWeek().optional(),
   /** May be empty: then nothing comes through. */
   except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
 });
@@ -134,6 +131,11 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
   return new Refusal(message, near === undefined ? daysExample : `did you mean ${near}? Otherwise ${daysExample}`);
 }
 
+/** In their order, each once. */
+function daysOfWeek() {
+  return listOf(readDays, "e.g. mon-fri or [sat, sun]").transform((days) => [...new Set(days.flat())].sort());
+}
+
 /** The section `defaults:`. */
 export const defaultsSchema = z.strictObject(common);
 export type Defaults = z.infer<typeof defaultsSchema>;
@@ -155,7 +157,12 @@ export const silenceSchema = z.strictObject({
 
 /** The section `canary:`. */
 export const canarySchema = z.strictObject({
-  every: duration(5 * minute, 7 * day),
+  every: duration(5 * minute, 7 * day).optional(),
+  at: listOf(readTimeOfDay, '["07:30", "19:30"]')
+    .transform((times) => [...new Set(times)].sort())
+    .optional(),
+  days: daysOfWeek().optional(),
+  timeZone: field(readTimeZone).optional(),
   to: listOf(readText("archive"), "the names of destinations", { mayBeEmpty: true }).optional(),
 });
 

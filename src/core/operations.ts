@@ -172,7 +172,8 @@ export type CanaryStage = (typeof canaryStages)[number];
 
 /** The test that Tocsin sends to its own public address, as it is now. */
 export interface CanaryView {
-  everyMs: number;
+  /** When one is sent, for people: `every 1 h`. */
+  schedule: string;
   /** `waiting`: none has come through yet. */
   state: "waiting" | "works" | "fails";
   lastAt?: number;

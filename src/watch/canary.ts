@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
+import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { Clock } from "../core/clock.ts";
-import type { NewId } from "../core/id.ts";
+import { idPattern, type NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { type CanaryStage, type CanaryView, canaryStages } from "../core/operations.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
@@ -13,7 +14,7 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { findMuteOf } from "./find-mute.ts";
 
 export interface CanaryDeps {
-  everyMs: number;
+  schedule: CanarySchedule;
   /** The hook as senders reach it. */
   hookUrl(): Secret;
   /** What the log knows of an alert. */
@@ -44,6 +45,10 @@ const stateName = "canary";
 const firstAfterMs = 60_000;
 /** A failure counts when the next one fails as well. */
 const againAfterMs = 60_000;
+/** While it fails, so that people hear within minutes that it works again. */
+const failingEveryMs = 5 * 60_000;
+/** A clock that was set, or a machine that slept, is noticed within this time. */
+const longestSleepMs = 10 * 60_000;
 const answerWithinMs = 20_000;
 const routedWithinMs = 60_000;
 const lookEveryMs = 500;
@@ -69,10 +74,13 @@ type State = z.infer<typeof stateSchema>;
  * comes through again.
  */
 export async function openCanary(deps: CanaryDeps): Promise<Canary> {
-  const { everyMs, store, clock, log } = deps;
+  const { store, clock, log } = deps;
+  const findNext = compileCanarySchedule(deps.schedule);
+  const schedule = describeCanarySchedule(deps.schedule);
   let state: State = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
-  let nextAt = Math.max(clock.now() + firstAfterMs, (state.lastAt ?? 0) + everyMs);
-  if (nextAt > clock.now() + everyMs) nextAt = clock.now() + everyMs;
+  // What was due while the relay did not run is sent at the start.
+  let nextAt = Math.max(clock.now() + firstAfterMs, findNext(Math.min(state.lastAt ?? 0, clock.now())));
+  if (state.failing !== undefined) nextAt = Math.min(nextAt, clock.now() + failingEveryMs);
 
   async function keep(next: State, facts?: AlertFacts): Promise<void> {
     const watch = { name: stateName, state: next };
@@ -91,7 +99,7 @@ export async function openCanary(deps: CanaryDeps): Promise<Canary> {
     const now = clock.now();
     const { failing } = state;
     if (flight.ok) {
-      const facts = failing?.toldAt === undefined ? undefined : writeBetter(deps, now - failing.since);
+      const facts = failing?.toldAt === undefined ? undefined : writeBetter(deps, failing.stage, now - failing.since);
       const isMuted = facts !== undefined && findMuteOf(facts, deps.activeMutes()) !== undefined;
       await keep({ lastAt: now, lastOkAt: now }, isMuted ? undefined : facts);
       if (failing !== undefined) log.info("canary.works", { failedForMs: now - failing.since });
@@ -108,7 +116,7 @@ export async function openCanary(deps: CanaryDeps): Promise<Canary> {
 
   return {
     view: () => ({
-      everyMs,
+      schedule,
       state: state.failing !== undefined ? "fails" : state.lastOkAt !== undefined ? "works" : "waiting",
       lastAt: state.lastAt,
       lastOkAt: state.lastOkAt,
@@ -117,14 +125,21 @@ export async function openCanary(deps: CanaryDeps): Promise<Canary> {
     }),
     async run(stop) {
       while (!stop.aborted) {
-        await clock.sleep(Math.min(everyMs, nextAt - clock.now()), stop);
+        await clock.sleep(Math.min(longestSleepMs, nextAt - clock.now()), stop);
         if (stop.aborted) return;
+        // Further ahead only when the clock was set back.
+        nextAt = Math.min(nextAt, findNext(clock.now()));
+        if (clock.now() < nextAt) continue;
+        let isKept = true;
         try {
           await look(stop);
         } catch (error) {
+          isKept = false;
           log.error("canary.not_sent", { error: String(error).slice(0, 300) });
         }
-        nextAt = clock.now() + everyMs;
+        const now = clock.now();
+        const isWell = isKept && state.failing === undefined;
+        nextAt = Math.min(findNext(now), isWell ? Number.POSITIVE_INFINITY : now + failingEveryMs);
       }
     },
   };
@@ -172,8 +187,7 @@ async function post(deps: CanaryDeps, stop: AbortSignal): Promise<{ ok: true; id
       });
       const text = await readShort(response);
       if (response.status !== 202) {
-        const what = response.status >= 300 && response.status < 400 ? ", a redirect that senders do not follow" : "";
-        return { ok: false, stage: "answer", detail: `the answer was ${response.status}${what}, not 202` };
+        return { ok: false, stage: "answer", detail: `the answer was ${explainStatus(response.status)}, not 202` };
       }
       const id = readId(text);
       if (id !== undefined) return { ok: true, id };
@@ -185,6 +199,12 @@ async function post(deps: CanaryDeps, stop: AbortSignal): Promise<{ ok: true; id
       return explainFailure(networkCodeOf(error));
     }
   });
+}
+
+function explainStatus(status: number): string {
+  if (status >= 300 && status < 400) return `${status}, a redirect that senders do not follow`;
+  if (status === 503) return "503, which Tocsin says when it cannot store and a proxy when it does not reach Tocsin";
+  return String(status);
 }
 
 /** Codes alone: a message may hold the address, and the address the secret. */
@@ -209,7 +229,7 @@ async function readShort({ body }: Response): Promise<string> {
 
 function readId(text: string): string | undefined {
   try {
-    return z.object({ data: z.object({ id: z.uuid() }) }).safeParse(JSON.parse(text)).data?.data.id;
+    return z.object({ data: z.object({ id: z.string().regex(idPattern) }) }).safeParse(JSON.parse(text)).data?.data.id;
   } catch {
     return undefined;
   }
@@ -224,22 +244,36 @@ const mends: Record<CanaryStage, string> = {
   routed: "Look at tocsin status.",
 };
 
-function writeWorse({ everyMs, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
+/** What could not be routed has arrived. */
+function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
+  const when = describeCanarySchedule(schedule);
+  const [title, others] =
+    stage === "routed"
+      ? ["Alerts may be late: Tocsin stores them and does not send them on", "Alerts of senders probably wait as well."]
+      : [
+          "Alerts may not arrive: Tocsin does not reach itself at its public address",
+          "Alerts of senders probably fail in the same way.",
+        ];
   return {
     ...common(publicUrl),
-    title: "Alerts may not arrive: Tocsin does not reach itself at its public address",
-    text: `A test that it sends there every ${formatDuration(everyMs)} failed twice: ${detail}. ${mends[stage]} Alerts of senders probably fail in the same way.`,
+    title,
+    text: `A test that it sends there ${when} failed twice: ${detail}. ${mends[stage]} ${others}`,
     severity: "critical",
     status: "firing",
     fields: [{ name: "stage", value: stage }],
   };
 }
 
-function writeBetter({ publicUrl }: CanaryDeps, failedForMs: number): AlertFacts {
+function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
+  const what =
+    stage === "routed" ? "Tocsin sends alerts on again" : "Tocsin reaches itself at its public address again";
   return {
     ...common(publicUrl),
-    title: `Tocsin reaches itself at its public address again, after ${formatDuration(failedForMs)}`,
-    text: "What senders could not send meanwhile is not in the log.",
+    title: `${what}, after ${formatDuration(failedForMs)}`,
+    text:
+      stage === "routed"
+        ? "What was stored meanwhile goes out."
+        : "What senders could not send meanwhile is not in the log.",
     severity: "info",
     status: "resolved",
     fields: [],

@@ -119,3 +119,18 @@ test("shows where facts are read from by the mapping", async () => {
   const json = await runCheck(["--json"], { cwd: folder, env });
   expect(json.json().data.mapping).toEqual({ title: ["payload.rule.headline", "payload.name"] });
 });
+
+test("shows what is watched, and how long alerts are kept", async () => {
+  const nothing = await runCheck([], { cwd: folder, env });
+  expect(nothing.stdout).toMatch(/kept for +90 days/);
+  expect(nothing.stdout).toMatch(/silence +not watched \(silence\)/);
+  expect(nothing.stdout).not.toMatch(/^canary/m);
+  const watched =
+    'retention: { age: 30d, size: 2 GB }\nsilence: { hook: auto, sources: { "Pyth alerts": 2h } }\n' +
+    'canary: { at: ["07:30", "19:30"], days: mon-tue, timeZone: Europe/Zurich, to: ["telegram:-1001"] }\n';
+  await writeFile(join(folder, "tocsin.yaml"), watched);
+  const run = await runCheck([], { cwd: folder, env: { ...env, PUBLIC_URL: "https://tocsin.example.com" } });
+  expect(run.stdout).toMatch(/kept for +30 days, and at most 2\.0 GiB/);
+  expect(run.stdout).toMatch(/silence +hook: auto, source Pyth alerts: 2h/);
+  expect(run.stdout).toMatch(/canary +at 07:30 and 19:30 on Mon, Tue, Europe\/Zurich; to telegram:-1001/);
+});

@@ -74,7 +74,7 @@ test("the documents name every metric, and no other", async () => {
     routing: { givenUp: 0, repeats: 0 },
     refusedMessages: new Map(),
     silence: [],
-    canary: { everyMs: 1, state: "works", nextAt: 0 },
+    canary: { schedule: "every 1 h", state: "works", nextAt: 0 },
     now: 0,
   });
   const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -12,23 +13,33 @@ import { newIdAt, openScene } from "../conformance/store/scene.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
-const minute = 60_000;
+const second = 1_000;
+const minute = 60 * second;
 const hour = 60 * minute;
 const secret = "canary-hook-secret-0001";
 
 type Serve = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-async function open(options: { url?: string; serve?: Serve; activeMutes?: () => Mute[] } = {}) {
-  const clock = createTestClock();
+interface Options {
+  url?: string;
+  serve?: Serve;
+  activeMutes?: () => Mute[];
+  /** Default: every hour. */
+  schedule?: CanarySchedule;
+  startsAt?: number;
+}
+
+async function open(options: Options = {}) {
+  const clock = createTestClock(options.startsAt);
   const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, ballastBytes: 0 }));
   const seen: { path?: string; headers: IncomingMessage["headers"]; body: string }[] = [];
   const events: string[] = [];
   const told: AlertFacts[] = [];
   const known = new Map<string, { routedAt?: number }>();
-  const world = { serve: options.serve ?? accept };
+  const world = { serve: options.serve ?? accept, routes: true };
   function accept(_request: IncomingMessage, response: ServerResponse): void {
     const id = newIdAt(clock.now());
-    known.set(id, { routedAt: clock.now() });
+    known.set(id, { routedAt: world.routes ? clock.now() : undefined });
     response.writeHead(202).end(JSON.stringify({ data: { id, duplicate: false } }));
   }
   const { url } = await listenOnLoopback(
@@ -54,7 +65,7 @@ async function open(options: { url?: string; serve?: Serve; activeMutes?: () => 
   async function start(): Promise<void> {
     ending = new AbortController();
     canary = await openCanary({
-      everyMs: hour,
+      schedule: options.schedule ?? { kind: "every", everyMs: hour },
       hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
       findAlert: async (id) => known.get(id),
       store: scene.store,
@@ -80,6 +91,7 @@ async function open(options: { url?: string; serve?: Serve; activeMutes?: () => 
   onTestFinished(end);
   return {
     clock,
+    store: scene.store,
     seen,
     told,
     known,
@@ -87,33 +99,110 @@ async function open(options: { url?: string; serve?: Serve; activeMutes?: () => 
     accept,
     events,
     view: () => canary.view(),
-    async restart() {
+    async restart(afterMs = 0) {
       await end();
+      await clock.jump(afterMs);
       await start();
     },
-    /** Moves the clock and waits until it is on record what became of the canary that is sent then. */
-    async fly(afterMs = hour) {
-      const before = canary.view().lastAt;
+    /** Moves the clock to the next canary and waits until it is on record what became of it. After how long it was sent. */
+    async fly() {
+      const { lastAt: before, nextAt } = canary.view();
+      const afterMs = nextAt - clock.now();
       await clock.advance(afterMs);
       while (canary.view().lastAt === before) {
         await nextTurn();
-        if (events.at(-1) === "canary.failed") {
-          events.push("(waits)");
-          await clock.advance(minute);
-        }
+        if (!world.routes) await clock.advance(10 * second);
+        if (events.at(-1) !== "canary.failed") continue;
+        events.push("(waits)");
+        await clock.advance(minute);
       }
       await clock.settle();
+      return afterMs;
     },
   };
 }
 
 const refuse: Serve = (_request, response) => void response.writeHead(502).end("<html>Bad gateway</html>");
 
+describe("the times of canaries", () => {
+  /** Of the next few, on the wall clock of that zone. */
+  async function sentAt(schedule: CanarySchedule & { kind: "at" }, startsAt: number, count: number): Promise<string[]> {
+    const canary = await open({ schedule, startsAt });
+    const at: string[] = [];
+    const format = new Intl.DateTimeFormat("en-GB", {
+      timeZone: schedule.timeZone,
+      weekday: "short",
+      hour: "2-digit",
+      minute: "2-digit",
+      timeZoneName: "shortOffset",
+    });
+    for (let sent = 0; sent < count; sent += 1) {
+      await canary.fly();
+      at.push(format.format(canary.view().lastAt));
+    }
+    return at;
+  }
+
+  it("are those of the wall clock, on the days that are named, behind one at the start", async () => {
+    const schedule = {
+      kind: "at",
+      times: ["07:30", "19:30"],
+      days: [1, 2, 3, 4, 5],
+      timeZone: "Europe/Zurich",
+    } as const;
+    // A Friday afternoon.
+    const at = await sentAt(
+      { ...schedule, times: [...schedule.times], days: [...schedule.days] },
+      Date.UTC(2026, 10, 20, 15),
+      4,
+    );
+    expect(at).toEqual(["Fri, 16:01 GMT+1", "Fri, 19:30 GMT+1", "Mon, 07:30 GMT+1", "Mon, 19:30 GMT+1"]);
+  });
+
+  it("come once on the days on which clocks change", async () => {
+    const schedule = { kind: "at" as const, times: ["02:30"], timeZone: "Europe/Zurich" };
+    expect(await sentAt(schedule, Date.UTC(2026, 2, 28), 4)).toEqual([
+      "Sat, 01:01 GMT+1",
+      "Sat, 02:30 GMT+1",
+      "Sun, 03:00 GMT+2",
+      "Mon, 02:30 GMT+2",
+    ]);
+    expect(await sentAt(schedule, Date.UTC(2026, 9, 24, 10), 3)).toEqual([
+      "Sat, 12:01 GMT+2",
+      "Sun, 02:30 GMT+2",
+      "Mon, 02:30 GMT+1",
+    ]);
+  });
+
+  it("are kept to over a restart: what was missed is sent at the start, what was not is not", async () => {
+    const canary = await open({
+      schedule: { kind: "at", times: ["13:00"], timeZone: "UTC" },
+      startsAt: Date.UTC(2026, 10, 21, 12),
+    });
+    await canary.fly();
+    await canary.restart();
+    expect(await canary.fly()).toBe(59 * minute);
+    await canary.restart(25 * hour);
+    expect(await canary.fly()).toBe(minute);
+  });
+
+  it("are counted anew when the clock is set back, and found when it is set forward", async () => {
+    const canary = await open();
+    await canary.fly();
+    await canary.clock.set(-48 * hour);
+    await canary.clock.advance(10 * minute);
+    expect(canary.view().nextAt - canary.clock.now()).toBeLessThanOrEqual(hour);
+    await canary.clock.set(48 * hour);
+    await canary.clock.advance(10 * minute);
+    while (canary.seen.length < 2) await nextTurn();
+  });
+});
+
 describe("a canary", () => {
   it("goes the way that senders go, marked as a test, and says nothing while it comes through", async () => {
     const canary = await open();
     expect(canary.view()).toMatchObject({ state: "waiting", nextAt: canary.clock.now() + minute });
-    await canary.fly(minute);
+    await canary.fly();
     await canary.fly();
     expect(canary.seen.map(({ path }) => path)).toEqual([`/hooks/${secret}`, `/hooks/${secret}`]);
     expect(canary.seen[0]?.headers["x-tocsin-test"]).toBe("canary");
@@ -126,7 +215,7 @@ describe("a canary", () => {
 
   it("is told once when two in a row fail, over a restart too, and once when one comes through again", async () => {
     const canary = await open();
-    await canary.fly(minute);
+    await canary.fly();
     canary.world.serve = refuse;
     await canary.fly();
     await canary.fly();
@@ -155,12 +244,40 @@ describe("a canary", () => {
     `);
     expect(canary.view()).toMatchObject({ state: "fails", stage: "answer" });
     canary.world.serve = canary.accept;
-    await canary.fly();
-    await canary.fly();
+    expect(await canary.fly()).toBe(5 * minute);
+    expect(await canary.fly()).toBe(hour);
     expect(canary.told.slice(1).map(({ title, status }) => [title, status])).toEqual([
-      ["Tocsin reaches itself at its public address again, after 3 h", "resolved"],
+      ["Tocsin reaches itself at its public address again, after 15 min", "resolved"],
     ]);
     expect(canary.view().state).toBe("works");
+  });
+
+  it("that is stored and not routed is told as that, and when it is routed again", async () => {
+    const canary = await open();
+    canary.world.routes = false;
+    await canary.fly();
+    expect(canary.view()).toMatchObject({ stage: "routed", detail: "it was stored, and not routed within 60 s" });
+    canary.world.routes = true;
+    await canary.fly();
+    expect(canary.told.map(({ title }) => title)).toEqual([
+      "Alerts may be late: Tocsin stores them and does not send them on",
+      expect.stringMatching(/^Tocsin sends alerts on again, after \d+ min$/),
+    ]);
+  });
+
+  it("that fails is sent again within minutes, also when that could not be put on record", async () => {
+    const canary = await open({ schedule: { kind: "every", everyMs: 24 * hour }, serve: refuse });
+    const { saveWatchState, recordNotice } = canary.store;
+    const full = () => Promise.reject(new Error("no room"));
+    Object.assign(canary.store, { saveWatchState: full, recordNotice: full });
+    await canary.clock.advance(minute);
+    while (!canary.events.includes("canary.failed")) await nextTurn();
+    await canary.clock.advance(minute);
+    while (!canary.events.includes("canary.not_sent")) await nextTurn();
+    Object.assign(canary.store, { saveWatchState, recordNotice });
+    expect(await canary.fly()).toBe(5 * minute);
+    expect(canary.told).toHaveLength(1);
+    expect(await canary.fly()).toBe(5 * minute);
   });
 
   it("may fail once", async () => {
@@ -169,7 +286,7 @@ describe("a canary", () => {
       canary.world.serve = canary.accept;
       refuse(...call);
     };
-    await canary.fly(minute);
+    await canary.fly();
     expect(canary.events).toContain("canary.failed");
     expect(canary.told).toEqual([]);
     expect(canary.view().state).toBe("works");
@@ -178,7 +295,7 @@ describe("a canary", () => {
   it("is told to nobody while a mute matches its notice, and to all when that has ended", async () => {
     const mutes = [mute("m", { matchers: [{ field: "alertKey", condition: { equals: ["tocsin:canary"] } }] })];
     const canary = await open({ activeMutes: () => mutes, serve: refuse });
-    await canary.fly(minute);
+    await canary.fly();
     expect([canary.view().state, canary.told]).toEqual(["fails", []]);
     mutes.pop();
     await canary.fly();
@@ -193,6 +310,7 @@ describe("a canary", () => {
       (_request, response) => void response.writeHead(404).end("{}"),
       "the answer was 404, not 202",
     ],
+    ["answer", undefined, (_request, response) => void response.writeHead(503).end(), "says when it cannot store"],
     [
       "answer",
       undefined,
@@ -215,7 +333,7 @@ describe("a canary", () => {
     ["connection", undefined, (request) => void request.socket.destroy(), "no connection could be made, or it broke"],
   ])("that fails at %s (%s) says so", async (stage, url, serve, detail) => {
     const canary = await open({ url, serve });
-    await canary.fly(minute);
+    await canary.fly();
     expect(canary.view()).toMatchObject({ stage, detail: expect.stringContaining(detail) });
     expect(canary.told).toHaveLength(1);
     expect(JSON.stringify([canary.told, canary.view()])).not.toContain(secret);
@@ -223,11 +341,11 @@ describe("a canary", () => {
 
   it("that finds nobody listening, or no TLS, says so", async () => {
     const closed = await open({ url: `http://127.0.0.1:${await findClosedPort()}` });
-    await closed.fly(minute);
+    await closed.fly();
     expect(closed.view()).toMatchObject({ stage: "connection" });
     const { url } = await listenOnLoopback(createServer());
     const plain = await open({ url: url.replace("http:", "https:") });
-    await plain.fly(minute);
+    await plain.fly();
     expect(plain.view()).toMatchObject({ stage: "tls" });
   });
 });

@@ -319,7 +319,9 @@ const silenceSchema = z
 
 const canarySchema = z
   .object({
-    everyMs: z.number().int(),
+    schedule: z
+      .string()
+      .openapi({ description: "When one is sent: `every 1 h`, `at 07:30 and 19:30, Europe/Zurich`." }),
     state: z.enum(["waiting", "works", "fails"]).openapi({ description: "`waiting`: none has come through yet." }),
     lastAt: instant.optional(),
     lastOkAt: instant.optional(),

@@ -77,14 +77,12 @@ function SilencePage({ frame, watches, canary, isMuted }: SilencePageProps) {
 }
 
 function CanarySection({ canary, now }: { canary: CanaryView; now: number }) {
-  const { everyMs, state, lastOkAt, nextAt, since, stage, detail } = canary;
+  const { schedule, state, lastOkAt, nextAt, since, stage, detail } = canary;
   const tone = { waiting: "off", works: "good", fails: "bad" } as const;
   return (
     <section aria-labelledby="canary-title">
       <h2 id="canary-title">Canary</h2>
-      <p class="soft">
-        Every {lengthOf(everyMs)} Tocsin sends a test to its own public address, to see that alerts arrive.
-      </p>
+      <p class="soft">Tocsin sends a test to its own public address {schedule}, to see that alerts arrive.</p>
       <article class={`destination ${tone[state]}`}>
         <header>
           <h3>The way from the public address</h3>

@@ -1,0 +1,47 @@
+import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
+
+/** When canaries are sent: after each wait, or at times of the wall clock. */
+export type CanarySchedule =
+  | { kind: "every"; everyMs: number }
+  | {
+      kind: "at";
+      /** `07:30`; at least one. */
+      times: string[];
+      /** 0 (Sunday) to 6; at least one. Absent: every day. */
+      days?: number[];
+      /** IANA name. */
+      timeZone: string;
+    };
+
+/** For people, behind "Tocsin sends a test": `every 1 h`, `at 07:30 and 19:30 on Mon, Tue, Europe/Zurich`. */
+export function describeCanarySchedule(schedule: CanarySchedule): string {
+  if (schedule.kind === "every") return `every ${formatDuration(schedule.everyMs)}`;
+  const { times, days, timeZone } = schedule;
+  const at = [times.slice(0, -1).join(", "), times.at(-1)].filter((part) => part !== "").join(" and ");
+  const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;
+  return `at ${at}${on}, ${timeZone}`;
+}
+
+/**
+ * The first time to send one that lies behind an instant, both epoch milliseconds. A time that the clocks jump over is
+ * the instant of the jump; one that comes twice counts once.
+ */
+export function compileCanarySchedule(schedule: CanarySchedule): (after: number) => number {
+  if (schedule.kind === "every") return (after) => after + schedule.everyMs;
+  const { times, days, timeZone } = schedule;
+  const clock = createZonedClock(timeZone);
+  return (after) => {
+    const { year, month, day, weekday } = clock.wallTimeAt(after);
+    // A week from now it is the same day again, and its time of today may be over.
+    const instants = Array.from({ length: 8 }, (_, ahead) => ahead)
+      .filter((ahead) => days === undefined || days.includes((weekday + ahead) % 7))
+      .flatMap((ahead) =>
+        times.map((time) => {
+          const [hour = 0, minute = 0] = time.split(":").map(Number);
+          return clock.instantOf(year, month, day + ahead, hour, minute);
+        }),
+      );
+    return Math.min(...instants.filter((at) => at > after));
+  };
+}
