@@ -21,13 +21,13 @@ export interface Connections {
   /** From `windDown` on: each answer is the last of its connection. */
   isWindingDown(): boolean;
   /**
-   * First part of a stop, while new connections are still accepted. What is idle is ended after `idleMs`, what is
+   * First part of a stop, while new connections are still accepted. What is idle is ended, see `idleMs`; what is
    * under way is the last of its connection. Resolves when the pages' requests have ended, after `requestMs` at the
    * latest.
    */
   windDown(): Promise<void>;
   /**
-   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `requestMs` at the
+   * Second part, when no new connection is accepted any more. Resolves when all are closed, after `drainMs` at the
    * latest; then `refuse` is given each alert that has not come whole.
    */
   drain(refuse: (response: ServerResponse) => void): Promise<void>;
@@ -35,15 +35,17 @@ export interface Connections {
   destroy(): void;
 }
 
-/** Milliseconds that a request under way has to end. */
+/** Milliseconds that a request for a page that is under way has to end. */
 const requestMs = 750;
 /**
- * Milliseconds that a kept or new connection has to bring a request. A busy sender, or a proxy, uses it within that
- * time and reads in the answer that it ends; if it were closed at once, an alert that is on its way would be lost.
+ * Milliseconds that a connection has to bring a request. A busy sender, or a proxy, uses it within that time and reads
+ * in the answer that it ends. If it were closed sooner, that would cross an alert which is on its way, and leave its
+ * sender without an answer: so those that brought alerts before, or nothing yet, are given longer than a browser's.
  */
-const idleMs = 250;
+const idleMs = { alerts: 1_000, pages: 250 };
 /** Milliseconds that the other side has to end a connection that was ended here: as long as a packet may be on its way. */
 const crossingMs = 250;
+const drainMs = idleMs.alerts + crossingMs;
 
 const key: unique symbol = Symbol("connection");
 /** Kept on the socket: a weak map with an entry for each connection cost a third of all time in garbage collection. */
@@ -67,14 +69,14 @@ export function createConnections(clock: Clock): Connections {
   /**
    * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a
    * pipeline, is then met with a reset, which may overtake the answer to an alert that is stored (RFC 9112, 9.6): so
-   * it ends here with the sender's own end, or `idleMs` later.
+   * it ends here with the sender's own end, or `crossingMs` later.
    */
   function lingerAtEnd(connection: Connection): void {
     const { socket } = connection;
     socket.destroySoon = () => {
       if (socket.writableEnded) return;
       socket.end();
-      void untilClosed([connection], idleMs).then(() => socket.destroy());
+      void untilClosed([connection], crossingMs).then(() => socket.destroy());
     };
   }
 
@@ -83,8 +85,15 @@ export function createConnections(clock: Clock): Connections {
    * perhaps never repeats it: what comes before the sender's own end is processed like any other.
    */
   async function closeIdle(connections: Connection[]): Promise<void> {
-    let idle = connections.filter((connection) => !isBusy(connection));
-    await untilClosed(idle, idleMs);
+    const idle = connections.filter((connection) => !isBusy(connection));
+    const ofPages = idle.filter(({ latest, isHook }) => latest !== undefined && !isHook);
+    const ofAlerts = idle.filter((connection) => !ofPages.includes(connection));
+    await Promise.all([closeUnused(ofPages, idleMs.pages), closeUnused(ofAlerts, idleMs.alerts)]);
+  }
+
+  async function closeUnused(connections: Connection[], afterMs: number): Promise<void> {
+    let idle = connections;
+    await untilClosed(idle, afterMs);
     // What has already come is read before it is decided that nothing has.
     await nextTurn();
     idle = idle.filter((connection) => !isBusy(connection));
@@ -116,7 +125,7 @@ export function createConnections(clock: Clock): Connections {
     },
     async drain(refuse) {
       const connections = [...open];
-      await Promise.all([untilClosed(connections, requestMs), closeIdle(connections)]);
+      await Promise.all([untilClosed(connections, drainMs), closeIdle(connections)]);
       for (const { latest, isHook } of open) {
         if (isHook && latest && !latest.req.complete && !latest.headersSent) refuse(latest);
       }

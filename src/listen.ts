@@ -31,11 +31,11 @@ export interface Listener {
   serve(pages: Pages): void;
   /**
    * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
-   * Resolves when the pages' requests are answered, after 0.75 s at the latest.
+   * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
    */
   windDown(): Promise<void>;
   /**
-   * Takes no new connection, answers the alerts that are there, and closes the rest after 0.75 s at the latest. It
+   * Takes no new connection, answers the alerts that are there, and closes the rest after 1.25 s at the latest. It
    * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
    * inherited socket wait for the next process.
    */

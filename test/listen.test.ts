@@ -167,6 +167,8 @@ describe("winding down", () => {
     const relay = await openListener();
     const busy = await keep(relay.connect(), post("1"));
     const silent = await keep(relay.connect(), get("/quick"));
+    const resting = await keep(relay.connect(), post("3"));
+    const fresh = await relay.connect();
     const winding = watchEnd(relay.server.windDown());
     await busy.write(post("2"));
     const answers = await busy.readToEnd();
@@ -175,10 +177,17 @@ describe("winding down", () => {
       [202, true],
     ]);
     await relay.clock.advance(249);
-    expect([silent.socket.closed, winding.isOver]).toEqual([false, false]);
+    expect(silent.socket.closed).toBe(false);
     await relay.clock.advance(1);
     expect(await silent.readToEnd()).toHaveLength(1);
-    expect(relay.stored).toEqual(["1", "2"]);
+    // A sender's is given longer: its next alert would cross the end, and get no answer.
+    await relay.clock.advance(749);
+    expect([resting.socket.closed, fresh.socket.closed, winding.isOver]).toEqual([false, false, false]);
+    await resting.write(post("4"));
+    expect((await resting.readToEnd()).map(({ head }) => endsConnection.test(head))).toEqual([false, true]);
+    await relay.clock.advance(1);
+    expect(await fresh.readToEnd()).toEqual([]);
+    expect(relay.stored).toEqual(["1", "3", "2", "4"]);
   });
 
   it("stores an alert that has crossed the end of its kept connection, once, since its sender may never repeat it", async () => {
@@ -186,7 +195,7 @@ describe("winding down", () => {
     const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
     const ended = new Promise<void>((resolve) => kept.socket.once("end", resolve));
     const winding = relay.server.windDown();
-    await relay.clock.advance(250);
+    await relay.clock.advance(1_000);
     await ended;
     await kept.write(post("crossing") + post("behind it"));
     await relay.untilStored(2);
@@ -200,7 +209,7 @@ describe("winding down", () => {
     const relay = await openListener();
     const kept = await keep(relay.connect({ allowHalfOpen: true }), post("1"));
     const winding = watchEnd(relay.server.windDown());
-    await relay.clock.advance(499);
+    await relay.clock.advance(1_249);
     expect([kept.socket.closed, winding.isOver]).toEqual([false, false]);
     await relay.clock.advance(1);
     await expect.poll(() => winding.isOver).toBe(true);
@@ -251,7 +260,7 @@ describe("closing", () => {
     await half.write(post("half", 8));
     await expect.poll(relay.door.inFlight).toBe(1);
     const closing = relay.server.windDown().then(relay.server.close);
-    await relay.clock.advance(749);
+    await relay.clock.advance(1_249);
     await half.write("more");
     expect((await half.readToEnd()).map(({ status }) => status)).toEqual([202]);
     await closing;
@@ -264,7 +273,7 @@ describe("closing", () => {
     await half.write(post("half", 8));
     await expect.poll(relay.door.inFlight).toBe(1);
     const closing = relay.server.windDown().then(relay.server.close);
-    await relay.clock.advance(1_000);
+    await relay.clock.advance(1_250);
     const [answer] = await half.readToEnd();
     expect(answer?.status).toBe(503);
     expect(answer?.head).toMatch(/^retry-after: \d+$/im);
@@ -309,7 +318,7 @@ describe("closing", () => {
     await reader.write(get("/held"));
     await relay.untilHeld(1);
     const closing = relay.server.close();
-    await relay.clock.advance(750);
+    await relay.clock.advance(1_250);
     await closing;
     expect(await silent.readToEnd()).toEqual([]);
     expect(await reader.readToEnd()).toEqual([]);
