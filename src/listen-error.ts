@@ -31,6 +31,15 @@ export function toOpenSocketError(host: string, { address, port }: { address: st
   return new AppError(
     "config_invalid",
     `The socket that was handed over listens on ${address}:${port}, and HOST (${host}) lets nobody but this machine in.`,
-    { hint: `Set HOST=${address}, or let the socket listen on ${host} (ListenStream in tocsin.socket).` },
+    {
+      hint: `Set HOST=${address}, or let the socket listen on ${host}: ListenStream in tocsin.socket, or serve --supervised started anew.`,
+    },
   );
+}
+
+/** What `serve --supervised` opens a socket with is an inner part of Node. */
+export function toNoHolderError(nodeVersion: string): AppError {
+  return new AppError("config_invalid", `Node.js ${nodeVersion} opens no socket for others, so none can be held.`, {
+    hint: "Let systemd open it (deploy/tocsin.socket), start serve without --supervised, or use Node.js 24.",
+  });
 }

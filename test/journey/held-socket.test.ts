@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -130,15 +131,34 @@ describe("the supervisor", () => {
     await expect(relay.post("{}")).rejects.toThrow("fetch failed");
   });
 
-  it("gives the next relay what .env says by then, and waits for a configuration that can be read", async () => {
+  it("goes on with the relay that runs when what .env says by then is refused, and gives the next what is not", async () => {
     const dataDir = makeTempFolder();
     const env = join(dataDir, ".env");
     writeFileSync(env, "TRUSTED_PROXIES=127.0.0.1\n");
     const relay = await startRelayProcess(dataDir, quiet, supervised);
     writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
     relay.process.kill("SIGHUP");
+    await waitUntil(relay.log, (log) => log.includes("supervisor.restart_refused"), { what: "the refusal" });
+    expect(relay.log()).toMatch(/"why":"TRUSTED_PROXIES: .*nonsense!/);
+    expect((await relay.post(`{"title":"meanwhile"}`)).status).toBe(202);
+    expect(relayPids(relay)).toHaveLength(1);
+    writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
+    relay.process.kill("SIGHUP");
+    await waitUntil(
+      () => relayPids(relay),
+      (pids) => pids.length === 2,
+      { what: "the next relay" },
+    );
+    expect((await relay.post(`{"title":"behind it"}`)).status).toBe(202);
+  });
+
+  it("waits for a configuration that can be read, and alerts wait with it", async () => {
+    const dataDir = makeTempFolder();
+    const env = join(dataDir, ".env");
+    const relay = await startRelayProcess(dataDir, quiet, supervised);
+    writeFileSync(env, "TRUSTED_PROXIES=nonsense!\n");
+    process.kill(relayPids(relay)[0] ?? 0, "SIGKILL");
     await waitUntil(relay.log, (log) => log.includes('"status":2'), { what: "the refusal" });
-    expect(relay.log()).toContain("TRUSTED_PROXIES");
     const waiting = relay.post(`{"title":"waited"}`);
     writeFileSync(env, "TRUSTED_PROXIES=10.0.0.0/8\n");
     relay.process.kill("SIGHUP");
@@ -152,6 +172,31 @@ describe("the supervisor", () => {
     const { port } = new URL(hookUrl);
     const second = startRelayProcess(makeTempFolder(), { ...quiet, PORT: port }, supervised);
     await expect(second).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}: another process listens there.`);
+    const third = startRelayProcess(makeTempFolder(), quiet, [...supervised, "--listen-fd", "99"]);
+    await expect(third).rejects.toThrow(/ended with 2: .*File descriptor 99 is no TCP socket/s);
+  });
+
+  it("leaves SIGHUP to itself: a relay that gets it as well, as from a terminal that is closed, goes on", async () => {
+    const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);
+    const [first = 0] = relayPids(relay);
+    process.kill(first, "SIGHUP");
+    expect((await relay.post(`{"title":"still there"}`)).status).toBe(202);
+    expect(await relay.stop()).toBe(0);
+    expect(relay.log()).not.toContain("supervisor.relay_ended");
+  });
+
+  it("leaves no relay behind when it ends while that is still being loaded", async () => {
+    const { socket } = await holdSocket();
+    const dataDir = makeTempFolder();
+    const child = spawn(process.execPath, [bin, "serve", "--listen-fd", "3"], {
+      cwd: dataDir,
+      env: { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir },
+      stdio: ["ignore", "ignore", "ignore", socket, "ipc"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const ended = once(child, "exit");
+    child.disconnect();
+    expect(await ended).toEqual([0, null]);
   });
 
   it("is told of in the status, and leaves no relay behind when it is killed itself", async () => {

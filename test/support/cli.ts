@@ -32,6 +32,7 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
       throw new Error("a test in this process starts none");
     },
     endWithParent() {},
+    tellParent() {},
     onHangUp() {},
     isTty: { stdin: false, stdout: false, stderr: false },
     readingThreadEntry,

@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../config/config.ts";
@@ -12,7 +13,7 @@ export function registerServe(program: Command, context: CliContext): void {
     .description("receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT")
     .option(
       "--supervised",
-      "run the relay as a child that is started again when it dies and, on SIGHUP, after it has ended: alerts wait meanwhile",
+      "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
     )
     .option(
       "--listen-fd <number>",
@@ -24,7 +25,7 @@ export function registerServe(program: Command, context: CliContext): void {
     command,
     "tocsin serve",
     "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve",
-    "tocsin serve --supervised   # kill -HUP starts the relay anew and refuses no alert",
+    "tocsin serve --supervised   # kill -HUP checks, starts the relay anew and refuses no alert",
   );
 }
 
@@ -53,12 +54,22 @@ async function superviseRelay(context: CliContext, output: Output, fd: number | 
   const { readServer } = await import("../../config/server-env.ts");
   const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
   const { createLog } = await import("../../log.ts");
+  const { toSocketError } = await import("../../listen-error.ts");
   const { openSocket, supervise } = await import("./supervise.ts");
   const problems = createProblemList(String, []);
   const { host, port } = readServer(context.env, problems);
   if (problems.problems.length > 0) throw new ConfigError(problems.problems);
+  if (fd !== undefined && !isSocket(fd)) throw toSocketError(fd);
   const socket = fd ?? (await openSocket(host, port));
   await supervise(context, createLog({ level: "info", secrets: [] }), socket, output.json ? ["--json"] : []);
+}
+
+function isSocket(fd: number): boolean {
+  try {
+    return fstatSync(fd).isSocket();
+  } catch {
+    return false;
+  }
 }
 
 /** Lower ones are standard input, output and error. */
@@ -88,6 +99,7 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
   });
   const secrets = await loadOrCreateSecrets(config.dataDir, config);
   const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
+  context.tellParent({ stopsWithinMs: config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
   let failure: Error | undefined;

@@ -1,23 +1,35 @@
 import type { ChildProcess } from "node:child_process";
 import { lookup } from "node:dns/promises";
-import { once } from "node:events";
 import net from "node:net";
 import type { Stream } from "node:stream";
 import { isatty } from "node:tty";
 import { getSystemErrorName } from "node:util";
+import { defaultDeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
-import { toListenError } from "../../listen-error.ts";
+import { toListenError, toNoHolderError } from "../../listen-error.ts";
 import type { CliContext } from "../shell/context.ts";
 
 /** A relay that ran this long had started well: it is started again at once. */
 const steadyMs = 10_000;
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
+/** What a stop may take beyond the calls in flight, see `delivery.shutdown`; then the relay hangs. */
+const stopReserveMs = 10_000;
+const longestCheckMs = 30_000;
 
-/** How a child has ended. */
+/** How a child has ended, or why it could not be started. */
 interface End {
   status: number | null;
   signal: string | null;
+  error?: string;
+}
+
+/** A relay that was started. */
+interface Child {
+  pid?: number;
+  ended: Promise<End>;
+  /** Asks it once, however often this is called (a second signal would end it at once), and kills it when it hangs. */
+  stop(): void;
 }
 
 /**
@@ -26,8 +38,8 @@ interface End {
  *
  * - by itself: started again, at once or after 1, 2, 4 … 30 s when it ran for less than 10. Only a configuration that is
  *   refused at the first start ends this as well, with the same status 2.
- * - by SIGHUP to this process: it finishes in order, and the next is started at once. Not before, since the database is
- *   one process's.
+ * - by SIGHUP to this process: when `tocsin check` has found nothing against what then lies on disk, it finishes in
+ *   order, and the next is started at once. Not before, since the database is one process's. Otherwise it goes on.
  * - by SIGTERM or SIGINT to this process, which passes it on and ends with it.
  *
  * Nothing is loaded once it runs and it knows nothing of what a relay does, so it need not be replaced for an upgrade.
@@ -41,36 +53,53 @@ export async function supervise(
   socket: number | Stream,
   args: readonly string[],
 ): Promise<void> {
-  const { signal, now } = context;
-  let child: ChildProcess | undefined;
+  const { now } = context;
+  let child: Child | undefined;
   let isReplacing = false;
+  let checksDue = 0;
   let pause = new AbortController();
   let pauseMs = 0;
 
-  const stop = () => void child?.kill("SIGTERM");
-  signal.addEventListener("abort", stop, { once: true });
   const onTerminalGone = new AbortController();
+  const ending = AbortSignal.any([context.signal, onTerminalGone.signal]);
+  ending.addEventListener("abort", () => child?.stop(), { once: true });
+
+  async function replace(running: Child): Promise<void> {
+    checksDue += 1;
+    if (checksDue > 1) return;
+    let refusal: string | undefined;
+    // What lies on disk may have changed since an earlier one began.
+    for (let seen = 0; seen < checksDue; ) {
+      seen = checksDue;
+      refusal = await findRefusal(context, ending);
+    }
+    checksDue = 0;
+    if (ending.aborted) return;
+    if (refusal !== undefined) log.error("supervisor.restart_refused", { why: refusal, goesOn: running.pid });
+    else if (running === child) {
+      isReplacing = true;
+      running.stop();
+    }
+  }
+
   context.onHangUp(() => {
     // The terminal that it was started at has been closed: that ends it, as any command.
     if (context.isTty.stdin && !isatty(0)) onTerminalGone.abort();
-    isReplacing = true;
-    pause.abort();
-    stop();
+    else if (child === undefined) pause.abort();
+    else void replace(child);
   });
-  const ending = AbortSignal.any([signal, onTerminalGone.signal]);
 
-  for (let isFirst = true; ; isFirst = false) {
+  for (let isFirst = true; !ending.aborted; isFirst = false) {
     isReplacing = false;
     const startedAt = now();
-    child = context.startAgain(["serve", "--listen-fd", "3", ...args], socket);
-    log.info("supervisor.relay_started", { pid: child.pid });
-    const { status, signal: killedBy } = await endOf(child);
+    child = startRelay(context, log, socket, args);
+    const end = await child.ended;
     child = undefined;
     if (ending.aborted) {
-      if (status !== 0 && killedBy !== "SIGTERM") context.setExitStatus(1);
+      if (end.status !== 0 && end.signal !== "SIGTERM") context.setExitStatus(1);
       return;
     }
-    if (isFirst && status === 2) {
+    if (isFirst && end.status === 2) {
       context.setExitStatus(2);
       return;
     }
@@ -79,24 +108,109 @@ export async function supervise(
       continue;
     }
     pauseMs = now() - startedAt >= steadyMs ? 0 : Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs);
-    log.error("supervisor.relay_ended", { status, signal: killedBy, startedAgainInMs: pauseMs });
+    log.error("supervisor.relay_ended", { ...end, startedAgainInMs: pauseMs });
     pause = new AbortController();
     await context.sleep(pauseMs, AbortSignal.any([ending, pause.signal])).catch(() => {});
-    if (ending.aborted) return;
   }
 }
 
-async function endOf(child: ChildProcess): Promise<End> {
+function startRelay(context: CliContext, log: Log, socket: number | Stream, args: readonly string[]): Child {
+  let relay: ChildProcess;
   try {
-    const [status, signal] = (await once(child, "exit")) as [number | null, string | null];
-    return { status, signal };
+    relay = context.startAgain(["serve", "--listen-fd", "3", ...args], socket);
   } catch (error) {
-    // It could not be started: Node itself is being replaced.
-    return { status: null, signal: String((error as NodeJS.ErrnoException).code ?? error) };
+    // Some reasons why the system starts no process, such as no memory, are thrown instead of told by an event.
+    return { ended: Promise.resolve(notStarted(error)), stop() {} };
+  }
+  log.info("supervisor.relay_started", { pid: relay.pid });
+  let stopsWithinMs = defaultDeliverySettings().shutdownMs;
+  relay.on("message", (message) => {
+    const told = (message as { stopsWithinMs?: unknown } | null)?.stopsWithinMs;
+    if (typeof told === "number") stopsWithinMs = told;
+  });
+  const over = new AbortController();
+  const ended = endOf(relay).finally(() => over.abort());
+  let isStopping = false;
+  return {
+    pid: relay.pid,
+    ended,
+    stop() {
+      if (isStopping) return;
+      isStopping = true;
+      relay.kill("SIGTERM");
+      const limitMs = stopsWithinMs + stopReserveMs;
+      context.sleep(limitMs, over.signal).then(
+        () => {
+          log.error("supervisor.relay_hangs", { pid: relay.pid, killedAfterMs: limitMs });
+          relay.kill("SIGKILL");
+        },
+        () => {},
+      );
+    },
+  };
+}
+
+/**
+ * What `tocsin check`, of the code and the configuration that now lie on disk, has against starting a relay. Undefined
+ * when nothing, or when it was stopped by `ending`.
+ */
+async function findRefusal(context: CliContext, ending: AbortSignal): Promise<string | undefined> {
+  let check: ChildProcess;
+  try {
+    check = context.startAgain(["check", "--json"]);
+  } catch (error) {
+    return `tocsin check cannot be started: ${notStarted(error).error}`;
+  }
+  let said = "";
+  check.stdout?.on("data", (chunk) => {
+    said += chunk;
+  });
+  const over = new AbortController();
+  const ended = endOf(check, "close").finally(() => over.abort());
+  const kill = () => void check.kill("SIGKILL");
+  context.sleep(longestCheckMs, AbortSignal.any([over.signal, ending])).then(kill, kill);
+  const { status, signal, error } = await ended;
+  if (status === 0 || ending.aborted) return undefined;
+  return describeRefusal(said) ?? `tocsin check ended with ${error ?? signal ?? `status ${status}`}`;
+}
+
+function describeRefusal(said: string): string | undefined {
+  interface Said {
+    data?: { problems: { where: string; message: string; instead?: string }[] };
+    error?: { message: string };
+  }
+  try {
+    const { data, error } = JSON.parse(said) as Said;
+    const problems = data?.problems.map(
+      ({ where, message, instead }) => `${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`,
+    );
+    return problems?.join("; ") ?? error?.message;
+  } catch {
+    return undefined;
   }
 }
 
-/** What Node's own `cluster` opens sockets with; nothing that is documented opens one and takes no connection from it. */
+/** @param event `close` when what it wrote is to be read to its end first */
+function endOf(child: ChildProcess, event: "exit" | "close" = "exit"): Promise<End> {
+  return new Promise((resolve) => {
+    child.once(event, (status: number | null, signal: string | null) => resolve({ status, signal }));
+    // Anything else that goes wrong with a child, a signal that cannot be sent for one, does not end it.
+    child.on("error", (error) => {
+      if (child.pid === undefined) resolve(notStarted(error));
+    });
+  });
+}
+
+/** Node itself is being replaced, or the system has no room for another process. */
+function notStarted(error: unknown): End {
+  return { status: null, signal: null, error: String((error as NodeJS.ErrnoException).code ?? error) };
+}
+
+/**
+ * What Node's own `cluster` opens sockets with. Nothing that is documented opens one and takes no connection from it
+ * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent, and the handle that
+ * `cluster` shares is closed with its last worker, and with it what waits.
+ */
 type OpenServerHandle = (
   address: string,
   port: number,
@@ -109,8 +223,12 @@ type OpenServerHandle = (
  * A socket at this address for children to listen on. This process takes no connection from it.
  * @throws AppError `config_invalid` when it cannot be opened.
  */
-export async function openSocket(host: string, port: number): Promise<Stream> {
-  const { _createServerHandle: open } = net as unknown as { _createServerHandle: OpenServerHandle };
+export async function openSocket(
+  host: string,
+  port: number,
+  { _createServerHandle: open }: object & { _createServerHandle?: OpenServerHandle } = net,
+): Promise<Stream> {
+  if (typeof open !== "function") throw toNoHolderError(process.versions.node);
   const failWith = (code: string) => toListenError(host, port, Object.assign(new Error(code), { code }));
   const { address, family } = await lookup(host).catch((error: NodeJS.ErrnoException) => {
     throw toListenError(host, port, error);

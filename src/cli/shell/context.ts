@@ -27,11 +27,18 @@ export interface CliContext {
   /**
    * Starts this program anew as a child, with the environment that this process was started with (without `.env`, which
    * the child reads as it then is) and the code that then lies at its place. It has standard input, output and error of
-   * this process, `socket` as descriptor 3, and learns of this process's end (see `endWithParent`).
+   * this process, `socket` as descriptor 3, and learns of this process's end (see `endWithParent`). Without a socket it
+   * has none of these, and what it writes can be read here.
+   * @throws NodeJS.ErrnoException when the system starts no process; other reasons for that come as its event `error`.
    */
-  startAgain(args: readonly string[], socket: number | Stream): ChildProcess;
-  /** From now on the end of the process that called `startAgain` counts as a signal to stop. */
+  startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
+  /**
+   * From now on the end of the process that called `startAgain` counts as a signal to stop, and SIGHUP, which a closed
+   * terminal sends to both, is left to that one.
+   */
   endWithParent(): void;
+  /** For the process that called `startAgain`, as its event `message`; nothing when there is none. */
+  tellParent(message: object): void;
   /** Calls at each SIGHUP, which no longer ends this process. */
   onHangUp(listener: () => void): void;
   /** Whether a person sits at each end. */

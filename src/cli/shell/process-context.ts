@@ -35,12 +35,22 @@ export function createProcessContext(): CliContext {
         // As a path: the folder may be another one by now, with the next version in it.
         cwd,
         env: ownEnv,
-        stdio: ["inherit", "inherit", "inherit", socket, "ipc"],
+        stdio: socket === undefined ? ["ignore", "pipe", "ignore"] : ["inherit", "inherit", "inherit", socket, "ipc"],
       }),
     endWithParent() {
-      process.once("disconnect", () => signals.take("the end of its supervisor"));
+      // Another supervisor's child has none, and no parent to learn of.
+      if (process.connected === undefined) return;
+      const end = () => signals.take("the end of its supervisor");
+      // It may have ended while this process was still being loaded.
+      if (process.connected) process.once("disconnect", end);
+      else end();
       // It is only listened to, and keeps nothing running.
       process.channel?.unref();
+      process.on("SIGHUP", () => {});
+    },
+    tellParent(message) {
+      // It has just ended: that is told by `disconnect`.
+      if (process.connected) process.send?.(message, undefined, undefined, () => {});
     },
     onHangUp: (listener) => void process.on("SIGHUP", listener),
     isTty: {

@@ -1,0 +1,261 @@
+import type { ChildProcess } from "node:child_process";
+import { EventEmitter } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { openSocket, supervise } from "../../src/cli/serve/supervise.ts";
+import type { Log } from "../../src/core/log.ts";
+import { createTestContext } from "../support/cli.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+/** A child that does what the test says, and notes what it is told. */
+class FakeChild extends EventEmitter {
+  readonly signals: string[] = [];
+  readonly stdout = new PassThrough();
+  constructor(
+    readonly args: string,
+    readonly pid: number | undefined,
+  ) {
+    super();
+  }
+  kill(signal: string): void {
+    this.signals.push(signal);
+    if (signal === "SIGKILL") this.end(null, signal);
+  }
+  end(status: number | null, signal: string | null = null): void {
+    this.emit("exit", status, signal);
+    this.emit("close", status, signal);
+  }
+}
+
+/** The supervisor with children of the test's, a clock that it moves, and SIGHUP and SIGTERM as functions. */
+function startSupervisor(start: { refuses?: (args: string) => Error | undefined; isStopped?: boolean } = {}) {
+  const clock = createTestClock();
+  const children: FakeChild[] = [];
+  const events: { event: string; [field: string]: unknown }[] = [];
+  const note = (event: string, fields?: object) =>
+    void events.push({ event: event.replace("supervisor.", ""), ...fields });
+  const log: Log = { debug: note, info: note, warn: note, error: note };
+  const stopping = new AbortController();
+  if (start.isStopped) stopping.abort();
+  let hangUp = () => {};
+  const statuses: number[] = [];
+  const { context } = createTestContext({
+    now: clock.now,
+    sleep: (ms, signal) => clock.sleep(ms, signal).then(() => signal?.throwIfAborted()),
+    signal: stopping.signal,
+    startAgain(args) {
+      const name = args.join(" ");
+      const failure = start.refuses?.(name);
+      if (failure) throw failure;
+      const child = new FakeChild(name, children.length + 1);
+      children.push(child);
+      return child as unknown as ChildProcess;
+    },
+    onHangUp: (listener) => {
+      hangUp = listener;
+    },
+    setExitStatus: (status) => void statuses.push(status),
+  });
+  const ended = supervise(context, log, 3, []);
+  return {
+    clock,
+    children,
+    events,
+    statuses,
+    ended,
+    latest: () => children.at(-1) as FakeChild,
+    hangUp: async () => {
+      hangUp();
+      await clock.settle();
+    },
+    stop: () => stopping.abort(),
+    /** The check that runs, which comes to this. */
+    async check(status: number, said?: object) {
+      const check = children.at(-1) as FakeChild;
+      expect(check.args).toBe("check --json");
+      if (said !== undefined) check.stdout.write(JSON.stringify(said));
+      await clock.settle();
+      check.end(status);
+      await clock.settle();
+    },
+  };
+}
+
+const serve = "serve --listen-fd 3";
+
+describe("SIGHUP", () => {
+  it("asks the relay to stop when the check has found nothing, and starts the next when it has ended", async () => {
+    const supervisor = startSupervisor();
+    const [first] = supervisor.children;
+    await supervisor.hangUp();
+    expect(first?.signals).toEqual([]);
+    await supervisor.check(0);
+    expect(first?.signals).toEqual(["SIGTERM"]);
+    expect(supervisor.children).toHaveLength(2);
+    first?.end(0);
+    await supervisor.clock.settle();
+    expect(supervisor.children.map(({ args }) => args)).toEqual([serve, "check --json", serve]);
+    expect(supervisor.latest().signals).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a mistake",
+      2,
+      { data: { valid: false, problems: [{ where: "LOG_LEVEL", message: "is no level", instead: "write info" }] } },
+      "LOG_LEVEL: is no level (write info)",
+    ],
+    [
+      "an installation that is not whole",
+      1,
+      { error: { message: "Tocsin is not built yet." } },
+      "Tocsin is not built yet.",
+    ],
+    ["a check that says nothing", 1, undefined, "tocsin check ended with status 1"],
+  ])("lets the relay go on with %s, and says why", async (_what, status, said, why) => {
+    const supervisor = startSupervisor();
+    await supervisor.hangUp();
+    await supervisor.check(status, said);
+    expect(supervisor.children[0]?.signals).toEqual([]);
+    expect(supervisor.events.at(-1)).toEqual({ event: "restart_refused", why, goesOn: 1 });
+  });
+
+  it("is not lost on a check that hangs or cannot be started", async () => {
+    const hanging = startSupervisor();
+    await hanging.hangUp();
+    await hanging.clock.advance(30_000);
+    expect(hanging.events.at(-1)).toMatchObject({ event: "restart_refused", why: "tocsin check ended with SIGKILL" });
+    const full = startSupervisor({
+      refuses: (args) => (args === serve ? undefined : Object.assign(new Error("no memory"), { code: "ENOMEM" })),
+    });
+    await full.hangUp();
+    expect(full.events.at(-1)).toMatchObject({
+      event: "restart_refused",
+      why: "tocsin check cannot be started: ENOMEM",
+    });
+  });
+
+  it("checks once more when it comes again meanwhile, and signals a relay once however often it comes", async () => {
+    const supervisor = startSupervisor();
+    const [first] = supervisor.children;
+    await supervisor.hangUp();
+    await supervisor.hangUp();
+    await supervisor.hangUp();
+    await supervisor.check(2);
+    await supervisor.check(0);
+    await supervisor.hangUp();
+    await supervisor.check(0);
+    supervisor.stop();
+    // A second signal would end it at once, and with it the calls and alerts that are under way.
+    expect(first?.signals).toEqual(["SIGTERM"]);
+    first?.end(0);
+    await supervisor.ended;
+    expect(supervisor.statuses).toEqual([]);
+  });
+
+  it("does not stop a relay that was started since", async () => {
+    const supervisor = startSupervisor();
+    const [first] = supervisor.children;
+    await supervisor.hangUp();
+    const [, check] = supervisor.children;
+    await supervisor.clock.advance(10_000);
+    first?.end(null, "SIGSEGV");
+    await supervisor.clock.settle();
+    check?.end(0);
+    await supervisor.clock.settle();
+    expect(supervisor.latest().args).toBe(serve);
+    expect(supervisor.latest().signals).toEqual([]);
+  });
+
+  it("ends a pause after a crash", async () => {
+    const supervisor = startSupervisor();
+    supervisor.latest().end(1);
+    await supervisor.clock.settle();
+    expect(supervisor.children).toHaveLength(1);
+    await supervisor.hangUp();
+    expect(supervisor.children).toHaveLength(2);
+  });
+});
+
+describe("a relay that hangs", () => {
+  it("is killed 10 s behind its own limit for calls in flight, and the next is started", async () => {
+    const supervisor = startSupervisor();
+    const [first] = supervisor.children;
+    first?.emit("message", { stopsWithinMs: 60_000 });
+    await supervisor.hangUp();
+    await supervisor.check(0);
+    await supervisor.clock.advance(69_999);
+    expect(first?.signals).toEqual(["SIGTERM"]);
+    await supervisor.clock.advance(1);
+    expect(first?.signals).toEqual(["SIGTERM", "SIGKILL"]);
+    expect(supervisor.latest().args).toBe(serve);
+    expect(supervisor.events).toContainEqual({ event: "relay_hangs", pid: 1, killedAfterMs: 70_000 });
+  });
+
+  it("is killed at SIGTERM too, also one that has not said its limit", async () => {
+    const supervisor = startSupervisor();
+    supervisor.stop();
+    await supervisor.clock.advance(30_000);
+    await supervisor.ended;
+    expect(supervisor.latest().signals).toEqual(["SIGTERM", "SIGKILL"]);
+    expect(supervisor.statuses).toEqual([1]);
+  });
+});
+
+describe("a relay that ends by itself", () => {
+  it("is started again after 1, 2, 4 … 30 s, at once when it had run for 10 s", async () => {
+    const supervisor = startSupervisor();
+    const pauses = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
+    for (const ms of pauses) {
+      const { length } = supervisor.children;
+      supervisor.latest().end(1);
+      await supervisor.clock.advance(ms - 1);
+      expect(supervisor.children).toHaveLength(length);
+      await supervisor.clock.advance(1);
+      expect(supervisor.children).toHaveLength(length + 1);
+    }
+    const ends = supervisor.events.filter(({ event }) => event === "relay_ended");
+    expect(ends.map(({ startedAgainInMs }) => startedAgainInMs)).toEqual(pauses);
+    await supervisor.clock.advance(10_000);
+    supervisor.latest().end(null, "SIGKILL");
+    await supervisor.clock.settle();
+    expect(supervisor.children).toHaveLength(pauses.length + 2);
+  });
+
+  it("is tried again when the system starts no process, whether that is thrown or told", async () => {
+    let isFull = true;
+    const supervisor = startSupervisor({
+      refuses: () => (isFull ? Object.assign(new Error("no memory"), { code: "ENOMEM" }) : undefined),
+    });
+    await supervisor.clock.settle();
+    expect(supervisor.events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOMEM", startedAgainInMs: 1_000 });
+    isFull = false;
+    await supervisor.clock.advance(1_000);
+    expect(supervisor.children).toHaveLength(1);
+    const missing = new FakeChild(serve, undefined);
+    Object.assign(supervisor.latest(), { pid: missing.pid });
+    supervisor.latest().emit("error", Object.assign(new Error("gone"), { code: "ENOENT" }));
+    await supervisor.clock.settle();
+    expect(supervisor.events.at(-1)).toMatchObject({ event: "relay_ended", error: "ENOENT", startedAgainInMs: 2_000 });
+  });
+
+  it("has not ended when only a signal could not be sent to it", async () => {
+    const supervisor = startSupervisor();
+    supervisor.latest().emit("error", Object.assign(new Error("not permitted"), { code: "EPERM" }));
+    supervisor.latest().emit("error", Object.assign(new Error("not permitted"), { code: "EPERM" }));
+    await supervisor.clock.advance(60_000);
+    expect(supervisor.children).toHaveLength(1);
+  });
+});
+
+it("starts no relay when it was told to end before it could", async () => {
+  const supervisor = startSupervisor({ isStopped: true });
+  await supervisor.ended;
+  expect(supervisor.children).toEqual([]);
+});
+
+it("says in one line when Node opens no socket for others", async () => {
+  await expect(openSocket("127.0.0.1", 0, {})).rejects.toThrow(
+    `Node.js ${process.versions.node} opens no socket for others, so none can be held.`,
+  );
+});
