@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import { followWebhookSecret, type ServerSecrets, secretFolder } from "./config/generated-secrets.ts";
@@ -75,6 +76,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const newId = createIdSource(clock.now);
   const random = () => randomInt(2 ** 32) / 2 ** 32;
   const stopping = new AbortController();
+  // Every duty of the relay listens to it, and each batch that is being read.
+  setMaxListeners(0, stopping.signal);
 
   const store = await openThreadedStore({
     dataDir: config.dataDir,
@@ -92,7 +95,14 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const accepted = createAcceptedBuffer();
   const door = createDoor(
     { store: keepAccepted(store, accepted), now: clock.now, newId, log },
-    { ...config.intake, secret: webhookSecret },
+    {
+      ...config.intake,
+      secret: webhookSecret,
+      sources: config.sources.map((source) => ({
+        ...source,
+        secret: secrets.sourceSecrets.get(source.name) as Secret,
+      })),
+    },
   );
   for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
   const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
@@ -218,6 +228,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     reader,
     engine,
     shapes: watches.shapes.view,
+    sources: () => [...door.sources].map(([name, counters]) => ({ name, ...counters })),
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,
@@ -243,6 +254,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       store,
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
+      sourceHooks: () =>
+        [...secrets.sourceSecrets].map(([name, secret]) => ({
+          name,
+          url: new Secret(`${publicUrl}/hooks/${secret.reveal()}`),
+        })),
       adminToken: secrets.adminToken,
       publicUrl,
       trustedProxies: config.server.trustedProxies,

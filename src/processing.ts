@@ -34,12 +34,18 @@ export interface Processing {
  * @throws what `createRouter` refuses the rules with; then nothing is left running.
  */
 export function createProcessing(
-  { rules, intake, mapping }: Pick<Config, "rules" | "intake" | "mapping">,
+  { rules, intake, mapping, sources }: Pick<Config, "rules" | "intake" | "mapping" | "sources">,
   { readingThreadEntry, advises = false, readsShapes }: ProcessingOptions = {},
 ): Processing {
   const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
   return {
-    reader: createBodyReader({ entry: readingThreadEntry, maxBodyBytes: intake.maxBodyBytes, mapping, readsShapes }),
+    reader: createBodyReader({
+      entry: readingThreadEntry,
+      maxBodyBytes: intake.maxBodyBytes,
+      mapping,
+      sources,
+      readsShapes,
+    }),
     readPayloads,
     router,
     createComposer(publicUrl, log) {

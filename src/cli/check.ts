@@ -38,7 +38,7 @@ async function check(options: { config?: string }, context: CliContext, output: 
 
 function formatDescription(description: ConfigDescription, output: Output): string {
   const { file, server, upstream, retention, heartbeat, silence, canary } = description;
-  const { destinations, routes, mutes, mapping } = description;
+  const { destinations, routes, mutes, mapping, sources } = description;
   const sections = [
     output.fields([
       ["configuration", file ?? "environment variables only"],
@@ -78,6 +78,11 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ),
     );
   }
+  if (sources.length > 0) {
+    const rows = sources.map((one) => [one.name, one.secret, one.idempotency.join(", "), describeMapping(one.mapping)]);
+    const columns = ["source", "secret", "idempotency", "mapping"].map((title) => ({ title }));
+    sections.push(output.table(columns, rows));
+  }
   if (mapping !== undefined) {
     const rows = Object.entries(mapping).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
     sections.push(output.table([{ title: "fact" }, { title: "read from" }], rows));
@@ -91,6 +96,10 @@ function describeHeartbeat({ to, service, every }: NonNullable<ConfigDescription
 
 function describeCanary({ when, to }: NonNullable<ConfigDescription["canary"]>): string {
   return `${when}${to.length === 0 ? "" : `; to ${to.join(", ")}`}`;
+}
+
+function describeMapping(mapping: ConfigDescription["mapping"] = {}): string {
+  return Object.keys(mapping).join(", ");
 }
 
 function thenOf(route: ConfigDescription["routes"][number]): string {

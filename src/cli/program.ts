@@ -19,6 +19,7 @@ import { registerSetup } from "./setup/setup.ts";
 import { registerShapes } from "./shapes.ts";
 import type { CliContext } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
+import { registerSources } from "./sources.ts";
 import { registerStatus } from "./status/status.ts";
 import { registerTest } from "./test/test.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
@@ -41,6 +42,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerMutes,
   registerDestinations,
   registerShapes,
+  registerSources,
   registerBackup,
   registerRestore,
   registerRepair,

@@ -16,8 +16,9 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { readKeyPath } from "../matching/path.ts";
 import { type HeartbeatSettings, heartbeatServiceOf } from "../vendors/heartbeat.ts";
-import type { IntakeSettings, WatchSettings } from "./config.ts";
+import type { IntakeSettings, SourceSettings, WatchSettings } from "./config.ts";
 import {
+  adviseOnPath,
   canarySchema,
   deliverySchema,
   heartbeatSchema,
@@ -74,12 +75,12 @@ export function buildIntake(value: unknown, problems: ProblemList): IntakeSettin
 /** Of one fact. Each costs every alert a look. */
 const maxPaths = 16;
 
-/** The section `mapping:`. */
-export function buildMapping(value: unknown, problems: ProblemList): FactMapping {
-  const mapping = readShape(mappingSchema, value, ["mapping"], problems) ?? {};
+/** The section `mapping:`, or that of a source. */
+export function buildMapping(value: unknown, problems: ProblemList, section: ConfigPath = ["mapping"]): FactMapping {
+  const mapping = readShape(mappingSchema, value, section, problems) ?? {};
   for (const [fact, paths = []] of Object.entries(mapping)) {
     for (const [index, path] of paths.entries()) {
-      const at = ["mapping", fact, index];
+      const at = [...section, fact, index];
       const isRepeated = paths.indexOf(path) < index;
       if (readKeyPath(path) === undefined) {
         const message = `${showValue(path)} is not a path to one value of the payload`;
@@ -95,13 +96,6 @@ export function buildMapping(value: unknown, problems: ProblemList): FactMapping
     }
   }
   return mapping;
-}
-
-/** Nearly all that goes wrong is a path from the payload's own beginning. */
-function adviseOnPath(path: string): string {
-  const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
-  const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;
-  return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
 }
 
 const defaultAgeMs = 90 * 86_400_000;
@@ -153,8 +147,12 @@ export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemL
   return { enabled, everyMs: every, putBack };
 }
 
-/** The section `silence:`, one setting or a map, and what the routes say of it. */
-export function buildSilence(value: unknown, routes: Route[], problems: ProblemList): SilenceRule[] {
+/** The section `silence:`, one setting or a map, and what routes and sources say of it. */
+export function buildSilence(
+  value: unknown,
+  { routes, sources: hooks }: { routes: Route[]; sources: Pick<SourceSettings, "name" | "silence">[] },
+  problems: ProblemList,
+): SilenceRule[] {
   const isMap = typeof value === "object" && value !== null;
   const options = isMap
     ? readShape(silenceSchema, value, ["silence"], problems)
@@ -162,6 +160,12 @@ export function buildSilence(value: unknown, routes: Route[], problems: ProblemL
   const { hook, sources } = options ?? {};
   const rules: SilenceRule[] = hook === undefined || hook === "off" ? [] : [{ of: "hook", after: hook }];
   for (const { name, silence: after } of routes) if (after !== undefined) rules.push({ of: "route", name, after });
+  const ofHooks = new Set<string>();
+  for (const { name, silence: after } of hooks) {
+    if (after === undefined) continue;
+    ofHooks.add(name);
+    if (after !== "off") rules.push({ of: "source", name, after });
+  }
   if (sources === undefined) return rules;
   if (typeof sources !== "object" || sources === null || Array.isArray(sources)) {
     const example = 'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }';
@@ -171,7 +175,10 @@ export function buildSilence(value: unknown, routes: Route[], problems: ProblemL
   }
   for (const [name, setting] of Object.entries(sources)) {
     const after = readSilence(name, setting, ["silence", "sources"], problems);
-    if (after !== undefined && after !== "off") rules.push({ of: "source", name, after });
+    if (ofHooks.has(name)) {
+      const message = `is said below sources.${name} already`;
+      problems.add(["silence", "sources", name], message, "remove one of the two", "key");
+    } else if (after !== undefined && after !== "off") rules.push({ of: "source", name, after });
   }
   return rules;
 }

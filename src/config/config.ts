@@ -4,6 +4,7 @@ import type { FactMapping } from "../core/mapping.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Rules, SilenceRule } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
+import type { Source } from "../core/source.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamSettings } from "./upstream-env.ts";
@@ -32,6 +33,16 @@ export interface IntakeSettings {
   idempotencyPaths: string[];
 }
 
+/** One entry of `sources:`. */
+export interface SourceSettings extends Source {
+  /** Of the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
+  secret?: Secret;
+  /** It is in `Config.silence` as well. */
+  silence?: SilenceRule["after"] | "off";
+  /** `tocsin.yaml:12:5` */
+  definedAt: string;
+}
+
 /** The watch over the account at the alerting service. */
 export interface WatchSettings {
   enabled: boolean;
@@ -55,6 +66,8 @@ export interface Config {
   intake: IntakeSettings;
   /** Empty: every fact is guessed. */
   mapping: FactMapping;
+  /** Named hooks beside the account's; none without the file. */
+  sources: SourceSettings[];
   /** Who is watched for alerts that do not come; each once. */
   silence: SilenceRule[];
   /** Absent: no canary is sent. */

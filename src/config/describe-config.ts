@@ -8,7 +8,7 @@ import { describeMatchers } from "../matching/describe-match.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { hostOf } from "../vendors/options.ts";
-import type { Config } from "./config.ts";
+import type { Config, SourceSettings } from "./config.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 
 /** What is configured, in words and without any secret; plain JSON. */
@@ -25,6 +25,7 @@ export interface ConfigDescription {
   mutes: { when: string; reason: string; from?: string; until: string }[];
   /** Absent: every fact is guessed. */
   mapping?: FactMapping;
+  sources: SourceDescription[];
   /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when nobody is told of silence. */
   silence: string[];
   /** Absent: none is sent. `to` is empty when nobody gets it as a message. */
@@ -54,6 +55,17 @@ export interface RouteDescription {
   definedAt: string;
 }
 
+/** A named hook. */
+export interface SourceDescription {
+  name: string;
+  secret: "given" | "generated";
+  /** `header:x-event-id`, `payload.eventId`; empty: what all senders use. */
+  idempotency: string[];
+  /** Absent: as for all. */
+  mapping?: FactMapping;
+  definedAt: string;
+}
+
 export function describeConfig(config: Config): ConfigDescription {
   const { server, upstream, rules } = config;
   return {
@@ -76,6 +88,7 @@ export function describeConfig(config: Config): ConfigDescription {
     routes: rules.routes.map(describeRoute),
     mutes: rules.mutes.map(describeMute),
     ...(Object.keys(config.mapping).length === 0 ? {} : { mapping: config.mapping }),
+    sources: config.sources.map(describeSource),
     silence: config.silence.map(({ of, name, after }) => {
       const what = name === undefined ? of : `${of} ${name}`;
       return `${what}: ${after === "auto" ? after : writeDuration(after)}`;
@@ -83,6 +96,16 @@ export function describeConfig(config: Config): ConfigDescription {
     ...(config.canary && { canary: { when: describeCanarySchedule(config.canary), to: rules.canaryTo ?? [] } }),
     retention: describeRetention(config.retention),
     warnings: config.warnings,
+  };
+}
+
+function describeSource({ name, secret, keyPlaces, mapping, definedAt }: SourceSettings): SourceDescription {
+  return {
+    name,
+    secret: secret === undefined ? "generated" : "given",
+    idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
+    ...(Object.keys(mapping).length === 0 ? {} : { mapping }),
+    definedAt,
   };
 }
 

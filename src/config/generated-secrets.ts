@@ -9,11 +9,13 @@ import { Secret } from "../core/secret.ts";
 import { makePrivateFolder } from "../ground/files/private-folder.ts";
 import { createFile, replaceFile } from "../ground/files/replace-file.ts";
 
-export type SecretName = "webhook-secret" | "admin-token";
+export type SecretName = "webhook-secret" | "admin-token" | `source-${string}`;
 
 export interface GivenSecrets {
   webhookSecret?: Secret;
   adminToken?: Secret;
+  /** Default none. */
+  sources?: readonly { name: string; secret?: Secret }[];
 }
 
 export interface ServerSecrets {
@@ -21,6 +23,8 @@ export interface ServerSecrets {
   adminToken: Secret;
   /** What a rotation that has not been seen through was replacing: the service may still send there. Usually empty. */
   previousWebhookSecrets: Secret[];
+  /** Of the hooks of sources, by name. */
+  sourceSecrets: ReadonlyMap<string, Secret>;
   /** Those that were made just now, for a first greeting. */
   created: SecretName[];
 }
@@ -46,20 +50,40 @@ export async function loadOrCreateSecrets(
   options: SecretOptions = {},
 ): Promise<ServerSecrets> {
   const created: SecretName[] = [];
-  const load = async (name: SecretName): Promise<Secret> => {
-    const path = secretPath(dataDir, name);
-    const kept = await readSecret(path);
-    if (kept !== undefined) return kept;
-    const made = await createSecret(path, options);
-    if (made) created.push(name);
-    const secret = await readSecret(path);
-    if (secret === undefined) throw unusable(path, "it vanished while it was being made");
-    return secret;
-  };
+  const load = (name: SecretName) => loadOrCreate(dataDir, name, options, () => created.push(name));
   const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
   const adminToken = given.adminToken ?? (await load("admin-token"));
   const previousWebhookSecrets = given.webhookSecret === undefined ? await readPrevious(dataDir, "webhook-secret") : [];
-  return { webhookSecret, adminToken, previousWebhookSecrets, created };
+  const sourceSecrets = await loadSourceSecrets(dataDir, given.sources ?? [], options);
+  return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
+}
+
+/** Of the hooks of sources alone; by name. */
+export async function loadSourceSecrets(
+  dataDir: string,
+  sources: NonNullable<GivenSecrets["sources"]>,
+  options: SecretOptions = {},
+): Promise<Map<string, Secret>> {
+  const secrets = new Map<string, Secret>();
+  for (const { name, secret } of sources) {
+    secrets.set(name, secret ?? (await loadOrCreate(dataDir, `source-${name}`, options)));
+  }
+  return secrets;
+}
+
+async function loadOrCreate(
+  dataDir: string,
+  name: SecretName,
+  options: SecretOptions,
+  onCreated?: () => void,
+): Promise<Secret> {
+  const path = secretPath(dataDir, name);
+  const kept = await readSecret(path);
+  if (kept !== undefined) return kept;
+  if (await createSecret(path, options)) onCreated?.();
+  const secret = await readSecret(path);
+  if (secret === undefined) throw unusable(path, "it vanished while it was being made");
+  return secret;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   buildSilence,
   buildWatch,
 } from "./build-sections.ts";
+import { buildSources } from "./build-sources.ts";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
 import type { Config } from "./config.ts";
@@ -66,15 +67,18 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
     heartbeat,
     silence,
     canary,
+    sources,
   } = sections ?? {};
 
   const rules = buildRules({ defaults, destinations, routes, mutes }, file, settings, problems);
   const sign = buildHeartbeat(heartbeat, file.isReference, problems);
   const known = [...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})];
-  const { publicUrl } = settings.server;
+  const { server, webhookSecret, adminToken } = settings;
   // Its mistakes are reported with the rules.
   const { timeZone } = defaultsSchema.safeParse(defaults ?? {}).data ?? {};
-  const canaries = buildCanary(canary, { known, publicUrl, timeZone }, problems);
+  const canaries = buildCanary(canary, { known, publicUrl: server.publicUrl, timeZone }, problems);
+  const otherSecrets = [webhookSecret, adminToken];
+  const hooks = buildSources(sources, { server, otherSecrets, isReference: file.isReference, problems });
   const config: Config = {
     server: settings.server,
     dataDir: settings.dataDir,
@@ -84,7 +88,8 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
     rules: canaries === undefined ? rules : { ...rules, canaryTo: canaries.to },
     intake: buildIntake(intake ?? {}, problems),
     mapping: buildMapping(mapping ?? {}, problems),
-    silence: buildSilence(silence ?? "off", rules.routes, problems),
+    sources: hooks,
+    silence: buildSilence(silence ?? "off", { routes: rules.routes, sources: hooks }, problems),
     ...(canaries && { canary: canaries.schedule }),
     delivery: buildDelivery(delivery ?? {}, problems),
     retention: buildRetention(retention, problems),

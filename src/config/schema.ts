@@ -2,6 +2,7 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { type MappableFact, mappableFacts } from "../core/mapping.ts";
 import type { Matcher, SilenceRule, UpdatePolicy } from "../core/rules.ts";
+import type { KeyPlace } from "../core/source.ts";
 import {
   field,
   listOf,
@@ -15,9 +16,10 @@ import {
   readTimeOfDay,
   readTimeZone,
 } from "../ground/shape/field.ts";
-import { Refusal } from "../ground/shape/refusal.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggest } from "../ground/text/suggest.ts";
+import { readKeyPath } from "../matching/path.ts";
 import { readMatch } from "../matching/read-match.ts";
 import { heartbeatServices } from "../vendors/heartbeat.ts";
 import { allowInternal, httpUrl } from "../vendors/options.ts";
@@ -201,6 +203,35 @@ export const mappingSchema = z.strictObject(
   ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>,
 );
 
+/** One entry of `sources:`. */
+export const sourceSchema = z.strictObject({
+  secret: text(referTo("GITHUB_HOOK_SECRET")).optional(),
+  idempotency: listOf(readKeyPlace, "payload.eventId or header:X-Event-Id").optional(),
+  mapping: z.unknown().optional(),
+  silence: silenceSetting.optional(),
+});
+
+/** `header:X-Event-Id` or `payload.eventId`. */
+function readKeyPlace(value: unknown): KeyPlace | Refusal {
+  const text = readText("payload.eventId")(value);
+  if (text instanceof Refusal) return text;
+  const [, header] = /^header:\s*(\S*)$/i.exec(text) ?? [];
+  if (header !== undefined) {
+    if (/^[\w!#$%&'*+.^`|~-]+$/.test(header)) return { header: header.toLowerCase() };
+    return new Refusal(`${showValue(text)} names no header`, "write e.g. header:X-Event-Id");
+  }
+  if (readKeyPath(text) !== undefined) return { path: text };
+  const message = `${showValue(text)} is neither a path to one value of the body nor a header`;
+  return new Refusal(message, `${adviseOnPath(text)}, or e.g. header:X-Event-Id`);
+}
+
+/** Nearly all that goes wrong is a path from the payload's own beginning. */
+export function adviseOnPath(path: string): string {
+  const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
+  const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;
+  return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
+}
+
 const scheduleSteps = listOf(readDuration(100, 7 * day), "[1s, 5s, 15s, 1m]").optional();
 const ambiguousSchema = z.strictObject({
   wait: duration(1 * second, 1 * day).optional(),
@@ -267,4 +298,5 @@ export const fileSchema = z.strictObject({
   heartbeat: z.unknown().optional(),
   silence: z.unknown().optional(),
   canary: z.unknown().optional(),
+  sources: z.unknown().optional(),
 });

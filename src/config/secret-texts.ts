@@ -13,6 +13,8 @@ export function secretTextsOf(
     secrets.webhookSecret,
     secrets.adminToken,
     ...(secrets.previousWebhookSecrets ?? []),
+    ...(secrets.sourceSecrets?.values() ?? []),
+    ...config.sources.map(({ secret }) => secret),
     alerting?.apiKey,
     pricing?.apiKey,
     config.heartbeat?.url,

@@ -186,9 +186,20 @@ export interface CanaryView {
   toldAt?: number;
 }
 
+/** One named hook, as it is now. Holds no secret. */
+export interface SourceView {
+  name: string;
+  /** Requests since the start that were answered 202. */
+  accepted: number;
+  /** When the last of them came. */
+  lastAcceptedAt?: number;
+}
+
 /** What is true now. Holds no secret. */
 export interface StatusView extends LogView {
   relay: RelayView;
+  /** Named hooks, in the order of the configuration. */
+  sources: SourceView[];
   account: AccountView;
   /** What the relay watches around it; empty when that is nothing. */
   watches: WatchView[];
@@ -365,6 +376,8 @@ export interface Operations {
   putBackOutputs(): Promise<"put-back" | "unchanged">;
   /** What the payloads of alerts are made of, as far as this relay has seen. */
   shapes(): ShapesView;
+  /** Named hooks, in the order of the configuration. */
+  sources(): SourceView[];
   readiness(): Promise<Readiness>;
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.

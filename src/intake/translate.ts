@@ -3,7 +3,7 @@ import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
-import { composeFacts, type FoundFacts, findFacts } from "./find/find-facts.ts";
+import { composeFacts, type FoundFacts, findFacts, type SourceNaming } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { type Content, type Leaves, listContent } from "./find/leaves.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
@@ -21,6 +21,8 @@ export interface ReadingOptions {
   mapping?: CompiledMapping;
   /** Says which shape each payload has. Default: nobody wants to know. */
   shapes?: ShapeReader;
+  /** Whose hook the body came by. Default: the account's, and there is no other. */
+  naming?: SourceNaming;
 }
 
 /**
@@ -32,6 +34,18 @@ export function translateRequest(
   contentType: string | undefined,
   options: ReadingOptions = {},
 ): Translation[] {
+  const translations = translateAlerts(body, contentType, options);
+  const source = options.naming?.is;
+  if (source === undefined) return translations;
+  for (const translation of translations) {
+    const { facts } = translation;
+    // Two senders may use the same key for two things.
+    translation.facts = { ...facts, source, alertKey: `${source}/${facts.alertKey}` };
+  }
+  return translations;
+}
+
+function translateAlerts(body: Uint8Array, contentType: string | undefined, options: ReadingOptions): Translation[] {
   const request = readRequest(body, contentType).content();
   if (request.kind === "single") {
     const translation = translateBody(request.body, body, options);
@@ -42,8 +56,8 @@ export function translateRequest(
   const isNamed = batchNamesItself(items, request.envelope);
   const shared = request.envelope === undefined ? undefined : limitEnvelope(request.envelope, items.length);
   const notes = [...request.notes, ...(shared?.notes ?? [])];
-  const { mapping, shapes } = options;
-  const context = { format: "json", notes, inBatch: true, mapping, shapes } as const;
+  const { mapping, shapes, naming } = options;
+  const context = { format: "json", notes, inBatch: true, mapping, shapes, naming } as const;
   return items.map((item) => {
     const payload = inheritEnvelope(item, shared?.envelope);
     const { facts, mapped, shape } = translatePayload(payload, listContent(payload), context);
@@ -65,8 +79,8 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
     case "form": {
       const { value } = content;
       const found = listContent(value);
-      const { mapping, shapes } = options;
-      const { facts, mapped, shape } = translatePayload(value, found, { format, notes, mapping, shapes });
+      const { mapping, shapes, naming } = options;
+      const { facts, mapped, shape } = translatePayload(value, found, { format, notes, mapping, shapes, naming });
       // Member by member: a spread costs a tenth of the whole.
       return { facts, payload: value, namesItself: namesItself(value, found.leaves), mapped, shape };
     }
@@ -100,9 +114,9 @@ function translatePayload(payload: Json, content: Content, context: PayloadConte
   const bare = leaves.length === 1 && leaves[0]?.path.length === 0 ? leaves[0] : undefined;
   if (bare?.kind === "string") return { facts: { ...translateText(bare.text, context.notes), format: context.format } };
   const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
-  const { mapping, shapes, inBatch = false } = context;
+  const { mapping, shapes, naming, inBatch = false } = context;
   const places = mapping && findMapped(mapping, payload, content.content, leaves);
-  const found = findFacts(leaves, places);
+  const found = findFacts(leaves, places, naming);
   const facts = toFacts(found, content, context, `Alert (${nothing})`);
   const shape = shapes?.shapeOf(content, found.reads, () => keyLeaves({ leaves, found, inBatch }));
   return { facts, mapped: found.mapped, shape };
@@ -133,12 +147,12 @@ function translateBroken(
   found: JsonObject | undefined,
   text: string,
   notes: string[],
-  { mapping }: ReadingOptions,
+  { mapping, naming }: ReadingOptions,
 ): Translation {
   if (found === undefined) return { facts: { ...translateText(text, notes), format: "broken-json" } };
   const { length } = text.trim();
   const all = length > maxTextLength ? [...notes, noteOfCut(length)] : notes;
-  const context = { format: "broken-json", notes: all, whole: text, mapping } as const;
+  const context = { format: "broken-json", notes: all, whole: text, mapping, naming } as const;
   return translatePayload(found, listContent(found), context);
 }
 

@@ -1,4 +1,4 @@
-import type { CanaryView, DestinationView, SilenceView } from "../core/operations.ts";
+import type { CanaryView, DestinationView, SilenceView, SourceView } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -12,6 +12,7 @@ export interface MetricsInput {
   refusedMessages: ReadonlyMap<string, number>;
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
   routing: { givenUp: number; repeats: number };
+  sources: SourceView[];
   watches: WatchView[];
   /** Of the account at the alerting service, if it is known. Epoch milliseconds. */
   keyExpiresAt?: number;
@@ -43,6 +44,13 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
   for (const [result, count] of Object.entries(requestCounts)) requests.inc({ result: toSnake(result) }, count);
   counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(alerts);
+
+  const bySource = counter(
+    "tocsin_source_requests_total",
+    "Requests at the hooks of sources since the start, by what became of them.",
+    ["source", "result"],
+  );
+  for (const { name, accepted } of input.sources) bySource.inc({ source: name, result: "accepted" }, accepted);
 
   counter(
     "tocsin_repeated_alerts_total",

@@ -33,6 +33,7 @@ export interface OperationsDeps {
     laneTurns(): { destination: string; at: number }[];
   };
   shapes: Operations["shapes"];
+  sources: Operations["sources"];
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
@@ -99,6 +100,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       });
     },
     shapes: deps.shapes,
+    sources: deps.sources,
     readiness: () => readiness({ health }),
     silence: deps.silence,
     canary: deps.canary,
@@ -123,6 +125,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         },
         ...viewLog(health, alerts, views, deps.retention),
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
+        sources: deps.sources(),
         watches: viewWatches(),
         silence: deps.silence(),
         canary: deps.canary(),
@@ -134,6 +137,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         store: await store.health(),
         destinations: await destinations(),
         refusedMessages: engine.refusedMessages(),
+        sources: deps.sources(),
         watches: viewWatches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
         silence: deps.silence(),

@@ -94,9 +94,9 @@ export function keepAccepted(inbox: Inbox, buffer: Pick<AcceptedBuffer, "add">):
 }
 
 function toUnrouted(request: IncomingRequest, firstSeq: number): UnroutedRequest {
-  const { contentType, body, ids, origin, receivedAt } = request;
+  const { contentType, body, ids, origin, source, receivedAt } = request;
   const alerts = ids.map((id, item) => ({ seq: firstSeq + item, id, item, origin, receivedAt, failures: 0 }));
-  return { contentType, body, alerts };
+  return { contentType, body, ...(source !== undefined && { source }), alerts };
 }
 
 /** A body may be a window on a larger block, which it keeps alive. */

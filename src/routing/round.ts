@@ -19,7 +19,7 @@ export interface RoundDeps {
   reader: BodyReader;
   journal: ReadingJournal;
   /** Told once of each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
-  noteShapes?(alerts: readonly SeenShape[], receivedAt: number): void;
+  noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   /** Mutes made at run time that are active. */
   activeMutes(): Mute[];
   /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
@@ -166,7 +166,7 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   /** Tests are made by the relay itself. */
-  function noteShapes({ alerts }: UnroutedRequest, reading: BodyReading): void {
+  function noteShapes({ alerts, source: hook }: UnroutedRequest, reading: BodyReading): void {
     const [first] = alerts;
     if (reading.kind !== "read" || deps.noteShapes === undefined || first?.origin !== "hook") return;
     const seen: SeenShape[] = [];
@@ -174,7 +174,7 @@ export function createRound(deps: RoundDeps): Round {
       const translation = reading.translations[item];
       if (translation !== undefined) seen.push(translation);
     }
-    deps.noteShapes(seen, first.receivedAt);
+    deps.noteShapes(seen, first.receivedAt, hook);
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
@@ -285,7 +285,8 @@ export function createRound(deps: RoundDeps): Round {
     if (shown !== undefined) {
       const { request, alert, reason } = shown;
       const { id } = alert;
-      const facts = describeUnreadable({ id, body: request.body, reason, alerts: unread.length });
+      const { body, source } = request;
+      const facts = { ...describeUnreadable({ id, body, reason, alerts: unread.length }), ...(source && { source }) };
       records.push(sendUnjudged(alert, facts, "reading", reason));
       records.push(...contained.map((one) => contain(one, id)));
     }

@@ -43,6 +43,8 @@ interface Kind {
   title: string;
   /** What that sender calls itself. */
   source?: string;
+  /** The source whose hook its bodies come by. Absent: the account's. */
+  hook?: string;
   count: number;
   firstAt: number;
   lastAt: number;
@@ -53,6 +55,8 @@ interface Kind {
   /** Of `read`, those that the last bodies were without. */
   suspects: Set<PlaceRecord>;
 }
+
+type KindLabel = Pick<Kind, "title" | "source" | "hook">;
 
 /** A place that is gone, and what has come instead. */
 export interface LostPlace {
@@ -123,12 +127,15 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
   let placesOfShapes = 0;
   if (saved !== undefined) restore(saved);
 
-  /** @returns what is told now; a request counts once, however many alike alerts it holds */
-  function note(seen: readonly SeenShape[], at: number): Drift[] {
+  /**
+   * @param hook the source by whose hook they came: shapes of two hooks are two, however alike. Absent: the account's
+   * @returns what is told now; a request counts once, however many alike alerts it holds
+   */
+  function note(seen: readonly SeenShape[], at: number, hook?: string): Drift[] {
     const drifts: Drift[] = [];
     const counted = new Set<PlaceRecord>();
     for (const { shape, facts } of seen) {
-      const record = shape && (shapes.get(shape.id) ?? addShape(shape, facts, at));
+      const record = shape && (shapes.get(shape.id) ?? addShape(shape, { ...facts, hook }, at));
       if (record === undefined) {
         if (shape === undefined) unfollowed.without += 1;
         else unfollowed.unknown += 1;
@@ -145,12 +152,12 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
     return drifts;
   }
 
-  function addShape(shape: BodyShape, label: Pick<Kind, "title" | "source">, at: number): ShapeRecord | undefined {
+  function addShape(shape: BodyShape, label: KindLabel, at: number): ShapeRecord | undefined {
     if (shape.places === undefined) {
       askFor(shape.id);
       return undefined;
     }
-    const kind = likestKind(shape.places) ?? addKind(label, at);
+    const kind = likestKind(shape.places, label.hook) ?? addKind(label, at);
     const places = shape.places.map((place) => placeOf(kind, place, at));
     const record = recordOf(kind, places, { id: shape.id, count: 0, firstAt: at, lastAt: at });
     kind.shapes.set(shape.id, record);
@@ -174,13 +181,14 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
     return facts.length > 0 || isReadByRoutes(path);
   }
 
-  function addKind({ title, source }: Pick<Kind, "title" | "source">, at: number): Kind {
+  function addKind({ title, source, hook }: KindLabel, at: number): Kind {
     const number = nextNumber;
     nextNumber += 1;
     const kind: Kind = {
       number,
       title: cut(title, maxLabel),
       source: source && cut(source, maxLabel),
+      ...(hook !== undefined && { hook }),
       count: 0,
       firstAt: at,
       lastAt: at,
@@ -195,10 +203,11 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
   }
 
   /** That of the likest shape, as far as one is like enough; the more often seen of two. */
-  function likestKind(places: readonly ShapePlace[]): Kind | undefined {
+  function likestKind(places: readonly ShapePlace[], hook: string | undefined): Kind | undefined {
     const paths = new Set(places.map(({ path }) => path));
     let best: { kind: Kind; likeness: number } | undefined;
     for (const kind of kinds) {
+      if (kind.hook !== hook) continue;
       // No shape of it has more of these paths than all of them together.
       let known = 0;
       for (const { path } of kind.places.values()) if (paths.has(path)) known += 1;
@@ -436,7 +445,7 @@ function parentOf(path: string): string {
 export interface SavedCatalogue {
   nextNumber: number;
   unfollowed: Unfollowed;
-  kinds: (Pick<Kind, "number" | "title" | "source" | "count" | "firstAt" | "lastAt"> & {
+  kinds: (Pick<Kind, "number" | "title" | "source" | "hook" | "count" | "firstAt" | "lastAt"> & {
     places: PlaceRecord[];
     shapes: (Omit<ShapeRecord, "places" | "has" | "kind" | "lacks"> & { places: number[] })[];
   })[];

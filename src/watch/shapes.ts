@@ -36,7 +36,7 @@ export interface ShapeWatchDeps {
 /** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
 export interface ShapeWatch {
   /** The alerts of one request. Never throws, and waits for nothing. */
-  note(alerts: readonly SeenShape[], receivedAt: number): void;
+  note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   view(): ShapesView;
   /** Sends and saves until `stop` is aborted, and saves once more then. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
@@ -116,10 +116,10 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
   }
 
   return {
-    note(alerts, receivedAt) {
+    note(alerts, receivedAt, hook) {
       try {
         isDirty = true;
-        for (const drift of catalogue.note(alerts, receivedAt)) tell(drift);
+        for (const drift of catalogue.note(alerts, receivedAt, hook)) tell(drift);
       } catch (error) {
         log.error("shapes.failed", { error: String(error).slice(0, 300) });
       }

@@ -25,6 +25,7 @@ export const alertFilters = z.object({
   severity: z.enum(severities, { error: `must be one of ${severities.join(", ")}` }).optional(),
   state: z.enum(stateFilters, { error: `must be one of ${stateFilters.join(", ")}` }).optional(),
   destination: z.string().min(1, "must name a destination").max(200).optional(),
+  source: z.string().min(1, "must name a source").max(200).optional(),
   from: instant.optional(),
   to: instant.optional(),
 });
@@ -86,6 +87,7 @@ export async function listAlertPage(
     severity: filters.severity,
     state: filters.state,
     destination: filters.destination,
+    source: filters.source,
     fromAt: filters.from,
     toAt: filters.to,
   };

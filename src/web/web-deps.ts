@@ -20,6 +20,8 @@ export interface WebDeps extends ProxyTrust {
   publicUrl: string;
   /** The whole address that senders post to. Shown only when somebody who is logged in asks for it. */
   hookUrl(): Secret;
+  /** The same of each source. Default: there is none. */
+  sourceHooks?(): { name: string; url: Secret }[];
   clock: Clock;
   newId: NewId;
   log: Log;

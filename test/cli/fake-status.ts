@@ -21,6 +21,7 @@ const well: StatusOnWire = {
   disk: { databaseBytes: 4096, freeBytes: 1e9, full: false },
   retention: {},
   account: { serviceConfigured: false, canPutBack: false },
+  sources: [],
   watches: [],
 };
 

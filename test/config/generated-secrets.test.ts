@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import {
   followWebhookSecret,
   loadOrCreateSecrets,
+  loadSourceSecrets,
   rotateSecret,
   secretPath,
 } from "../../src/config/generated-secrets.ts";
@@ -138,4 +139,17 @@ test("a rotated secret is handed over within a second, and one that cannot be us
   expect(errors).toEqual(["hook.secret_unread"]);
   stop.abort();
   await running;
+});
+
+test("a source that was given no secret gets one that is kept", async () => {
+  const given = new Secret("given-hook-secret-kS93jdLwm2Pz");
+  const sources = [{ name: "forge" }, { name: "other", secret: given }];
+  const { sourceSecrets, webhookSecret } = await loadOrCreateSecrets(dataDir, { sources });
+  expect(sourceSecrets.get("other")).toBe(given);
+  const path = secretPath(dataDir, "source-forge");
+  const forge = sourceSecrets.get("forge")?.reveal();
+  expect(await readFile(path, "utf8")).toBe(`${forge}\n`);
+  expect(await modeOf(path)).toBe(0o600);
+  expect(forge).not.toBe(webhookSecret.reveal());
+  expect((await loadSourceSecrets(dataDir, sources)).get("forge")?.reveal()).toBe(forge);
 });

@@ -23,6 +23,7 @@ export const exampleEnv = {
   DISCORD_WEBHOOK_URL: "https://discord.com/api/webhooks/1/canaryDiscord",
   NTFY_TOKEN: "tk_canaryNtfy",
   PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
+  GITHUB_HOOK_SECRET: "canary-github-hook-kS93jdLwm2Pz",
   HEARTBEAT_URL: "https://hc-ping.com/canaryHeartbeat-1b2c3d4e",
   TEAMS_WORKFLOW_URL: "https://prod-1.westeurope.logic.azure.com/workflows/a?sig=canaryTeams",
 };

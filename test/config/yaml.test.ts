@@ -116,6 +116,7 @@ describe("the example file", () => {
     expect(secretTextsOf(config, server)).toEqual([
       "canaryHook",
       "canaryAdmin",
+      exampleEnv.GITHUB_HOOK_SECRET,
       exampleEnv.ALERTING_API_KEY,
       exampleEnv.HEARTBEAT_URL,
       botToken,

@@ -31,6 +31,7 @@ const shapes = [
   schema.heartbeatSchema,
   schema.silenceSchema,
   schema.canarySchema,
+  schema.sourceSchema,
 ];
 const keys = new Set(shapes.flatMap(keysOf));
 const conditions = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matches"];
@@ -58,7 +59,7 @@ const env = { ...exampleEnv, EMAIL_TO: "desk@example.com" };
 
 const examples = documentPaths.flatMap((path) =>
   codeBlocks(readText(path), "yaml")
-    .filter((text) => /^(destinations|routes|defaults|mutes|intake|delivery|watch|silence):/m.test(text))
+    .filter((text) => /^(destinations|routes|defaults|mutes|intake|delivery|watch|silence|sources):/m.test(text))
     .map((text, index) => ({ where: `${path}, example ${index + 1}`, text })),
 );
 

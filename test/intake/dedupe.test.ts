@@ -15,6 +15,18 @@ describe("explicitKey", () => {
     expect(explicitKey({ [header]: " msg_1 " }, noBody, [])).toBe(`${header}:msg_1`);
   });
 
+  it("looks where a source says first, and keeps the keys of two sources apart", () => {
+    const forge = { name: "forge", keyPlaces: [{ header: "x-event" }, { path: "payload.delivery.id" }] };
+    const body = request({ delivery: { id: "d" }, id: "1" });
+    const key = (headers: Record<string, string>) => explicitKey(headers, body, ["payload.id"], forge);
+    expect(key({ "x-event": "e", "webhook-id": "w" })).toBe("forge/x-event:e");
+    expect(key({ "webhook-id": "w" })).toBe("forge/payload.delivery.id:d");
+    const plain = { name: "plain", keyPlaces: [] };
+    expect(explicitKey({ "webhook-id": "w" }, body, ["payload.id"], plain)).toBe("plain/webhook-id:w");
+    expect(explicitKey({}, body, ["payload.id"], plain)).toBe("plain/payload.id:1");
+    expect(explicitKey({}, noBody, [], plain)).toBeUndefined();
+  });
+
   it("reads a CloudEvents id together with its source", () => {
     const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody, []);
     expect(key("/a")).toBe('ce-id:"/a" 1');

@@ -84,6 +84,56 @@ async function openDoor(
   };
 }
 
+describe("the hooks of sources", () => {
+  const forge = {
+    name: "forge",
+    secret: new Secret("forge-secret-kS93jdLwm2PzQe81"),
+    keyPlaces: [{ path: "payload.event" }],
+  };
+  const other = { name: "other", secret: new Secret("other-secret-kS93jdLwm2PzQe81"), keyPlaces: [] };
+  const postTo = async (origin: string, to: { secret: Secret }, body: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${origin}/hooks/${to.secret.reveal()}`, { method: "POST", body, headers });
+    const { data } = (await response.json()) as { data?: { id: string; duplicate: boolean } };
+    return { status: response.status, id: data?.id ?? "", duplicate: data?.duplicate };
+  };
+
+  it("store with the alert by whose hook it came, and count for each", async () => {
+    const { origin, store, door, post } = await openDoor({ sources: [forge, other] });
+    const { id } = await postTo(origin, forge, '{"title":"push"}');
+    const { data } = await post('{"title":"of the account"}');
+    expect((await store.getAlert(id))?.source).toBe("forge");
+    expect((await store.getAlert(data?.id ?? ""))?.source).toBeUndefined();
+    expect([...door.sources]).toMatchObject([
+      ["forge", { accepted: 1, lastAcceptedAt: expect.any(Number) }],
+      ["other", { accepted: 0 }],
+    ]);
+    expect(door.counters).toMatchObject({ accepted: 2, unknownSecret: 0 });
+  });
+
+  it("know a key for themselves alone", async () => {
+    const { origin } = await openDoor({ sources: [forge, other] });
+    const header = { "webhook-id": "msg_1" };
+    const first = await postTo(origin, other, "a", header);
+    expect(await postTo(origin, forge, "a", header)).toMatchObject({ status: 202, duplicate: false });
+    expect(await postTo(origin, other, "a", header)).toMatchObject({ id: first.id, duplicate: true });
+    const own = await postTo(origin, forge, '{"event":"e1"}', { "webhook-id": "x" });
+    expect(await postTo(origin, forge, '{"event":"e1"}', { "webhook-id": "y" })).toMatchObject({
+      id: own.id,
+      duplicate: true,
+    });
+  });
+
+  it("prove that this relay knows their secret, and answer a stranger as always", async () => {
+    const { origin } = await openDoor({ sources: [forge] });
+    const nonce = Buffer.alloc(32, 7).toString("base64url");
+    const answer = await fetch(`${origin}/hooks/${askForProof(forge.secret, nonce)}`);
+    expect(readProof(forge.secret, nonce, await answer.text())).toEqual(expect.stringMatching(idPattern));
+    expect(await postTo(origin, { secret: new Secret("forge-secret-kS93jdLwm2PzQe82") }, "a")).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
 describe("the hook", () => {
   it("answers 202 with the alert's id once body and headers are stored", async () => {
     const { post, store, accepted } = await openDoor();

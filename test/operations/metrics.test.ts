@@ -8,6 +8,7 @@ function view(name: string, channel: DestinationView["channel"]): DestinationVie
 
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
   const text = await formatMetrics({
+    sources: [],
     watches: [],
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },

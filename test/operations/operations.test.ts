@@ -313,6 +313,7 @@ describe("what is shown of destinations", () => {
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
     const text = await formatMetrics({
+      sources: [],
       watches: [],
       door: { accepted: 4, tooLarge: 1, alerts: 6 },
       store: {

@@ -195,6 +195,7 @@ function commandLines(id: string, dataDir: string): string[][] {
     // Refused, since the relay runs.
     ["repair"],
     ["shapes", "--all"],
+    ["sources"],
     ["setup", "--yes"],
     ["setup", "--restore"],
     ["upstream", "account"],

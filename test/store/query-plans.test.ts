@@ -90,6 +90,7 @@ const values = {
   severity: [undefined, "critical"],
   state: [undefined, "sent", "failed", "queued", "unmatched", "dropped", "repeat", "unrouted"],
   destination: [undefined, "chat"],
+  source: [undefined, "github"],
   fromAt: [undefined, 1],
   toAt: [undefined, 2],
   before: [undefined, toPosition(3)],

@@ -4,7 +4,7 @@ import { translateRequest } from "../../dist/intake/translate.js";
 
 let hasStood = false;
 
-serveReading((body, contentType) => {
+serveReading(({ body, contentType }) => {
   const text = Buffer.from(body).toString();
   if (text.includes("please hang")) for (;;);
   if (text.includes("please sleep")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

@@ -13,6 +13,7 @@ import type {
   Operations,
   ShapesView,
   SilenceView,
+  SourceView,
 } from "../../src/core/operations.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
@@ -85,6 +86,7 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   statuses?: Record<string, Partial<Omit<DestinationStatus, "kind">>>;
   /** What the watch over the account has heard. Default: nothing. */
   account?: Partial<AccountView>;
+  sources?: SourceView[];
   watches?: WatchView[];
   putBack?: Operations["putBackOutputs"];
   /** What a destination says when it is tried. Default: that it works. */
@@ -153,6 +155,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       clock,
     }),
     shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
+    sources: () => options.sources ?? [],
     readiness: async () => ({ ready: true, reasons: [] }),
     status: async () => ({
       relay: {
@@ -166,6 +169,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       },
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
       account: { serviceConfigured: false, canPutBack: false, ...options.account },
+      sources: options.sources ?? [],
       watches: options.watches ?? [],
       silence: operations.silence(),
     }),

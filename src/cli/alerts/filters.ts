@@ -22,14 +22,15 @@ export function addFilterOptions(command: Command, context: CliContext): Command
       ]),
     )
     .option("--destination <name>", "only what was to go to this destination")
+    .option("--source <name>", "only what came by the hook of this source")
     .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) => parseInstant(text, context.now()))
     .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
 }
 
 /** The filters among the options of a command. */
 export function pickFilters(options: AlertFilters): AlertFilters {
-  const { q, severity, state, destination, from, to } = options;
-  return { q, severity, state, destination, from, to };
+  const { q, severity, state, destination, source, from, to } = options;
+  return { q, severity, state, destination, source, from, to };
 }
 
 export function isFiltered(filters: AlertFilters): boolean {

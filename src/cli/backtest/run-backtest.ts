@@ -109,7 +109,7 @@ async function reroute(
   mutes: Mute[],
   read: (stored: StoredBody) => Promise<BodyReading>,
 ): Promise<{ title: string; result: RoutingResult; mapped?: Translation["mapped"] } | undefined> {
-  const { request, origin, routedAt, title } = alert;
+  const { request, origin, source, routedAt, title } = alert;
   const body = bodyOf(alert);
   if (request === null || body === undefined) return undefined;
   if (alert.decisions.some(({ result }) => result === "contained")) return undefined;
@@ -120,7 +120,7 @@ async function reroute(
     result: router.routeUnjudged("reading", why, at),
   });
   if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it came");
-  const reading = await read({ body, contentType: request.contentType });
+  const reading = await read({ body, contentType: request.contentType, source });
   if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
   if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
   const translation = reading.translations[request.item - 1];
@@ -142,5 +142,5 @@ function rememberLast(reader: BodyReader): (stored: StoredBody) => Promise<BodyR
 }
 
 function isSameBody(a: StoredBody, b: StoredBody): boolean {
-  return a.contentType === b.contentType && Buffer.compare(a.body, b.body) === 0;
+  return a.contentType === b.contentType && a.source === b.source && Buffer.compare(a.body, b.body) === 0;
 }

@@ -12,6 +12,7 @@ export function registerExplain(program: Command, context: CliContext): void {
     .description("one alert: what is read from it, each route's decision with its reason, each message; sends nothing")
     .argument("<alert>", "id of a stored alert, a file that holds a body, or - for stdin")
     .option("--content-type <type>", "of a file or stdin (default: by the file's ending)")
+    .option("--source <name>", "a file or stdin: as if it came by this source's hook (default: the account's)")
     .option("--config <file>", "try another configuration")
     .option("--at <time>", "as if it came then: quiet hours and mutes count (default: now)", (text) =>
       parseInstant(text, context.now()),
@@ -24,5 +25,6 @@ export function registerExplain(program: Command, context: CliContext): void {
     addRelayOptions(command),
     "tocsin explain 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
     'echo \'{"title":"TVL fell","severity":"critical"}\' | tocsin explain - --config staging.yaml',
+    "tocsin explain push.json --source github",
   );
 }

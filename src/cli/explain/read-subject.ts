@@ -16,6 +16,8 @@ export interface Subject {
   receivedAt: number;
   body: Uint8Array;
   contentType?: string;
+  /** Whose hook it came by; absent: the account's. */
+  source?: string;
   /** From 0: which alert of the body; absent: all of them. */
   item?: number;
   /** Id of the alert that this stored one repeats. */
@@ -35,10 +37,10 @@ const maxStdinBytes = 64 * 1024 * 1024;
 export async function readSubject(
   run: RelayRun,
   name: string,
-  { contentType, at }: { contentType?: string; at: number },
+  { contentType, source, at }: { contentType?: string; source?: string; at: number },
 ): Promise<Subject> {
   if (idPattern.test(name.toLowerCase())) return readStored(run, name.toLowerCase());
-  const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at } as const;
+  const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at, source } as const;
   if (name === "-") return { ...fresh, body: await readStdin(run), contentType };
   const path = resolve(run.context.cwd, name);
   const body = await readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -68,6 +70,7 @@ async function readStored(run: RelayRun, id: string): Promise<Subject> {
     receivedAt: Date.parse(alert.receivedAt),
     body,
     contentType: alert.request.contentType,
+    source: alert.source,
     item: alert.request.item - 1,
     repeatOf: alert.repeatOf,
   };

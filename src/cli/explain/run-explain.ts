@@ -3,6 +3,7 @@ import { type Log, silentLog } from "../../core/log.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
+import { suggestOrList } from "../../ground/text/suggest.ts";
 import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
@@ -13,6 +14,8 @@ import { readSubject, type Subject } from "./read-subject.ts";
 
 export interface ExplainOptions {
   contentType?: string;
+  /** Of the configuration. Stored alerts have their own. */
+  source?: string;
   config?: string;
   /** Epoch milliseconds. */
   at?: number;
@@ -28,7 +31,9 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const { createExplainer } = await import("./explainer.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
-  const subject = await readSubject(run, name, { contentType: options.contentType, at });
+  refuseUnknownSource(options.source, config.sources);
+  const { contentType, source } = options;
+  const subject = await readSubject(run, name, { contentType, source, at });
   const { maxBodyBytes } = config.intake;
   if (subject.body.length > maxBodyBytes) {
     await output.note(
@@ -43,13 +48,15 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const faults: string[] = [];
   const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };
   const publicUrl = config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
-  const { rules, mapping } = config;
+  const { rules, sources } = config;
+  const mapping = { ...config.mapping, ...sources.find((one) => one.name === subject.source)?.mapping };
   const intake = { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) };
   const processing = { readingThreadEntry: context.readingThreadEntry, advises: true };
-  const { reader, router, createComposer } = createProcessing({ rules, intake, mapping }, processing);
+  const { reader, router, createComposer } = createProcessing({ rules, intake, mapping, sources }, processing);
   const items = await readItems(run, subject, reader).finally(() => reader.close());
   const isMapped = Object.keys(mapping).length > 0;
-  const guesser = isMapped ? createProcessing({ rules, intake, mapping: {} }, processing).reader : undefined;
+  const unmapped = { rules, intake, mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
+  const guesser = isMapped ? createProcessing(unmapped, processing).reader : undefined;
   const guesses = guesser && (await readItems(run, subject, guesser).finally(() => guesser.close()));
   const composer = createComposer(publicUrl, log);
   const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
@@ -69,6 +76,14 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
       await output.note(`warning: rendering failed, the message goes out bare: ${fault}`);
   }
   await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null });
+}
+
+function refuseUnknownSource(name: string | undefined, sources: readonly { name: string }[]): void {
+  if (name === undefined || sources.some((source) => source.name === name)) return;
+  const known = sources.map((source) => source.name);
+  throw new AppError("usage", `there is no source ${name} in the configuration`, {
+    hint: known.length === 0 ? "it has no sources; leave --source out" : suggestOrList(name, known),
+  });
 }
 
 /** What a mapping gave, and what its facts would be without it. */
@@ -96,17 +111,17 @@ interface Item {
 /** The reader's limits are the relay's, so that no body holds up the terminal for ever. */
 async function readItems(
   { context }: RelayRun,
-  { id, body, contentType, item: wanted }: Subject,
+  { id, body, contentType, source, item: wanted }: Subject,
   reader: BodyReader,
 ): Promise<Item[]> {
   const { describeUnreadable } = await import("../../routing/unreadable.ts");
-  const [result] = await reader.read([{ body, contentType }], context.signal);
+  const [result] = await reader.read([{ body, contentType, source }], context.signal);
   context.signal.throwIfAborted();
   if (result === undefined || result.kind === "not_read")
     throw new AppError("failed", `the alert could not be read: ${result?.reason}`);
   if (result.kind === "unreadable") {
     const { reason } = result;
-    const facts = describeUnreadable({ id, body, reason });
+    const facts = { ...describeUnreadable({ id, body, reason }), ...(source !== undefined && { source }) };
     return [{ item: 1, items: 1, reading: { facts, unreadable: reason } }];
   }
   const { translations } = result;

@@ -224,11 +224,12 @@ function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string 
 /** The filters as the relay reads them. Named one by one: it refuses a parameter that it does not know. */
 function toFields(filters: AlertFilters & { failedUntil?: number }): Record<string, string> {
   const toIso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-  const { q, severity, state, destination, from, to, failedUntil } = filters;
+  const { q, severity, state, destination, source, from, to, failedUntil } = filters;
   const all = {
     q,
     severity,
     state,
+    source,
     destination,
     from: toIso(from),
     to: toIso(to),

@@ -3,7 +3,7 @@ import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { DestinationOnWire } from "../relay/relay-client.ts";
-import { describeAge, toSeconds, withAge } from "../shell/amounts.ts";
+import { countOf, describeAge, toSeconds, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
@@ -42,6 +42,7 @@ function formatStatus(
     ["damage", describeDamage(status)],
     ["database", store.databaseBytes === undefined ? undefined : formatBytes(store.databaseBytes)],
     ["disk", describeDisk(status)],
+    ...(status.sources ?? []).map((source): [string, string] => [`source ${source.name}`, describeSource(source, now)]),
     ...describeWatches(status, now),
     ["canary", status.canary && describeCanary(status.canary, now)],
     ...(status.silence ?? []).map((watch): [string, string] => [
@@ -55,6 +56,12 @@ function formatStatus(
   const troubles = (status.watches ?? []).flatMap((watch) => watch.troubles);
   const told = troubles.map((trouble) => `${terminalText(trouble)}\n`).join("");
   return `${facts}\n${told === "" ? "" : `${told}\n`}${formatDestinations(destinations, output, now, status.running)}`;
+}
+
+function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now: number): string {
+  const { accepted, lastAcceptedAt } = source;
+  const last = lastAcceptedAt === undefined ? "" : `, the last ${withAge(lastAcceptedAt, now)}`;
+  return `${countOf(accepted, "request")} since the start${last}`;
 }
 
 /** One row for each watch, named as it is; what is wrong stands below the table in full. */

@@ -28,6 +28,8 @@ export interface AlertQuery {
   state?: DeliveryState | "unmatched" | "dropped" | "repeat" | "unrouted";
   /** At least one delivery of the alert goes there. With `state`, that same delivery has it. */
   destination?: string;
+  /** Came by this source's hook. */
+  source?: string;
   /** Received at or after. */
   fromAt?: number;
   /** Received at or before. */
@@ -40,6 +42,8 @@ export interface AlertSummary {
   /** Grows with each change of the alert; 0 until the first. */
   version: number;
   origin: AlertOrigin;
+  /** Whose hook it came by. Absent: the account's, or it is the relay's own. */
+  source?: string;
   receivedAt: number;
   routedAt?: number;
   /** Absent until it is routed. */
@@ -83,7 +87,7 @@ export interface DeliverySummary {
 }
 
 /** Deliveries that failed and were not resent, of the alerts that the filters let through. */
-export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destination" | "fromAt" | "toAt"> {
+export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destination" | "source" | "fromAt" | "toAt"> {
   /** At least one. */
   states: readonly FailedState[];
   /** Failed at or before: what fails later is not what a person was asked about. */

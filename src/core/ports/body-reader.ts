@@ -5,6 +5,8 @@ import type { Json } from "../json.ts";
 export interface StoredBody {
   body: Uint8Array;
   contentType?: string;
+  /** Whose hook it came by: its facts are read by that source's mapping. Absent: the account's. */
+  source?: string;
 }
 
 export type BodyReading =

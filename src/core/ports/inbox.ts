@@ -9,6 +9,8 @@ export interface IncomingRequest {
   /** UUIDv7, one for each alert of the body, in its order. */
   ids: string[];
   origin: AlertOrigin;
+  /** Whose hook it came by. Absent: the account's. */
+  source?: string;
   /** The sender's explicit idempotency key, if any. */
   dedupeKey?: string;
   /** How long a key is remembered, milliseconds. */

@@ -8,6 +8,8 @@ import type { WatchState } from "./watch.ts";
 export interface UnroutedRequest {
   contentType?: string;
   body: Uint8Array;
+  /** Whose hook it came by. Absent: the account's. */
+  source?: string;
   alerts: {
     seq: number;
     id: string;
@@ -86,7 +88,7 @@ export interface RoutingDesk {
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
    * In their order, in one step. Returns those that were written: an alert that is routed already is left as it is, and
-   * left out. Which of them are repeats is decided here, among alerts of one origin whose requests have no key: the
+   * left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key: the
    * first has the same bytes and the same place in its request, and was recorded with
    * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which
    * is the one accepted first unless reading or routing that one has failed; one that was sent unjudged is nobody's

@@ -6,13 +6,21 @@ import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { Secret } from "../../core/secret.ts";
-import { explicitKey } from "../key/explicit-key.ts";
+import { explicitKey, type KeyedSource } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { answerForProof } from "./hook-proof.ts";
 import { type BodyReading, createHeaderKeeper, readRequestBody } from "./request-parts.ts";
 
-export interface DoorOptions {
+/** A named hook. */
+export interface DoorSource extends KeyedSource {
   secret: Secret;
+}
+
+export interface DoorOptions {
+  /** Of the account's hook. */
+  secret: Secret;
+  /** Default none. */
+  sources?: readonly DoorSource[];
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
   /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
@@ -31,6 +39,14 @@ export interface DoorDeps {
   now: Now;
   newId: NewId;
   log: Log;
+}
+
+/** What has come to one hook since the start. */
+export interface HookCounters {
+  /** Requests that were answered 202. */
+  accepted: number;
+  /** When the last of them came. */
+  lastAcceptedAt?: number;
 }
 
 /** What has come to the door since the start; for `/metrics`. */
@@ -63,6 +79,15 @@ export interface Door {
   /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
   addSecret(secret: Secret): void;
   counters: Readonly<DoorCounters>;
+  /** Of each named hook, in the order in which they were given. */
+  sources: ReadonlyMap<string, Readonly<HookCounters>>;
+}
+
+/** A secret that is taken, and whose it is. */
+interface Key {
+  secret: Buffer;
+  /** Absent: the account's. */
+  source?: DoorSource & { counters: HookCounters };
 }
 
 export const hookPrefix = "/hooks/";
@@ -83,7 +108,13 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000 } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
-  const secrets = [bytesOf(options.secret)];
+  const keys: Key[] = [{ secret: bytesOf(options.secret) }];
+  const sources = new Map<string, HookCounters>();
+  for (const source of options.sources ?? []) {
+    const own: HookCounters = { accepted: 0 };
+    sources.set(source.name, own);
+    keys.push({ secret: bytesOf(source.secret), source: { ...source, counters: own } });
+  }
   const relayId = newId();
   const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
@@ -101,7 +132,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let whenSettled: (() => void)[] = [];
   let heldBytes = 0;
 
-  function toIncoming(request: IncomingMessage, body: Buffer): IncomingRequest {
+  function toIncoming(request: IncomingMessage, { source }: Key, body: Buffer): IncomingRequest {
     const contentType = request.headers["content-type"];
     const reading = readRequest(body, contentType);
     const count = reading.countAlerts();
@@ -112,7 +143,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       body,
       ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
-      dedupeKey: explicitKey(request.headers, reading, paths),
+      source: source?.name,
+      dedupeKey: explicitKey(request.headers, reading, paths, source),
       dedupeWindowMs,
     };
   }
@@ -120,13 +152,18 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   /** Answers, and lets go of what the request held, whatever happens. */
   async function accept(
     request: IncomingMessage,
+    key: Key,
     body: Buffer,
     response: ServerResponse,
     release: () => void,
   ): Promise<void> {
     storing += 1;
     try {
-      const acceptance = await store.acceptRequest(toIncoming(request, body));
+      const acceptance = await store.acceptRequest(toIncoming(request, key, body));
+      if (key.source !== undefined) {
+        key.source.counters.accepted += 1;
+        key.source.counters.lastAcceptedAt = now();
+      }
       answerAccepted(response, acceptance);
     } catch (error) {
       answerNotStored(response, error);
@@ -177,7 +214,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     } else counters.aborted += 1;
   }
 
-  function serve(request: IncomingMessage, response: ServerResponse): void {
+  function serve(request: IncomingMessage, key: Key, response: ServerResponse): void {
     if (waiting >= maxWaiting) {
       counters.notStored += 1;
       answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1);
@@ -198,7 +235,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     readRequestBody(request, maxBodyBytes, hold, (reading) => {
       // It was refused while it was read: storing it now would belie the answer.
       if (response.headersSent) release();
-      else if (reading.kind === "read") void accept(request, reading.body, response, release);
+      else if (reading.kind === "read") void accept(request, key, reading.body, response, release);
       else {
         release();
         answerUnread(reading, response);
@@ -208,9 +245,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   return {
     counters,
+    sources,
     inFlight: () => waiting,
     addSecret(secret) {
-      if (!isOneOf(secrets, secret.reveal())) secrets.push(bytesOf(secret));
+      if (keyOf(keys, secret.reveal()) === undefined) keys.push({ secret: bytesOf(secret) });
     },
     refuse(response) {
       counters.notStored += 1;
@@ -223,8 +261,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         else whenSettled.push(resolve);
       }),
     handle(request, response, given) {
-      if (!isOneOf(secrets, given)) {
-        const proof = request.method === "GET" ? answerForProof(secrets, given, relayId) : undefined;
+      const key = keyOf(keys, given);
+      if (key === undefined) {
+        const proof = request.method === "GET" ? answerForProof(secretsOf(keys), given, relayId) : undefined;
         if (proof !== undefined) {
           if (!request.complete) response.setHeader("connection", "close");
           answer(response, 200, proof);
@@ -239,7 +278,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         counters.compressed += 1;
         log.warn("alert.refused", { reason: "compressed" });
         answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.");
-      } else serve(request, response);
+      } else serve(request, key, response);
     },
   };
 }
@@ -251,14 +290,19 @@ function bytesOf(secret: Secret): Buffer {
 /**
  * In a time that does not depend on where they differ. It may show whether a guess has the length of a secret, which is
  * the same for all that are generated; to hide it behind a hash costs more than a hundredth of the time of a request.
+ * All are compared, whichever it is: a tenth of a microsecond each.
  */
-function isOneOf(secrets: readonly Buffer[], given: string): boolean {
+function keyOf(keys: readonly Key[], given: string): Key | undefined {
   const bytes = Buffer.from(given);
-  let isKnown = false;
-  for (const secret of secrets) {
-    if (secret.length === bytes.length && timingSafeEqual(secret, bytes)) isKnown = true;
+  let found: Key | undefined;
+  for (const key of keys) {
+    if (key.secret.length === bytes.length && timingSafeEqual(key.secret, bytes)) found = key;
   }
-  return isKnown;
+  return found;
+}
+
+function secretsOf(keys: readonly Key[]): Buffer[] {
+  return keys.map(({ secret }) => secret);
 }
 
 /** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */

@@ -46,12 +46,22 @@ export interface FoundFacts
   reads: FactRead[];
 }
 
+/** Which names alerts have by the hook that they came by. */
+export interface SourceNaming {
+  /** Its name. Absent: it came by the account's hook, and is called what it calls itself. */
+  is?: string;
+  /** Names of sources, which no other sender may claim: rules are to tell them apart. */
+  taken: ReadonlySet<string>;
+}
+
 export interface FactRead {
   fact: MappableFact;
   leaf: Leaf;
 }
 
 const maxShortFact = 200;
+
+const readName = (leaf: Leaf) => (leaf.kind === "string" ? readShort(leaf) : undefined);
 
 type GuessedFact = Exclude<FactName, "weakTitle">;
 
@@ -61,7 +71,7 @@ type GuessedFact = Exclude<FactName, "weakTitle">;
  *
  * @param places what a mapping has found; it comes before every guess, and reads by the same rules
  */
-export function findFacts(leaves: Leaf[], places?: MappedPlaces): FoundFacts {
+export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: SourceNaming): FoundFacts {
   const candidates = findCandidates(leaves);
   const used = new Set<Leaf>();
   const notes: string[] = [];
@@ -94,7 +104,11 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces): FoundFacts {
   const token = mapped.token ?? take("token", readShort) ?? takePair();
   const link = mapped.link ?? take("link", (leaf) => readLink(leaf.text));
   const externalId = mapped.externalId ?? take("externalId", readShort);
-  const source = mapped.source ?? take("source", (leaf) => (leaf.kind === "string" ? readShort(leaf) : undefined));
+  // A source has its name, and what its sender calls itself stays among the fields.
+  const claimed = naming?.is === undefined ? (mapped.source ?? take("source", readName)) : undefined;
+  const isOfAnother = claimed !== undefined && naming?.taken.has(claimed.trim().toLowerCase()) === true;
+  if (isOfAnother) notes.push(`it calls itself ${claimed}, the name of a source, and did not come by that hook`);
+  const source = isOfAnother ? undefined : claimed;
   const weakTitle = firstReadable(candidates("weakTitle"), used, readTitle)?.value;
   const status =
     mapped.status ?? takeStatus(leaves, candidates("status"), { used, reads }) ?? statusOfTitle(title ?? text);

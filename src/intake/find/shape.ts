@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyShape, PlaceType, ShapePlace } from "../../core/shape.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
@@ -32,8 +33,11 @@ export interface ShapeReader {
 /**
  * Reads shapes as sums over leaves that any order and any run of the process gives again. Members that are null or
  * blank count as missing.
+ *
+ * @param hook the source whose bodies they are, so that those of two sources are two shapes. Default: the account's
  */
-export function createShapeReader(): ShapeReader {
+export function createShapeReader(hook?: string): ShapeReader {
+  const seed = hook === undefined ? 0 : crc32(hook);
   // With the id as text, since writing a number of 16 digits for each body costs more than finding it.
   const described = new Map<number, string>();
   let credit = mostCredit;
@@ -41,7 +45,7 @@ export function createShapeReader(): ShapeReader {
     shapeOf({ leaves, more }, reads, keyLeaves) {
       credit = Math.min(mostCredit, credit + creditOfBody);
       if (more > 0 || leaves.length > maxLeaves || leaves.length === 0) return undefined;
-      const hash = hashOf(leaves, reads);
+      const hash = hashOf(leaves, reads, seed);
       const known = described.get(hash);
       if (known !== undefined) return { id: known };
       const id = hash.toString(32);
@@ -67,9 +71,9 @@ const codes = Object.fromEntries(
   mappableFacts.map((fact, index) => [fact, Math.imul(index + 5, 0x9e3779b1)]),
 ) as Readonly<Record<MappableFact, number>>;
 
-function hashOf(leaves: Leaf[], reads: readonly FactRead[]): number {
-  let a = 0;
-  let b = 0;
+function hashOf(leaves: Leaf[], reads: readonly FactRead[], seed: number): number {
+  let a = seed | 0;
+  let b = mix(seed);
   for (const leaf of leaves) {
     const { shape } = leaf.place;
     if (shape === undefined) continue;

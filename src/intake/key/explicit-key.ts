@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { type Json, JsonNumber } from "../../core/json.ts";
+import type { Source } from "../../core/source.ts";
 import { valueAtPath } from "../../matching/path.ts";
 import type { RequestReading } from "../read/read-request.ts";
 
@@ -14,18 +15,43 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
  * `payload.event.id:…`), so that equal words from two places stay two keys; a long one is hashed. A CloudEvents id is
  * only unique together with its source (CloudEvents 1.0, "id"). Header names are lower case. Never throws.
  *
- * @param request is read only for `paths`
+ * Senders of two hooks know nothing of each other's keys: a source's keys begin with its name (`github/webhook-id:…`).
+ *
+ * @param request is read only for paths
  * @param paths such as `payload.event.id`, tried in order when no header has a key; the first scalar that is not empty
  * is it
+ * @param source whose hook it came by; what it says comes first. Default: the account's
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,
   request: RequestReading,
   paths: readonly string[],
+  source?: KeyedSource,
 ): string | undefined {
+  if (source === undefined) return usualKey(headers, request, paths);
+  const key = ownKey(headers, request, source) ?? usualKey(headers, request, paths);
+  return key === undefined ? undefined : `${source.name}/${key}`;
+}
+
+export type KeyedSource = Pick<Source, "name" | "keyPlaces">;
+
+function ownKey(headers: IncomingHttpHeaders, request: RequestReading, { keyPlaces }: KeyedSource): string | undefined {
+  for (const place of keyPlaces) {
+    const key = "path" in place ? keyOfPayload(request.payload(), [place.path]) : keyOfHeader(headers, place.header);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
+
+function keyOfHeader(headers: IncomingHttpHeaders, header: string): string | undefined {
+  const value = textOf(headers[header]);
+  return value === "" ? undefined : bounded(header, value);
+}
+
+function usualKey(headers: IncomingHttpHeaders, request: RequestReading, paths: readonly string[]): string | undefined {
   for (const header of keyHeaders) {
-    const value = textOf(headers[header]);
-    if (value) return bounded(header, value);
+    const key = keyOfHeader(headers, header);
+    if (key !== undefined) return key;
   }
   const eventId = textOf(headers["ce-id"]);
   if (eventId) return bounded("ce-id", `${JSON.stringify(textOf(headers["ce-source"]))} ${eventId}`);

@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import type { FactMapping } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
+import type { Source } from "../../core/source.ts";
 import { type FromReadingThread, fromWire, packOrder, type ReadingThreadData, type WireReading } from "./protocol.ts";
 import { createReadingTime } from "./reading-time.ts";
 
@@ -19,6 +20,8 @@ export interface BodyReaderOptions {
   maxBodyBytes?: number;
   /** Where facts are looked for before they are guessed. Default: nowhere. */
   mapping?: FactMapping;
+  /** Named hooks, each with a mapping that comes before that one. Default: none. */
+  sources?: readonly Pick<Source, "name" | "mapping">[];
   /** Says which shape each payload has. Default false. */
   readsShapes?: boolean;
 }
@@ -83,7 +86,9 @@ interface Thread {
  *                                            where nobody knows which it was
  */
 export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread {
-  const { limitMs = 1_000, maxBodyBytes = mebibyte, readsShapes = false } = options;
+  const { limitMs = 1_000, maxBodyBytes = mebibyte, mapping, sources = [], readsShapes = false } = options;
+  // What else a source has may not be cloned, nor has it any business there.
+  const readAs = sources.map(({ name, mapping: own }) => ({ name, mapping: own }));
   const { entry = new URL("./thread.js", import.meta.url) } = options;
   const maxHeapMb = options.maxHeapMb ?? 192 + 64 * Math.ceil(maxBodyBytes / mebibyte);
   const lookEveryMs = limitMs / 4;
@@ -102,7 +107,12 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
   function startThread(): Thread {
     const progress = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(entry, {
-      workerData: { progress: progress.buffer, mapping: options.mapping, readsShapes } satisfies ReadingThreadData,
+      workerData: {
+        progress: progress.buffer,
+        mapping,
+        sources: readAs,
+        readsShapes,
+      } satisfies ReadingThreadData,
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 16 },
     });
     const own: Thread = { worker, progress, isReady: false };

@@ -4,6 +4,7 @@ import type { Json } from "../../core/json.ts";
 import type { FactMapping } from "../../core/mapping.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
 import type { BodyShape } from "../../core/shape.ts";
+import type { Source } from "../../core/source.ts";
 import { readPayloads } from "../read-payloads.ts";
 
 /** What the thread is started with. */
@@ -15,6 +16,7 @@ export interface ReadingThreadData {
   progress: SharedArrayBuffer;
   /** As configured. */
   mapping: FactMapping | undefined;
+  sources: readonly Pick<Source, "name" | "mapping">[];
   readsShapes: boolean;
 }
 
@@ -25,6 +27,8 @@ interface ReadingOrder {
   bytes: Uint8Array<ArrayBuffer>;
   lengths: number[];
   contentTypes: (string | undefined)[];
+  /** Whose hooks they came by. Absent: all by the account's. */
+  sources?: (string | undefined)[];
   /** Ids of shapes that are to be described once more. */
   forgotten: string[];
 }
@@ -57,7 +61,10 @@ export function packOrder(bodies: StoredBody[], first: number, forgotten: string
     bytes.set(body, at);
     at += body.length;
   }
-  return { first, bytes, lengths, contentTypes: bodies.map(({ contentType }) => contentType), forgotten };
+  const contentTypes = bodies.map(({ contentType }) => contentType);
+  const order: ReadingOrder = { first, bytes, lengths, contentTypes, forgotten };
+  if (bodies.some(({ source }) => source !== undefined)) order.sources = bodies.map(({ source }) => source);
+  return order;
 }
 
 function toWire(translations: Translation[]): WireReading {
@@ -113,7 +120,7 @@ function withPayload(rest: Translation, read: () => Json | undefined): Translati
  * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
  */
 export function serveReading(
-  translate: (body: Uint8Array, contentType: string | undefined) => Translation[],
+  translate: (body: StoredBody) => Translation[],
   forgetShapes?: (ids: string[]) => void,
 ): void {
   const port = parentPort;
@@ -122,22 +129,23 @@ export function serveReading(
   const say = (message: FromReadingThread) => port.postMessage(message);
 
   /** Written at once, so that only text is held until the order is done. */
-  function read(body: Uint8Array, contentType: string | undefined): string {
+  function read(body: StoredBody): string {
     try {
-      return JSON.stringify(toWire(translate(body, contentType)));
+      return JSON.stringify(toWire(translate(body)));
     } catch (error) {
       return JSON.stringify({ problem: String(error).slice(0, 200) } satisfies WireReading);
     }
   }
 
-  port.on("message", ({ first, bytes, lengths, contentTypes, forgotten }: ReadingOrder) => {
+  port.on("message", ({ first, bytes, lengths, contentTypes, sources, forgotten }: ReadingOrder) => {
     if (forgotten.length > 0) forgetShapes?.(forgotten);
     let end = 0;
     const readings = lengths.map((length, index) => {
       Atomics.store(progress, 0, first + index);
       const start = end;
       end += length;
-      return read(bytes.subarray(start, end), contentTypes[index]);
+      const contentType = contentTypes[index];
+      return read({ body: bytes.subarray(start, end), contentType, source: sources?.[index] });
     });
     Atomics.store(progress, 0, -(first + lengths.length - 1));
     say({ kind: "answer", readings: `[${readings.join(",")}]` });

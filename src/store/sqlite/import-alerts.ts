@@ -149,8 +149,8 @@ function createInsertion(db: Database, count: ImportedCount) {
   );
   const insertAlert = db.prepare(
     `INSERT INTO alerts (seq, id, request_seq, item, origin, received_at, routed_at, routing_error, severity, alert_key,
-       unmatched, dropped, facts, decisions, repeat_of)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       unmatched, dropped, facts, decisions, repeat_of, source)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertDelivery = db.prepare(
     `INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, instead_of, state, reason,
@@ -261,6 +261,7 @@ function createInsertion(db: Database, count: ImportedCount) {
       JSON.stringify(facts),
       JSON.stringify(alert.decisions),
       alert.repeatOf ?? null,
+      alert.source ?? null,
     );
     if (alert.repeatOf !== undefined) countDuplicates.run(1);
     insertDeliveries(seq, alert);

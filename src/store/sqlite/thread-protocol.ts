@@ -104,6 +104,7 @@ const fields = [
   "headers",
   "ids",
   "origin",
+  "source",
   "dedupeKey",
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];

@@ -40,6 +40,7 @@ const filterQuery = {
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
+  source: alertFilters.shape.source.openapi({ description: "Came by the hook of this source." }),
   from: alertFilters.shape.from.openapi({
     type: "string",
     format: "date-time",

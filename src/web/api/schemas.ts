@@ -86,6 +86,9 @@ export const alertSchema = z
       .openapi({ description: "Grows with every change of any alert; the id of its event in the stream." }),
     url: z.string().openapi({ description: "Its page." }),
     origin: z.enum(alertOrigins),
+    source: z.string().optional().openapi({
+      description: "The source whose hook it came by; absent: the account's hook, or it is the relay's own.",
+    }),
     receivedAt: instant,
     routedAt: instant.nullable().openapi({ description: "null until it has been read and routed." }),
     routingError: z.string().optional(),
@@ -333,6 +336,14 @@ const canarySchema = z
   })
   .openapi("Canary");
 
+export const sourceSchema = z
+  .object({
+    name: z.string(),
+    accepted: z.number().int().openapi({ description: "Requests since the start that were answered 202." }),
+    lastAcceptedAt: instant.optional().openapi({ description: "When the last of them came." }),
+  })
+  .openapi("Source");
+
 export const statusSchema = z
   .object({
     relay: relaySchema.openapi({ description: "The relay that answers." }),
@@ -350,6 +361,7 @@ export const statusSchema = z
     account: accountSchema.openapi({
       description: "What the relay knows from its watch over the account. Nothing is asked for this answer.",
     }),
+    sources: z.array(sourceSchema).default([]).openapi({ description: "Named hooks beside the account's." }),
     watches: z.array(watchSchema).default([]).openapi({ description: "What the relay watches around it." }),
   })
   .openapi("Status");

@@ -38,12 +38,13 @@ export type AlertOnWire = z.infer<typeof alertSchema>;
 
 /** An alert as lists and the event stream give it. */
 export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire {
-  const { id, version, origin, routingError, unmatched, dropped, repeatOf, facts } = alert;
+  const { id, version, origin, source, routingError, unmatched, dropped, repeatOf, facts } = alert;
   return {
     id,
     version,
     url: `${publicUrl}/alerts/${id}`,
     origin,
+    source,
     receivedAt: toIso(alert.receivedAt),
     routedAt: alert.routedAt === undefined ? null : toIso(alert.routedAt),
     routingError,
@@ -147,11 +148,12 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
 type StatusOnWire = z.infer<typeof statusSchema>;
 
 export function statusToWire(view: StatusView): StatusOnWire {
-  const { relay, account, watches, silence, canary } = view;
+  const { relay, account, sources, watches, silence, canary } = view;
   return {
     relay: { ...relay, startedAt: toIso(relay.startedAt) },
     ...logToWire(view),
     account: accountToWire(account),
+    sources: sources.map((source) => ({ ...source, lastAcceptedAt: toOptionalIso(source.lastAcceptedAt) })),
     watches: watches.map(watchToWire),
     silence: silence.map(silenceToWire),
     canary: canary && {
@@ -188,8 +190,10 @@ function silenceToWire({ alertKey: _key, ...view }: SilenceView): StatusOnWire["
   };
 }
 
+type KnownOfRelay = "relay" | "account" | "sources" | "watches" | "silence" | "canary";
+
 /** The part of the status that is known without a relay. */
-export function logToWire(view: LogView): Omit<StatusOnWire, "relay" | "account" | "watches" | "silence" | "canary"> {
+export function logToWire(view: LogView): Omit<StatusOnWire, KnownOfRelay> {
   const { alerts, queue, destinations, disk, retention } = view;
   return {
     alerts: {

@@ -1,7 +1,7 @@
 import { severities } from "../../core/alert.ts";
 import { type AlertFilters, alertFilters, stateFilters } from "../alert-query.ts";
 
-const fieldNames = ["q", "severity", "state", "destination", "from", "to"] as const;
+const fieldNames = ["q", "severity", "state", "destination", "source", "from", "to"] as const;
 type FieldName = (typeof fieldNames)[number];
 
 /** The filters of the page as they stand in its address, and what of them could not be read. */
@@ -40,7 +40,14 @@ export function addressOf(written: LogFilters["written"], more: Record<string, s
   return query === "" ? "/" : `/?${query}`;
 }
 
-export function FilterForm({ filters, destinations }: { filters: LogFilters; destinations: string[] }) {
+export interface FilterFormProps {
+  filters: LogFilters;
+  destinations: string[];
+  /** Without any there is nothing to choose from. */
+  sources: string[];
+}
+
+export function FilterForm({ filters, destinations, sources }: FilterFormProps) {
   const { written } = filters;
   const chosen = Object.keys(written).length;
   return (
@@ -57,6 +64,9 @@ export function FilterForm({ filters, destinations }: { filters: LogFilters; des
       <Choice name="severity" label="Severity" values={severities} chosen={written.severity} />
       <Choice name="state" label="State" values={stateFilters} chosen={written.state} />
       <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
+      {(sources.length > 0 || written.source !== undefined) && (
+        <Choice name="source" label="Source" values={sources} chosen={written.source} />
+      )}
       <label class="more wide-field">
         <span>From (UTC)</span>
         <input type="datetime-local" name="from" value={localPart(filters.read.from)} />

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import type { DestinationView } from "../../core/operations.ts";
+import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type { AlertCounts, AlertSummary, ChangeCursor, Position } from "../../core/ports/alert-log.ts";
 import { listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -39,6 +39,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         counts={counts}
         duplicates={duplicates}
         destinations={destinations}
+        sources={operations.sources()}
       />,
     );
   });
@@ -57,6 +58,7 @@ interface LogPageProps {
   counts: AlertCounts;
   duplicates: number;
   destinations: DestinationView[];
+  sources: SourceView[];
 }
 
 function LogPage(props: LogPageProps) {
@@ -67,7 +69,11 @@ function LogPage(props: LogPageProps) {
       <div data-live="troubles">
         <Troubles destinations={props.destinations} now={frame.now} />
       </div>
-      <FilterForm filters={filters} destinations={props.destinations.map(({ name }) => name)} />
+      <FilterForm
+        filters={filters}
+        destinations={props.destinations.map(({ name }) => name)}
+        sources={props.sources.map(({ name }) => name)}
+      />
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
@@ -173,6 +179,7 @@ function AlertRow({ alert, now }: { alert: AlertSummary; now: number }) {
           {titleOf(alert)}
         </a>
         {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
+        {alert.source !== undefined && <span class="origin">{alert.source}</span>}
         {about.length > 0 && (
           <span class="about">
             {about.map((text) => (

@@ -18,10 +18,13 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = async (c: Context<WebEnv>, isRevealed: boolean) => {
     const status = await deps.operations.status().catch(asAppError);
     const hookUrl = deps.hookUrl().reveal();
-    const shown = isRevealed ? hookUrl : hookUrl.replace(/(?<![^/])[^/]+$/, "…");
+    const show = (url: string) => (isRevealed ? url : url.replace(/(?<![^/])[^/]+$/, "…"));
+    const shown = show(hookUrl);
+    const hooks = deps.sourceHooks?.() ?? [];
+    const sources = hooks.map(({ name, url }) => ({ name, url: show(url.reveal()) }));
     const frame = frameOf(c, deps);
     const done = readDone(c.req.query("done"));
-    return c.html(<SetupPage frame={frame} hookUrl={shown} isRevealed={isRevealed} status={status} done={done} />);
+    return c.html(<SetupPage {...{ frame, hookUrl: shown, sources, isRevealed, status, done }} />);
   };
   app.get("/setup", (c) => render(c, false));
   app.post("/setup", (c) => {
@@ -49,6 +52,7 @@ function asAppError(error: unknown): AppError {
 interface SetupPageProps {
   frame: Frame;
   hookUrl: string;
+  sources: { name: string; url: string }[];
   isRevealed: boolean;
   /** Or why it cannot be had. */
   status: StatusView | AppError;
@@ -56,7 +60,7 @@ interface SetupPageProps {
   done?: "put-back" | "unchanged";
 }
 
-function SetupPage({ frame, hookUrl, isRevealed, status, done }: SetupPageProps) {
+function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupPageProps) {
   return (
     <Layout frame={frame} title="Setup" section="/setup">
       <h1>Setup</h1>
@@ -85,6 +89,18 @@ function SetupPage({ frame, hookUrl, isRevealed, status, done }: SetupPageProps)
         </div>
         <p class="soft">Whoever knows it can send alerts. It cannot be used to read anything.</p>
       </section>
+      {sources.length > 0 && (
+        <section aria-labelledby="sources-title">
+          <h2 id="sources-title">Sources</h2>
+          <p>
+            Each has an address of its own (<code>sources</code> in the configuration). What comes by it is called by
+            its name.
+          </p>
+          {sources.map(({ name, url }) => (
+            <SourceFacts name={name} url={url} status={status} now={frame.now} />
+          ))}
+        </section>
+      )}
       <section aria-labelledby="try-title">
         <h2 id="try-title">Try it</h2>
         <p>
@@ -126,6 +142,47 @@ function SetupPage({ frame, hookUrl, isRevealed, status, done }: SetupPageProps)
         </section>
       )}
     </Layout>
+  );
+}
+
+function SourceFacts({
+  name,
+  url,
+  status,
+  now,
+}: {
+  name: string;
+  url: string;
+  status: StatusView | AppError;
+  now: number;
+}) {
+  const view = status instanceof AppError ? undefined : status.sources.find((source) => source.name === name);
+  return (
+    <article class="destination">
+      <header>
+        <h3>{name}</h3>
+      </header>
+      <code class="secret">{url}</code>
+      <dl class="facts">
+        {view !== undefined && (
+          <>
+            <dt>Accepted</dt>
+            <dd>
+              {view.accepted} {view.accepted === 1 ? "request" : "requests"} since the start
+              {view.lastAcceptedAt !== undefined && (
+                <>
+                  , the last <Instant at={view.lastAcceptedAt} now={now} show="relative" />
+                </>
+              )}
+            </dd>
+          </>
+        )}
+        <dt>Alerts</dt>
+        <dd>
+          <a href={`/?source=${name}`}>in the log</a>
+        </dd>
+      </dl>
+    </article>
   );
 }
 

@@ -17,7 +17,7 @@ export function createAccepting({ db }: TransactionContext) {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertAlert = db.prepare(
-    "INSERT INTO alerts (id, request_seq, item, origin, received_at) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO alerts (id, request_seq, item, origin, received_at, source) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const findByKeyAndBody = db
     .prepare<unknown[], number>(
@@ -60,7 +60,7 @@ export function createAccepting({ db }: TransactionContext) {
 
   return {
     acceptRequest(request: IncomingRequest): Acceptance {
-      const { receivedAt: at, ids } = request;
+      const { receivedAt: at, ids, origin, source = null } = request;
       const fingerprint = fingerprintOf(request.body);
       const { same, conflict } = findEarlier(request, fingerprint);
       if (same !== undefined) {
@@ -80,7 +80,7 @@ export function createAccepting({ db }: TransactionContext) {
       );
       let lastSeq = 0;
       ids.forEach((id, item) => {
-        lastSeq = Number(insertAlert.run(id, lastInsertRowid, item, request.origin, at).lastInsertRowid);
+        lastSeq = Number(insertAlert.run(id, lastInsertRowid, item, origin, at, source).lastInsertRowid);
       });
       return { kind: "accepted", ids, conflict, firstSeq: lastSeq - ids.length + 1 };
     },

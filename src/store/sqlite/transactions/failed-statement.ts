@@ -53,13 +53,14 @@ export function toFailedCountStatement(query: FailedQuery, search: PartSearch | 
 }
 
 function failedConditions(query: FailedQuery, search: PartSearch | undefined, { from, below }: Bounds): Condition[] {
-  const { states, destination, severity, failedUntil } = query;
+  const { states, destination, source, severity, failedUntil } = query;
   const isOne = `d.state IN (${states.map(() => "?").join(", ")})`;
   const conditions: Condition[] = [{ sql: `${isOne} AND ${unsent}`, values: [...states] }];
   if (destination !== undefined) conditions.push({ sql: "d.destination = ?", values: [destination] });
   conditions.push({ sql: "d.finished_at <= ?", values: [failedUntil] });
   conditions.push({ sql: "d.alert_seq >= ? AND d.alert_seq < ?", values: [from, below] });
   conditions.push(...matchCondition(search, "deliveries"), ...timeConditions(query));
+  if (source !== undefined) conditions.push({ sql: "a.source = ?", values: [source] });
   if (severity !== undefined) conditions.push({ sql: "a.severity = ?", values: [severity] });
   return conditions;
 }

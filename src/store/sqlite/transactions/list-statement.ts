@@ -25,7 +25,7 @@ export interface PartSearch {
 export const mostCounted = 1_000;
 
 /** Of an alert in a list. */
-const alertColumns = `a.seq, a.id, a.version, a.origin, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
+const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
   a.repeat_of, a.facts`;
 
 /**
@@ -140,8 +140,9 @@ export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "to
   return conditions;
 }
 
-function alertConditions({ severity, state }: AlertQuery): Condition[] {
+function alertConditions({ severity, state, source }: AlertQuery): Condition[] {
   const conditions: Condition[] = [];
+  if (source !== undefined) conditions.push({ sql: "a.source = ?", values: [source] });
   // What is not routed has no severity yet; the plus keeps SQLite from reading all that is routed to find that out.
   const column = state === "unrouted" ? "+a.severity" : "a.severity";
   if (severity !== undefined) conditions.push({ sql: `${column} = ?`, values: [severity] });

@@ -26,6 +26,7 @@ export interface ListedRow {
   id: string;
   version: number | null;
   origin: AlertOrigin;
+  source: string | null;
   received_at: number;
   routed_at: number | null;
   routing_error: string | null;

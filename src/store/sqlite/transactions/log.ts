@@ -104,6 +104,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       id: row.id,
       version: row.version ?? 0,
       origin: row.origin,
+      source: row.source ?? undefined,
       receivedAt: row.received_at,
       routedAt: row.routed_at ?? undefined,
       facts: factsOfRow(row),

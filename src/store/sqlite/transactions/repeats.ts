@@ -20,6 +20,7 @@ interface BodyRow {
   request_seq: number;
   item: number;
   origin: AlertOrigin;
+  source: string | null;
   received_at: number;
   fingerprint: number;
 }
@@ -34,11 +35,11 @@ const mostCompared = 10;
  */
 export function createRepeats({ db }: Pick<TransactionContext, "db">) {
   const findBody = db.prepare<[number], BodyRow>(
-    `SELECT a.request_seq, a.item, a.origin, a.received_at, r.fingerprint
+    `SELECT a.request_seq, a.item, a.origin, a.source, a.received_at, r.fingerprint
      FROM alerts a JOIN requests r ON r.seq = a.request_seq WHERE a.seq = ? AND r.dedupe_key IS NULL`,
   );
   const listCandidates = db.prepare<unknown[], { id: string; request_seq: number; received_at: number }>(
-    `SELECT id, request_seq, received_at FROM alerts WHERE fingerprint = ? AND item = ? AND origin = ? AND seq <> ?
+    `SELECT id, request_seq, received_at FROM alerts WHERE fingerprint = ? AND item = ? AND origin = ? AND source IS ? AND seq <> ?
      ORDER BY seq DESC LIMIT ${mostCompared}`,
   );
   const compare = db
@@ -60,10 +61,10 @@ export function createRepeats({ db }: Pick<TransactionContext, "db">) {
     lookUp(alertSeq: number, windowMs: number): LookedUp {
       const body = findBody.get(alertSeq);
       if (body === undefined) return {};
-      const { fingerprint, item, origin } = body;
+      const { fingerprint, item, origin, source } = body;
       const since = body.received_at - windowMs;
       const first = listCandidates
-        .all(fingerprint, item, origin, alertSeq)
+        .all(fingerprint, item, origin, source, alertSeq)
         .find((one) => one.received_at > since && isSameBody(body.request_seq, one.request_seq));
       return first === undefined ? { fingerprint } : { repeatOf: first.id };
     },

@@ -21,12 +21,13 @@ interface UnroutedRow {
   request_seq: number;
   item: number;
   origin: AlertOrigin;
+  source: string | null;
   received_at: number;
   route_failures: number;
   routing_error: string | null;
 }
 
-const unroutedColumns = "seq, id, request_seq, item, origin, received_at, route_failures, routing_error";
+const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
 
 const noLookUp: LookedUp = {};
 const nothingToSend: Pick<RoutingRecord, "decisions" | "deliveries"> = { decisions: [], deliveries: [] };
@@ -122,11 +123,12 @@ export function createRouting(
      SELECT ?, NULL, 0, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? IS NULL OR ${underFence}`,
   );
 
-  function openRequest(requestSeq: number): UnroutedRequest {
-    const found = findRequest.get(requestSeq);
+  function openRequest({ request_seq, source }: UnroutedRow): UnroutedRequest {
+    const found = findRequest.get(request_seq);
     return {
       contentType: found?.content_type ?? undefined,
       body: found?.body ?? new Uint8Array(),
+      ...(source !== null && { source }),
       alerts: [],
     };
   }
@@ -145,7 +147,7 @@ export function createRouting(
       ) {
         if (bytes >= maxBodyBytes) break;
         requestSeq = row.request_seq;
-        request = openRequest(requestSeq);
+        request = openRequest(row);
         bytes += request.body.length;
         requests.push(request);
       }

@@ -79,6 +79,21 @@ export function describeLog(open: OpenStore): void {
       expect(await listed({ toAt: noon - 1 })).toBe(0);
     });
 
+    it("filters by the source whose hook an alert came by, and says it of each", async () => {
+      const { store } = await openScene(open);
+      const [account, forge, other] = [request(), request({ source: "forge" }), request({ source: "other" })];
+      for (const one of [account, forge, other]) await store.acceptRequest(one);
+      const listed = async (query: Partial<AlertQuery>) =>
+        (await store.listAlerts({ limit: 10, ...query })).map(({ id, source }) => [id, source]);
+      expect(await listed({ source: "forge" })).toEqual([[forge.ids[0], "forge"]]);
+      expect(await listed({ source: "forge", state: "unmatched" })).toEqual([]);
+      expect(await listed({ source: "none" })).toEqual([]);
+      expect((await listed({})).map(([, source]) => source)).toEqual(["other", "forge", undefined]);
+      expect((await store.getAlert(other.ids[0] ?? ""))?.source).toBe("other");
+      const unrouted = await store.listUnrouted(10, Number.MAX_SAFE_INTEGER);
+      expect(unrouted.map(({ source }) => source)).toEqual([undefined, "forge", "other"]);
+    });
+
     it("gives the facts of what senders sent and routing has seen, newest first", async () => {
       const scene = await fillLog(open);
       const listed = async (query: Partial<FactsQuery>) =>

@@ -41,6 +41,14 @@ async function fatesOf(store: Store, requests: IncomingRequest[]): Promise<strin
 
 export function describeRepeats(open: OpenStore): void {
   describe("repeats", () => {
+    it("takes the same bytes by two hooks for two alerts", async () => {
+      const { store } = await openScene(open);
+      const hooks = [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source }));
+      await take(store, hooks);
+      const [, first] = hooks;
+      expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
+    });
+
     it("keeps a repeat with its facts, names the first, and makes no delivery of it", async () => {
       const { store } = await openScene(open);
       const [first, again] = [withBody("a"), withBody("a")];

@@ -1,0 +1,100 @@
+import { Secret } from "../core/secret.ts";
+import { accountHook, isSourceName } from "../core/source.ts";
+import { referTo } from "../ground/shape/refusal.ts";
+import { buildMapping } from "./build-sections.ts";
+import type { ServerSettings, SourceSettings } from "./config.ts";
+import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
+import { sourceSchema } from "./schema.ts";
+import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
+import { readShape, refuseKind } from "./shape/read-shape.ts";
+
+/** Each is compared with every path that is asked for, so that its time tells nothing. */
+const maxSources = 50;
+
+export interface SourcesContext {
+  server: Pick<ServerSettings, "isPublic">;
+  /** Those that guard something else. */
+  otherSecrets: (Secret | undefined)[];
+  isReference(path: ConfigPath): boolean;
+  problems: ProblemList;
+}
+
+/** The section `sources:`, by name, in the order of the file. */
+export function buildSources(value: unknown, context: SourcesContext): SourceSettings[] {
+  const { problems } = context;
+  if (value === undefined || value === null) return [];
+  if (typeof value !== "object" || Array.isArray(value)) {
+    const example = "write a map: a name, a colon, and below it the source";
+    const { message, instead } = refuseKind("map", "sources", value, example);
+    problems.add(["sources"], message, instead);
+    return [];
+  }
+  const entries = Object.entries(value);
+  if (entries.length > maxSources) {
+    const message = `has ${entries.length} sources, and ${maxSources} are the most`;
+    problems.add(["sources"], message, "let senders that need no check of their own share one", "key");
+  }
+  const sources = entries.flatMap(([name, one]) => buildSource(name, one, context) ?? []);
+  refuseSharedSecrets(sources, context);
+  return sources;
+}
+
+function buildSource(name: string, value: unknown, context: SourcesContext): SourceSettings | undefined {
+  const { problems } = context;
+  const path = ["sources", name];
+  if (!isSourceName(name) || name === accountHook) {
+    const message = name === accountHook ? "is the account's own hook" : "is not a name for a source";
+    problems.add(path, message, "use up to 40 small letters, digits, - and _, a letter or digit first", "key");
+  }
+  const options = readShape(sourceSchema, value ?? {}, path, problems);
+  const mapping = buildMapping(Reflect.get(Object(value), "mapping") ?? {}, problems, [...path, "mapping"]);
+  if (mapping.source !== undefined) {
+    const message = `has no place in a source: what comes by this hook is called ${name}`;
+    problems.add([...path, "mapping", "source"], message, "remove it", "key");
+  }
+  if (options === undefined) return undefined;
+  const { secret, idempotency = [], silence } = options;
+  return {
+    name,
+    ...(secret !== undefined && judgeSecret(secret, [...path, "secret"], context) && { secret: new Secret(secret) }),
+    keyPlaces: idempotency,
+    mapping,
+    ...(silence !== undefined && { silence }),
+    definedAt: problems.whereIs(path),
+  };
+}
+
+/** As `WEBHOOK_SECRET` is judged. */
+function judgeSecret(secret: string, path: ConfigPath, { server, isReference, problems }: SourcesContext): boolean {
+  if (!isReference(path.map(String))) {
+    const instead = `write ${referTo("HOOK_SECRET")} and set that environment variable, or leave it out: then one is made and kept`;
+    problems.add(path, "is secret and does not belong in the file", instead);
+    return false;
+  }
+  if (!/^[A-Za-z0-9_-]{1,256}$/.test(secret)) {
+    const message = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
+    problems.add(path, message, howToMakeToken);
+    return false;
+  }
+  const weakness = findTokenWeakness(secret);
+  if (weakness === undefined) return true;
+  if (server.isPublic) problems.add(path, `${weakness}, and others can reach this server`, howToMakeToken);
+  else {
+    const message = `${weakness}; it is taken only because nobody else can reach this server`;
+    problems.warn(problems.whereIs(path), message, howToMakeToken);
+  }
+  return true;
+}
+
+/** Whose request it is, is told by the secret alone. */
+function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems }: SourcesContext): void {
+  const known = new Set(otherSecrets.flatMap((secret) => secret?.reveal() ?? []));
+  for (const { name, secret } of sources) {
+    if (secret === undefined) continue;
+    if (known.has(secret.reveal())) {
+      const message = "is the same as another secret of this relay, so that nobody could tell their senders apart";
+      problems.add(["sources", name, "secret"], message, howToMakeToken);
+    }
+    known.add(secret.reveal());
+  }
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
+
+const yaml = `
+destinations: { desk: { type: telegram, chatId: "${deskChat}" } }
+routes:
+  - { name: forge, match: { source: forge }, to: desk }
+  - { name: rest, default: true, drop: true }
+sources:
+  forge:
+    idempotency: payload.delivery
+    mapping: { title: payload.head }
+  other: {}
+`;
+
+const secretOf = (world: RelayWorld, name: string) =>
+  readFileSync(join(world.dataDir, "secrets", `source-${name}`), "utf8").trim();
+
+async function postTo(world: RelayWorld, name: string, body: object): Promise<string> {
+  const response = await fetch(`${world.relay.localUrl}/hooks/${secretOf(world, name)}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(202);
+  return ((await response.json()) as { data: { id: string } }).data.id;
+}
+
+it("routes what came by a source's hook by its name, reads it by its mapping, and finds it again by it", async () => {
+  const world = await createRelayWorld({ yaml });
+  const id = await postTo(world, "forge", { title: "guess", head: "Fix the pool", delivery: "d1" });
+  const [claimed = ""] = await world.post({ title: "not of the forge", source: "forge" });
+  const other = await postTo(world, "other", { title: "of the other" });
+  expect(await postTo(world, "forge", { head: "Fix the pool", title: "guess", delivery: "d1" })).not.toBe("");
+  expect(await world.ended(id)).toMatchObject({ source: "forge", facts: { title: "Fix the pool", source: "forge" } });
+  for (const dropped of [claimed, other]) expect(await world.ended(dropped)).toMatchObject({ dropped: true });
+
+  const listed = async (...filters: string[]) =>
+    (await world.run(["alerts", "list", "--json", ...filters])).json().data.map((alert: { id: string }) => alert.id);
+  expect(await listed("--source", "other")).toEqual([other]);
+  expect(await listed("--source", "none")).toEqual([]);
+  expect((await listed("--source", "forge")).at(-1)).toBe(id);
+  const csv = (await world.run(["alerts", "export", "--format", "csv", "--source", "other"])).stdout;
+  expect(csv.trim().split("\r\n")).toHaveLength(2);
+
+  const status = await world.run(["status", "--json"]);
+  expect(status.json().data.sources).toMatchObject([
+    { name: "forge", accepted: 2, lastAcceptedAt: expect.any(String) },
+    { name: "other", accepted: 1 },
+  ]);
+  expect((await world.run(["status"])).stdout).toMatch(/source forge +2 requests since the start, the last /);
+  const metrics = await world.relay.operations.metricsText();
+  expect(metrics).toContain('tocsin_source_requests_total{source="forge",result="accepted"} 2');
+});
+
+it("explains a stored alert as its source's hook reads it, and a file as any", async () => {
+  const world = await createRelayWorld({ yaml });
+  const id = await postTo(world, "forge", { title: "guess", head: "Fix the pool" });
+  await world.ended(id);
+  const explain = async (...args: string[]) => (await world.run(["explain", "--json", ...args])).json();
+  const [stored] = (await explain(id)).data;
+  expect(stored.facts).toMatchObject({ title: "Fix the pool", source: "forge" });
+  expect(stored.mapping).toMatchObject([{ fact: "title", path: "payload.head", guess: "guess" }]);
+  const file = join(world.dataDir, "tocsin.yaml");
+  expect((await explain(file, "--source", "other")).data[0].facts).toMatchObject({ source: "other" });
+  expect((await explain(file)).data[0].facts.source).toBeUndefined();
+  const unknown = await world.run(["explain", file, "--source", "forg"]);
+  expect(unknown.status).toBe(2);
+  expect(unknown.stderr).toContain("did you mean forge?");
+});
+
+it("shows the addresses of sources, and their secrets to whoever asks for them", async () => {
+  const world = await createRelayWorld({ yaml });
+  const shown = await world.run(["sources", "--json"]);
+  expect(shown.json().data).toEqual([
+    { name: "forge", address: `${world.relay.localUrl}/hooks/…`, definedAt: expect.stringContaining("tocsin.yaml:7") },
+    { name: "other", address: `${world.relay.localUrl}/hooks/…`, definedAt: expect.stringContaining("tocsin.yaml:10") },
+  ]);
+  const revealed = await world.run(["sources", "--reveal"]);
+  for (const name of ["forge", "other"]) expect(revealed.stdout).toContain(`/hooks/${secretOf(world, name)}`);
+  const none = await createRelayWorld();
+  expect((await none.run(["sources"])).stdout).toContain("No source is configured");
+});

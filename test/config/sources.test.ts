@@ -1,0 +1,111 @@
+import { describe, expect, it, test } from "vitest";
+import { describeConfig } from "../../src/config/describe-config.ts";
+import { botEnv, load, problemsOf } from "./load.ts";
+
+const base = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
+const hookSecret = "canary-github-hook-kS93jdLwm2Pz";
+const env = { ...botEnv, GITHUB_HOOK: hookSecret, WEAK: "short", ODD: "with/slash-with/slash-with/slash" };
+const reference = (name: string) => `"\${${name}}"`;
+const problems = (yaml: string, more: Record<string, string> = {}) =>
+  problemsOf(base + yaml, { ...env, ...more }).map(({ path, message }) => [path, message]);
+
+describe("sources", () => {
+  it("have their own secret, keys, mapping and silence, each with a default", () => {
+    const { sources, silence } = load(
+      `${base}sources:
+  github:
+    secret: ${reference("GITHUB_HOOK")}
+    idempotency: [header:X-GitHub-Delivery, payload.delivery.id]
+    mapping: { title: payload.head_commit.message }
+    silence: 6h
+  payments:
+  quiet: { silence: off }`,
+      env,
+    );
+    expect(sources.map(({ secret, ...source }) => ({ ...source, secret: secret?.reveal() }))).toMatchObject([
+      {
+        name: "github",
+        secret: hookSecret,
+        keyPlaces: [{ header: "x-github-delivery" }, { path: "payload.delivery.id" }],
+        mapping: { title: ["payload.head_commit.message"] },
+      },
+      { name: "payments", secret: undefined, keyPlaces: [], mapping: {} },
+      { name: "quiet" },
+    ]);
+    expect(silence).toEqual([{ of: "source", name: "github", after: 6 * 3_600_000 }]);
+  });
+
+  it("are described without their secrets", () => {
+    const yaml = `${base}sources: { github: { secret: ${reference("GITHUB_HOOK")}, idempotency: header:X-Id }, other: {} }`;
+    const { sources } = describeConfig(load(yaml, env));
+    expect(sources).toMatchObject([
+      { name: "github", secret: "given", idempotency: ["header:x-id"] },
+      { name: "other", secret: "generated", idempotency: [] },
+    ]);
+    expect(JSON.stringify(sources)).not.toContain(hookSecret);
+  });
+
+  test.each([
+    ["sources: [github]", [["sources", "is a list, and a map belongs here"]]],
+    ["sources: { GitHub: {} }", [["sources.GitHub", "is not a name for a source"]]],
+    ["sources: { ../x: {} }", [['sources["../x"]', "is not a name for a source"]]],
+    ["sources: { hook: {} }", [["sources.hook", "is the account's own hook"]]],
+    ["sources: { a: { secrets: x } }", [["sources.a.secrets", "is not known here"]]],
+    [
+      "sources: { a: { secret: written-out-secret-kS93jdLwm2 } }",
+      [["sources.a.secret", "is secret and does not belong in the file"]],
+    ],
+    [
+      `sources: { a: { secret: ${reference("ODD")} } }`,
+      [["sources.a.secret", "is part of an address, so it may only have letters, digits, - and _, 22 to 256 of them"]],
+    ],
+    [
+      `sources: { a: { secret: ${reference("GITHUB_HOOK")} }, b: { secret: ${reference("GITHUB_HOOK")} } }`,
+      [
+        [
+          "sources.b.secret",
+          "is the same as another secret of this relay, so that nobody could tell their senders apart",
+        ],
+      ],
+    ],
+    [
+      "sources: { a: { idempotency: $.delivery.id } }",
+      [["sources.a.idempotency", '"$.delivery.id" is neither a path to one value of the body nor a header']],
+    ],
+    ['sources: { a: { idempotency: "header:" } }', [["sources.a.idempotency", '"header:" names no header']]],
+    [
+      "sources: { a: { mapping: { source: payload.x } } }",
+      [["sources.a.mapping.source", "has no place in a source: what comes by this hook is called a"]],
+    ],
+    ["sources: { a: { mapping: { tilte: payload.x } } }", [["sources.a.mapping.tilte", "is not known here"]]],
+    [
+      "sources: { a: { mapping: { title: $.x } } }",
+      [["sources.a.mapping.title[0]", '"$.x" is not a path to one value of the payload']],
+    ],
+    [
+      "sources: { a: { silence: 6h } }\nsilence: { sources: { a: 2h } }",
+      [["silence.sources.a", "is said below sources.a already"]],
+    ],
+  ])("refuses %j", (yaml, expected) => {
+    expect(problems(yaml)).toEqual(expected);
+  });
+
+  it("refuses a weak secret where others can reach the hook, and the secret of the account's hook", () => {
+    const weak = `sources: { a: { secret: ${reference("WEAK")} } }`;
+    expect(load(base + weak, env).warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining("has 5 characters"),
+    ]);
+    expect(problems(weak, { HOST: "0.0.0.0" })).toEqual([
+      ["sources.a.secret", expect.stringContaining("has 5 characters")],
+    ]);
+    const same = `sources: { a: { secret: ${reference("GITHUB_HOOK")} } }`;
+    expect(problems(same, { WEBHOOK_SECRET: hookSecret })).toEqual([
+      ["sources.a.secret", expect.stringContaining("is the same as another secret")],
+    ]);
+  });
+
+  it("refuses more of them than a path is compared with", () => {
+    const names = Array.from({ length: 51 }, (_none, index) => `s${index}: {}`);
+    expect(problems(`sources: { ${names.join(", ")} }`)).toEqual([["sources", "has 51 sources, and 50 are the most"]]);
+  });
+});
