@@ -384,6 +384,8 @@ export interface Operations {
    * @throws AppError `store_unavailable` when that does not answer.
    */
   status(): Promise<StatusView>;
+  /** What the relay watches around it. */
+  watches(): WatchView[];
   /** Each watch over alerts that do not come. */
   silence(): SilenceView[];
   /** Undefined: none is sent. */

@@ -102,6 +102,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     shapes: deps.shapes,
     sources: deps.sources,
     readiness: () => readiness({ health }),
+    watches: viewWatches,
     silence: deps.silence,
     canary: deps.canary,
     async status() {

@@ -174,6 +174,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       silence: operations.silence(),
     }),
     putBackOutputs: options.putBack ?? (async () => "unchanged"),
+    watches: () => options.watches ?? [],
     silence: () => options.silence ?? [],
     canary: () => options.canary,
     metricsText: async () => "tocsin_disk_full 0\n",

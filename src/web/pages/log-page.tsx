@@ -9,6 +9,7 @@ import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { HeadRow, Layout, Notice } from "./layout.tsx";
 import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
+import { Troubles, type TroublesProps } from "./log-troubles.tsx";
 import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
@@ -40,6 +41,11 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         duplicates={duplicates}
         destinations={destinations}
         sources={operations.sources()}
+        troubles={{
+          watches: operations.watches(),
+          silence: operations.silence(),
+          canary: operations.canary(),
+        }}
       />,
     );
   });
@@ -59,6 +65,7 @@ interface LogPageProps {
   duplicates: number;
   destinations: DestinationView[];
   sources: SourceView[];
+  troubles: Omit<TroublesProps, "destinations" | "now">;
 }
 
 function LogPage(props: LogPageProps) {
@@ -67,7 +74,7 @@ function LogPage(props: LogPageProps) {
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
       <div data-live="troubles">
-        <Troubles destinations={props.destinations} now={frame.now} />
+        <Troubles {...props.troubles} destinations={props.destinations} now={frame.now} />
       </div>
       <FilterForm
         filters={filters}
@@ -122,34 +129,6 @@ function resendWords({ read }: LogFilters, destinations: DestinationView[]): str
   const number = counted.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
   if (number === 0) return "Resend these …";
   return destination === undefined ? `Resend ${number} ${state}` : `Resend ${number} ${state} to ${destination}`;
-}
-
-/** Whoever looks at the log is to see at once that some of it reaches nobody. */
-function Troubles({ destinations, now }: { destinations: DestinationView[]; now: number }) {
-  const unwell = destinations.filter(({ health }) => health === "dead" || health === "down" || health === "paused");
-  return (
-    <>
-      {unwell.map(({ name, health, since, counts }) => {
-        const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
-        const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
-        return (
-          <p class="notice failed">
-            <b>
-              <bdi>{name}</bdi> is {health}
-            </b>
-            {since !== undefined && (
-              <>
-                {" since "}
-                <Instant at={since} now={now} show="relative" />
-              </>
-            )}
-            {failed > 0 && `, ${failed} failed`}
-            {waiting > 0 && `, ${waiting} wait`}. <a href="/destinations">Why, and what to do</a>
-          </p>
-        );
-      })}
-    </>
-  );
 }
 
 function AlertTable({ alerts, now, isNewest }: { alerts: AlertSummary[]; now: number; isNewest: boolean }) {
