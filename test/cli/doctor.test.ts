@@ -98,6 +98,29 @@ it("knows an account that sends to this relay with an old secret", async () => {
   ]);
 });
 
+it("names the way back where somebody has changed what setup left, and calls what setup has turned off no problem", async () => {
+  const world = await createRelayWorld();
+  const service = await startService();
+  const env = { ...service, PUBLIC_URL: world.relay.localUrl };
+  const setup = (...argv: string[]) =>
+    world.run(["setup", "--yes", "--skip-proof", ...argv], { env: { ...world.env, ...env } });
+  await setup();
+  for (const webhookUrl of [null, "https://other.example/in"]) {
+    await fetch(`${service.ALERTING_URL}/account`, {
+      method: "PUT",
+      headers: { authorization: service.ALERTING_API_KEY, "content-type": "application/json" },
+      body: JSON.stringify({ webhookUrl }),
+    });
+    const { of } = await examine(world, env);
+    expect(of("registration")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("--put-back") }]);
+  }
+  await setup("--webhook-off", "--take-over");
+  const { of } = await examine(world, env);
+  expect(of("registration")).toMatchObject([
+    { verdict: "warning", detail: expect.stringContaining("setup has turned"), mend: expect.stringMatching(/setup$/) },
+  ]);
+});
+
 /** What doctor says of a relay in this state. */
 async function examineState(state: Parameters<typeof serveStatus>[0]) {
   const cwd = makeTempFolder();

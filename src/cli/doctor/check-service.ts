@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { registrationFile } from "../../config/registration.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -56,17 +57,20 @@ export function judgeExpiry({ apiKeyExpiresAt, apiKeyExpirationTimestamp: given 
 }
 
 /** Alerts come here only when the account's webhook is this relay's hook, secret and all. */
-async function judgeWebhook({ alertOutputs }: Account, config: Config): Promise<Finding> {
+async function judgeWebhook({ id, alertOutputs }: Account, config: Config): Promise<Finding> {
   const check = "registration";
-  const mend = "register this relay with: tocsin setup";
+  const register = "register this relay with: tocsin setup";
+  const registered = await registrationFile(config.dataDir).read();
+  const wasHere = registered?.accountId === id && registered.webhookOff !== true;
+  const putBack = "somebody has changed that since setup; put it back with: tocsin setup --put-back";
   const { webhookUrl } = alertOutputs;
+  if (webhookUrl === null && registered?.accountId === id && registered.webhookOff) {
+    const detail = "setup has turned the account's webhook off, so no alert is sent here";
+    return { check, verdict: "warning", detail, mend: "turn it on again with: tocsin setup" };
+  }
   if (webhookUrl === null) {
-    return {
-      check,
-      verdict: "problem",
-      detail: "the account has no webhook, so no alert is sent here",
-      mend,
-    };
+    const detail = "the account has no webhook, so no alert is sent here";
+    return { check, verdict: "problem", detail, mend: wasHere ? putBack : register };
   }
   const { publicUrl } = config.server;
   const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
@@ -80,7 +84,8 @@ async function judgeWebhook({ alertOutputs }: Account, config: Config): Promise<
   const detail = isSamePlace
     ? "the account sends to this address with another secret: those alerts are answered 404"
     : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}`;
-  return { check, verdict: "problem", detail, mend: isSamePlace ? mend : `${mend} --take-over` };
+  const mend = wasHere ? putBack : `${register} --take-over`;
+  return { check, verdict: "problem", detail, mend: isSamePlace ? register : mend };
 }
 
 /** By the Date header of any answer, half of the way there and back taken off. Silent when there is none. */
