@@ -1,3 +1,4 @@
+import { compareDecimals, parseDecimal } from "../ground/numbers/decimal.ts";
 import type { Json } from "./json.ts";
 import type { MappableFact } from "./mapping.ts";
 import type { BodyShape } from "./shape.ts";
@@ -111,4 +112,14 @@ export function limitsChange({ fields }: Partial<Pick<AlertFacts, "fields">>): b
  */
 export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
+}
+
+/** On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit. */
+export function sideOfThreshold(
+  facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields">>,
+): "below" | "above" | undefined {
+  if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
+  const [value, threshold] = [parseDecimal(facts.value ?? ""), parseDecimal(facts.threshold ?? "")];
+  const order = value && threshold && compareDecimals(value, threshold);
+  return order === undefined || order === 0 ? undefined : order < 0 ? "below" : "above";
 }

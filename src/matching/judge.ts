@@ -3,7 +3,7 @@ import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { type Json, JsonNumber } from "../core/json.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
-import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "./decimal.ts";
+import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../ground/numbers/decimal.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
 import { parseFieldPath, valuesAt } from "./path.ts";
 

@@ -2,11 +2,11 @@ import { type Alert, type AlertStatus, type Severity, severities } from "../core
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
-import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
 import { shortTitle, stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
+import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
 const maxTitleUnits = 100;
@@ -59,15 +59,15 @@ function writeHead(alerts: Alert[], items: DigestItem[], { reason, quietHours }:
 
 function writeItem(item: DigestItem, now: number, publicUrl: string | undefined): Inline[] {
   const { alert, count, firedAt } = item;
-  const { severity, status, value, unit } = alert.facts;
+  const { severity, status } = alert.facts;
   const page = pageOfAlert(publicUrl, alert.id);
   const title = isolate(shortTitle(alert.facts, maxTitleUnits));
-  const number = cut(cleanLine(`${value ?? ""} ${value === undefined ? "" : (unit ?? "")}`), maxValueUnits);
+  const number = writeAmount(alert.facts, maxValueUnits);
   const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
   return [
     text(`${stateSymbol(severity, status)} `),
     page === undefined ? text(title) : link(title, page),
-    text(`${count > 1 ? ` ×${count}` : ""}${lasted}${number === "" ? "" : ` · ${isolate(number)}`} · `),
+    text(`${count > 1 ? ` ×${count}` : ""}${lasted}${number === "" ? "" : ` · ${number}`} · `),
     time(alert.facts.occurredAt ?? alert.receivedAt, now),
   ];
 }

@@ -1,13 +1,13 @@
 import type { Alert } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
+import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
-import { shortTitle, titleWithoutState, writeSubject } from "./headline.ts";
+import { shortTitle, titleWithoutState, writeSubject, writeTitle } from "./headline.ts";
 import { bold, markLongWords, text, time } from "./inlines.ts";
-import { writeValueLine } from "./value-line.ts";
+import { numberBeside, writeAmount, writeValueLine } from "./value-line.ts";
 
 const maxTitleUnits = 120;
 const maxValueUnits = 40;
@@ -42,19 +42,19 @@ export function composeResolution(
 ): Document {
   const { facts } = alert;
   const over = `Over${writeLength(alert, context)}`;
-  const title = shortTitle({ title: titleWithoutState(facts.title) }, maxTitleUnits);
+  const title = shortTitle({ ...facts, title: titleWithoutState(facts.title) }, maxTitleUnits);
   const value = context.isAnswer ? writeShortValue(alert, title) : "";
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const heading: Inline[] = [
     bold(`✅ ${over}: `),
     ...markLongWords(title, bold),
-    ...(value === "" ? [] : [text(` · ${isolate(value)}`)]),
+    ...(value === "" ? [] : [text(` · ${value}`)]),
     ...(repeat === "" ? [] : [bold(repeat)]),
   ];
   const inBrackets = context.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
   return {
     subject: writeSubject(`${over}: `, title, repeat),
-    mailSubject: writeSubject(inBrackets, cleanLine(facts.title), ""),
+    mailSubject: writeSubject(inBrackets, writeTitle(facts), ""),
     severity: facts.severity,
     status: "resolved",
     blocks: [
@@ -86,9 +86,9 @@ function writeLength(alert: Alert, { history }: MessageContext): string {
 }
 
 function writeShortValue({ facts }: Alert, title: string): string {
-  const { value, unit } = facts;
-  if (value === undefined || title.includes(cleanLine(value))) return "";
-  return cut(cleanLine(`${value} ${unit ?? ""}`), maxValueUnits);
+  if (facts.value === undefined) return "";
+  const isSaid = [cleanLine(facts.value), numberBeside(facts.value, facts)].some((value) => title.includes(value));
+  return isSaid ? "" : writeAmount(facts, maxValueUnits);
 }
 
 function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {

@@ -1,6 +1,7 @@
 import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import { groupDigits } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { bold, markLongWords } from "./inlines.ts";
@@ -21,7 +22,7 @@ export interface Headline {
  * differ in shape as well as in colour; the word is left out where the title begins with it.
  */
 export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus): Headline {
-  const title = cleanLine(alert.facts.title);
+  const title = writeTitle(alert.facts);
   const test = isTest(alert, context);
   const state = stateOf(alert, status, test);
   const isSaid = state !== undefined && startsWithWord(title, state);
@@ -68,9 +69,19 @@ export function titleWithoutState(title: string): string {
   return rest === "" ? cleanLine(title) : rest;
 }
 
+const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
+
+type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold">;
+
 /** The title of an alert on a line of a digest. */
-export function shortTitle(facts: Pick<AlertFacts, "title">, maxUnits: number): string {
-  return cut(cleanLine(facts.title), maxUnits);
+export function shortTitle(facts: Titled, maxUnits: number): string {
+  return cut(writeTitle(facts), maxUnits);
+}
+
+/** As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. */
+export function writeTitle({ title, value, previousValue, threshold }: Titled): string {
+  const own = new Set([value, previousValue, threshold]);
+  return cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
 }
 
 /** A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. */

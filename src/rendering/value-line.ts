@@ -1,49 +1,52 @@
-import { type AlertFacts, limitsChange, multiplies } from "../core/alert.ts";
+import { type AlertFacts, limitsChange, sideOfThreshold } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
+import { writeChange, writeDifference, writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { cut } from "../ground/text/graphemes.ts";
 import { bold, code, text } from "./inlines.ts";
 
 type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields">>;
 
-const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const longValueUnits = 32;
-/** Below this the digits are read at a glance. */
-const hardToReadFrom = 1_000_000;
-const rounded = new Intl.NumberFormat("en", {
-  notation: "compact",
-  compactDisplay: "long",
-  maximumSignificantDigits: 4,
-});
 
 /**
- * The numbers of an alert on one line, digit for digit as sent: value, where it stands to the threshold, the value
- * before and the change. Only arithmetic on what was sent is added, and only where it is certain. Empty without
- * numbers.
+ * The numbers of an alert on one line: value, how far below or above the threshold it is, the value before and the
+ * change. Digits stand in groups, and behind the point as many as make six significant ones; two numbers that differ
+ * never read the same. Only arithmetic on what was sent is added, and only where it is certain. What is no plain decimal
+ * is shown as sent. Empty without numbers.
  */
 export function writeValueLine(facts: Numbers): Inline[] {
   const parts: Inline[][] = [];
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
   if (facts.threshold !== undefined) {
     const words = limitsChange(facts)
-      ? `threshold of the change ${isolate(cleanLine(facts.threshold))}`
-      : writeThreshold(facts.threshold, multiplies(facts.unit) ? undefined : facts.value);
+      ? `threshold of the change ${isolate(numberBeside(facts.threshold, facts))}`
+      : writeThreshold(facts.threshold, facts);
     parts.push([text(words)]);
   }
-  if (facts.previousValue !== undefined) parts.push([text(writePrevious(facts.previousValue, facts.value))]);
+  if (facts.previousValue !== undefined) parts.push([text(writePrevious(facts.previousValue, facts))]);
   return parts.flatMap((part, index) => (index === 0 ? part : [text(" · "), ...part]));
 }
 
+/** One number of an alert, told apart from its others. */
+export function numberBeside(sent: string, { value, previousValue, threshold }: Numbers): string {
+  return writeNumber(cleanLine(sent), { besides: [value, previousValue, threshold] });
+}
+
+/** Value and unit, at most so long, for a line that says more than them. Empty without a value. */
+export function writeAmount(facts: Numbers, maxUnits: number): string {
+  if (facts.value === undefined) return "";
+  const unit = cleanLine(facts.unit ?? "");
+  return isolate(
+    cut(`${numberBeside(facts.value, facts)}${unit === "%" || unit === "" ? unit : ` ${unit}`}`, maxUnits),
+  );
+}
+
 function writeValue(value: string, facts: Numbers): Inline[] {
-  const shown = cleanLine(value);
-  const unit = writeUnit(facts.unit);
-  const approximate = approximation(shown);
-  // An approximation that reads the same as the threshold would hide which side of it the value is on.
-  const helps = approximate !== undefined && approximate !== approximation(cleanLine(facts.threshold ?? ""));
+  const shown = numberBeside(value, facts);
   const isLong = shown.length >= longValueUnits && !shown.includes(" ");
-  return [
-    isLong ? code(shown) : bold(isolate(shown) + unit),
-    text((isLong ? unit : "") + (helps ? ` (≈ ${approximate})` : "")),
-  ];
+  const unit = writeUnit(facts.unit);
+  return isLong ? [code(cleanLine(value)), text(unit)] : [bold(isolate(shown) + unit)];
 }
 
 function writeUnit(unit: string | undefined): string {
@@ -52,39 +55,16 @@ function writeUnit(unit: string | undefined): string {
   return shown === "%" ? "%" : ` ${isolate(shown)}`;
 }
 
-function writeThreshold(threshold: string, value: string | undefined): string {
-  const shown = cleanLine(threshold);
-  const limit = numberOf(shown);
-  const current = numberOf(cleanLine(value ?? ""));
-  if (limit === undefined || current === undefined || limit === current) return `threshold ${isolate(shown)}`;
-  return `${current < limit ? "below" : "above"} the threshold ${isolate(shown)}`;
+function writeThreshold(threshold: string, facts: Numbers): string {
+  const written = isolate(numberBeside(threshold, facts));
+  const side = sideOfThreshold(facts);
+  if (side === undefined) return `threshold ${written}`;
+  const far = writeDistance(cleanLine(threshold), cleanLine(facts.value ?? ""));
+  return `${far === undefined ? "" : `${far} `}${side} the threshold ${written}`;
 }
 
-function writePrevious(previousValue: string, value: string | undefined): string {
-  const shown = cleanLine(previousValue);
-  const change = changeInPercent(numberOf(shown), numberOf(cleanLine(value ?? "")));
-  return `was ${isolate(shown)}${change === undefined ? "" : ` (${change})`}`;
-}
-
-/** `−5.7 %`; undefined where it is not certain or would read as nothing. */
-function changeInPercent(before: number | undefined, now: number | undefined): string | undefined {
-  if (before === undefined || now === undefined || before === 0) return undefined;
-  const percent = ((now - before) / Math.abs(before)) * 100;
-  const size = Math.abs(percent);
-  const digits = size.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2);
-  if (!Number.isFinite(percent) || size > 1_000_000 || Number(digits) === 0) return undefined;
-  return `${percent < 0 ? "−" : "+"}${digits} %`;
-}
-
-function approximation(shown: string): string | undefined {
-  const value = numberOf(shown);
-  if (value === undefined || Math.abs(value) < hardToReadFrom || Math.abs(value) >= 1e15) return undefined;
-  return rounded.format(value);
-}
-
-/** Only plain decimals: `0x10`, `1,000` and `5 M` are left to the reader. */
-function numberOf(shown: string): number | undefined {
-  if (!decimal.test(shown)) return undefined;
-  const value = Number(shown);
-  return Number.isFinite(value) ? value : undefined;
+function writePrevious(previousValue: string, facts: Numbers): string {
+  const [before, now] = [cleanLine(previousValue), cleanLine(facts.value ?? "")];
+  const changes = [writeChange(before, now), writeDifference(before, now)].filter((change) => change !== undefined);
+  return `was ${isolate(numberBeside(previousValue, facts))}${changes.length === 0 ? "" : ` (${changes.join(", ")})`}`;
 }

@@ -243,7 +243,7 @@ describe("ntfy and Apprise", () => {
       tags: ["rotating_light"],
       click: `${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
     });
-    expect(message.text).toMatch(/^4812345\.67 USD/);
+    expect(message.text).toMatch(/^4,812,346 USD/);
     const unknown = rendering.composeAlert(makeAlert({ facts: { severity: "unknown" } }), makeContext());
     expect(render("ntfy", unknown).priority).toBe(4);
     const resolved = rendering.composeAlert(makeAlert({ facts: { status: "resolved" } }), makeContext());
@@ -346,7 +346,7 @@ describe("an outgoing webhook", () => {
         deliveryId: "d-1",
         repeat: false,
         subject: full.subject,
-        text: expect.stringContaining("4812345.67 USD"),
+        text: expect.stringContaining("4,812,346 USD"),
         alerts: [
           {
             id: "a-1",

@@ -109,8 +109,8 @@ describe("a composed alert", () => {
     });
     expect(text).toMatch(/^🚨 Critical: USDC total TVL/);
     expect(text).toContain("✅ Over since 03:20 CET, after 18 min\n");
-    expect(text).toContain("Now: 5012000 USD");
-    expect(text).toContain("\n4812345.67 USD");
+    expect(text).toContain("Now: 5,012,000 USD");
+    expect(text).toContain("\n4,812,346 USD");
     expect(text).toContain("> Recovered.");
   });
 
@@ -143,7 +143,7 @@ describe("a composed alert", () => {
 
     it("is one line where it answers the first message", () => {
       expect(textOf(resolved, { history, isAnswer: true })).toBe(
-        "✅ Over after 8 min: USDC total TVL fell below 5,000,000 · 25320000 USD",
+        "✅ Over after 8 min: USDC total TVL fell below 5,000,000 · 25,320,000 USD",
       );
     });
 
@@ -156,7 +156,7 @@ describe("a composed alert", () => {
     it("stands for itself in a few lines where there is nothing to answer", () => {
       const text = textOf(resolved, { history });
       expect(text).toMatch(/^✅ Over after 8 min: USDC total TVL/);
-      expect(text).toContain("\n25320000 USD");
+      expect(text).toContain("\n25,320,000 USD");
       expect(text).toContain("Token: USDC on eth");
       expect(text).toContain(`Open in Tocsin: ${publicUrl}/alerts/`);
       expect(text).not.toContain("sub_8841");

@@ -12,17 +12,17 @@ describe("the line of numbers", () => {
     [{}, ""],
     [{ value: "1.10" }, "1.10"],
     [{ value: "5.2", unit: "%" }, "5.2%"],
-    [{ value: "4", threshold: "5" }, "4 · below the threshold 5"],
-    [{ value: "6", threshold: "5.0" }, "6 · above the threshold 5.0"],
+    [{ value: "4", threshold: "5" }, "4 · 20.0 % below the threshold 5"],
+    [{ value: "6", threshold: "5.0" }, "6 · 20.0 % above the threshold 5.0"],
     [{ value: "5", threshold: "5.00" }, "5 · threshold 5.00"],
     [{ threshold: "5" }, "threshold 5"],
-    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "26.3 M USD · threshold 25000000"],
-    [{ value: "94", previousValue: "100" }, "94 · was 100 (−6.0 %)"],
-    [{ value: "-1", previousValue: "-2" }, "-1 · was -2 (+50.0 %)"],
-    [{ value: "3", previousValue: "1" }, "3 · was 1 (+200 %)"],
-    [{ value: "100.0001", previousValue: "100" }, "100.0001 · was 100"],
-    [{ value: "1", previousValue: "0" }, "1 · was 0"],
-    [{ value: "12345678.9", unit: "USD" }, "12345678.9 USD (≈ 12.35 million)"],
+    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "26.3 M USD · threshold 25,000,000"],
+    [{ value: "94", previousValue: "100" }, "94 · was 100 (−6.0 %, −6)"],
+    [{ value: "-1", previousValue: "-2" }, "-1 · was -2 (+50.0 %, +1)"],
+    [{ value: "3", previousValue: "1" }, "3 · was 1 (+200 %, +2)"],
+    [{ value: "100.0001", previousValue: "100" }, "100.0001 · was 100 (+0.0001)"],
+    [{ value: "1", previousValue: "0" }, "1 · was 0 (+1)"],
+    [{ value: "12345678.9", unit: "USD" }, "12,345,679 USD"],
   ])("says %o as %s", (facts, expected) => {
     expect(line(facts)).toBe(expected);
   });
@@ -35,13 +35,13 @@ describe("the line of numbers", () => {
       { name: "rule.operator", value: "PCT_CHANGE" },
       { name: "conditionType", value: "percentage" },
     ]) {
-      expect(line({ ...facts, fields: [field] })).toBe("3305.36 USD · threshold of the change 2.5");
+      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · threshold of the change 2.5");
     }
     for (const field of [
       { name: "condition.kind", value: "above" },
       { name: "note", value: "percent" },
     ]) {
-      expect(line({ ...facts, fields: [field] })).toBe("3305.36 USD · above the threshold 2.5");
+      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · above the threshold 2.5");
     }
   });
 
@@ -49,14 +49,16 @@ describe("the line of numbers", () => {
     expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · threshold 5 M · was 0x10");
   });
 
-  it("does not compare numbers whose difference a double cannot hold", () => {
+  it("compares numbers whose difference a double cannot hold", () => {
     expect(line({ value: "12345678901234567891", threshold: "12345678901234567892" })).toBe(
-      "12345678901234567891 · threshold 12345678901234567892",
+      "12,345,678,901,234,567,891 · below the threshold 12,345,678,901,234,567,892",
     );
   });
 
-  it("does not round a value onto its threshold", () => {
-    expect(line({ value: "4999999", threshold: "5000000" })).toBe("4999999 · below the threshold 5000000");
+  it("does not round a value onto its threshold, nor onto what it was", () => {
+    expect(line({ value: "4999.9999", threshold: "5000", previousValue: "5000.0001" })).toBe(
+      "4,999.9999 · below the threshold 5,000 · was 5,000.0001 (−0.0002)",
+    );
   });
 
   it("keeps the digits of a huge amount together as code", () => {

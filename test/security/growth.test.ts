@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Translation } from "../../src/core/alert.ts";
+import { parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
 import { cleanLine, cleanText, oneLine } from "../../src/ground/text/clean.ts";
 import { contains, toPlainLine, toPlainText } from "../../src/ground/text/plain-text.ts";
 import { readMeasurement } from "../../src/intake/find/read-measurement.ts";
@@ -14,7 +15,6 @@ import { parseJson } from "../../src/intake/read/parse-json.ts";
 import { readForm, readMultipart } from "../../src/intake/read/read-form.ts";
 import { salvageJson } from "../../src/intake/read/salvage-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
-import { parseAmount, parseDecimal } from "../../src/matching/decimal.ts";
 import { compileCondition, quoteValue } from "../../src/matching/judge.ts";
 import { markLongWords } from "../../src/rendering/inlines.ts";
 import { splitSearch } from "../../src/store/sqlite/search-words.ts";

@@ -177,7 +177,7 @@ describe("an alert's page", () => {
     const { failedId } = await fillScene(fixture);
     const page = await (await (await fixture.logIn()).get(`/alerts/${failedId}`)).text();
     for (const text of [
-      "25110403.550000000000000001 USD (≈ 25.11 million)",
+      '<span class="digits">25<span>110</span><span>403.550000000000000001</span></span> USD',
       "Forbidden: bot was kicked from the supergroup chat",
       "ambiguous: it may have arrived",
       "token is USDC; route critical already delivers it there",

@@ -1,4 +1,5 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
+import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import type { AlertDetailOnWire, AlertOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
@@ -73,7 +74,8 @@ function present(rows: [string, string | undefined][]): [string, string][] {
 }
 
 function withUnit(value: string | undefined, unit: string | undefined): string | undefined {
-  return value === undefined || unit === undefined ? value : `${value} ${unit}`;
+  if (value === undefined) return undefined;
+  return unit === undefined ? groupDigits(value) : `${groupDigits(value)} ${unit}`;
 }
 
 function describeRequest(request: NonNullable<AlertDetailOnWire["request"]>): string {

@@ -1,7 +1,7 @@
 import { limitsChange, multiplies } from "../../core/alert.ts";
+import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
-import { compareAmounts } from "../../matching/decimal.ts";
 import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";

@@ -1,5 +1,5 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import { compareAmounts } from "../../matching/decimal.ts";
+import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { above, amounts, below, chains, measureLeads, motion, relative, times } from "./measurement-words.ts";
 import { type Roles, readSentence } from "./number-roles.ts";
 import { withoutStatus } from "./read-status.ts";

@@ -1,5 +1,5 @@
 import type { AlertStatus } from "../../core/alert.ts";
-import { compareAmounts } from "../../matching/decimal.ts";
+import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { type Limit, type Roles, readSentence } from "../find/number-roles.ts";
 import type { Piece } from "../find/sentence.ts";
 

@@ -2,7 +2,7 @@ import { type AlertFacts, limitsChange } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
-import { approximate } from "./alert-text.tsx";
+import { Amount } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {
@@ -21,12 +21,13 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
   if (facts === undefined) {
     return <p class="soft">The body is stored and shown below; it has not been read yet.</p>;
   }
+  const isOfChange = limitsChange(facts);
+  const amounts: [string, string | undefined, string | undefined][] = [
+    ["Value", facts.value, facts.unit],
+    [isOfChange ? "Threshold of the change" : "Threshold", facts.threshold, isOfChange ? undefined : facts.unit],
+    ["Value before", facts.previousValue, facts.unit],
+  ];
   const rows: [string, string | undefined][] = [
-    ["Value", withUnit(facts.value, facts.unit)],
-    limitsChange(facts)
-      ? ["Threshold of the change", facts.threshold]
-      : ["Threshold", withUnit(facts.threshold, facts.unit)],
-    ["Value before", withUnit(facts.previousValue, facts.unit)],
     ["Token", facts.token],
     ["Chain", facts.chain],
     ["Metric", facts.metric],
@@ -41,6 +42,17 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
         </p>
       )}
       <dl class="facts">
+        {amounts.map(
+          ([label, sent, unit]) =>
+            sent !== undefined && (
+              <>
+                <dt>{label}</dt>
+                <dd dir="auto">
+                  <Amount sent={sent} unit={unit} />
+                </dd>
+              </>
+            ),
+        )}
         {rows.map(([label, value]) => value !== undefined && <Fact label={label} value={value} />)}
         {facts.link !== undefined && <LinkFact link={facts.link} />}
         {facts.fields.map(({ name, value }) => (
@@ -98,13 +110,6 @@ function LinkFact({ link }: { link: string }) {
       </dd>
     </>
   );
-}
-
-function withUnit(value: string | undefined, unit: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
-  const withIt = unit === undefined ? value : unit === "%" ? `${value}%` : `${value} ${unit}`;
-  const about = approximate(value);
-  return about === undefined ? withIt : `${withIt} (${about})`;
 }
 
 function delayWords(occurredAt: number, receivedAt: number): string {

@@ -1,5 +1,6 @@
-import type { AlertStatus, Severity } from "../../core/alert.ts";
+import { type AlertStatus, limitsChange, type Severity, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
+import { groupDigits, writeDistance } from "../../ground/numbers/format-number.ts";
 
 /** What stands for the title until the alert has been read. */
 export function titleOf(alert: AlertSummary): string {
@@ -23,41 +24,59 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
   );
 }
 
-const decimal = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
-const rounded = new Intl.NumberFormat("en", {
-  notation: "compact",
-  compactDisplay: "long",
-  maximumSignificantDigits: 4,
-});
-
 /**
- * `≈ 24.32 million` for a number too long to be read at a glance; undefined for all others, and for what is no plain
- * number.
+ * A number with its digits in groups, all of them as sent. The gaps are not in the text, so that what is copied or
+ * searched for on the page is the number itself.
  */
-export function approximate(value: string): string | undefined {
-  const size = decimal.test(value) ? Math.abs(Number(value)) : 0;
-  return size >= 1e6 && size < 1e15 ? `≈ ${rounded.format(Number(value))}` : undefined;
+export function Digits({ sent }: { sent: string }) {
+  const [first, ...groups] = groupDigits(sent).split(",");
+  if (groups.length === 0 || sent.includes(",")) return <>{sent}</>;
+  return (
+    <span class="digits">
+      {first}
+      {groups.map((group) => (
+        <span>{group}</span>
+      ))}
+    </span>
+  );
 }
 
-/** Value, unit and threshold, digit for digit as sent. */
-export function ValueText({ alert }: { alert: AlertSummary }) {
-  const { value, unit, threshold } = alert.facts ?? {};
-  if (value === undefined && threshold === undefined) return null;
-  const approximated = value === undefined ? undefined : approximate(value);
+export function Amount({ sent, unit }: { sent: string; unit: string | undefined }) {
   return (
     <>
-      {value !== undefined && (
+      <Digits sent={sent} />
+      {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
+    </>
+  );
+}
+
+/** Value, unit and threshold, digit for digit as sent, and how far apart the two are where that is certain. */
+export function ValueText({ alert }: { alert: AlertSummary }) {
+  const { facts } = alert;
+  if (facts?.value === undefined && facts?.threshold === undefined) return null;
+  return (
+    <>
+      {facts.value !== undefined && (
         <bdi class="value">
-          {value}
-          {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
+          <Amount sent={facts.value} unit={facts.unit} />
         </bdi>
       )}
-      {approximated !== undefined && <span class="threshold">{approximated}</span>}
-      {threshold !== undefined && (
+      {facts.threshold !== undefined && (
         <span class="threshold">
-          threshold <bdi>{threshold}</bdi>
+          {wordsBeforeThreshold(facts)}{" "}
+          <bdi>
+            <Digits sent={facts.threshold} />
+          </bdi>
         </span>
       )}
     </>
   );
+}
+
+function wordsBeforeThreshold(facts: NonNullable<AlertSummary["facts"]>): string {
+  if (limitsChange(facts)) return "threshold of the change";
+  const side = sideOfThreshold(facts);
+  if (side === undefined) return "threshold";
+  const far = writeDistance(facts.threshold ?? "", facts.value ?? "");
+  return far === undefined ? side : `${far} ${side}`;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareDecimals, parseAmount, parseDecimal } from "../../src/matching/decimal.ts";
-import { createCostMeter } from "../support/cpu-cost.ts";
+import { compareDecimals, parseAmount, parseDecimal } from "../../../src/ground/numbers/decimal.ts";
+import { createCostMeter } from "../../support/cpu-cost.ts";
 
 function compare(a: string, b: string): number {
   const [left, right] = [parseDecimal(a), parseDecimal(b)];

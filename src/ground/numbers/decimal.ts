@@ -72,6 +72,22 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
   return a.negative ? compareSizes(b, a) : compareSizes(a, b);
 }
 
+/**
+ * Exact. Undefined when the two lie further apart than 1,000 digits: nobody reads that, and it would take long.
+ */
+export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
+  const scaleOf = ({ digits, magnitude }: Decimal) => digits.length - magnitude;
+  const scale = Math.max(scaleOf(a), scaleOf(b));
+  const lengthOf = (decimal: Decimal) => decimal.digits.length + scale - scaleOf(decimal);
+  if (Math.max(lengthOf(a), lengthOf(b)) > maxLength) return undefined;
+  const scaled = (decimal: Decimal) =>
+    BigInt(decimal.digits || "0") * 10n ** BigInt(scale - scaleOf(decimal)) * (decimal.negative ? -1n : 1n);
+  const difference = scaled(a) - scaled(b);
+  const size = String(difference < 0n ? -difference : difference);
+  const digits = size === "0" ? "" : withoutTrailingZeros(size);
+  return { negative: difference < 0n, digits, magnitude: digits === "" ? 0 : size.length - scale };
+}
+
 function signOf(decimal: Decimal): number {
   if (decimal.digits === "") return 0;
   return decimal.negative ? -1 : 1;
@@ -84,7 +100,7 @@ function compareSizes(a: Decimal, b: Decimal): number {
 }
 
 /** A loop, since /0+$/ takes quadratic time on a hostile row of zeros. */
-function withoutTrailingZeros(digits: string): string {
+export function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end -= 1;
   return digits.slice(0, end);

@@ -1,0 +1,169 @@
+import { compareDecimals, type Decimal, parseDecimal, subtractDecimals, withoutTrailingZeros } from "./decimal.ts";
+
+/** What a reader takes in at a glance. */
+const significantDigits = 6;
+const shortSignificantDigits = 4;
+/** More digits before the point than any amount of money or tokens has, and than anybody reads. */
+const longestWhole = 30;
+
+const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
+
+const multiples = [
+  { power: 12, word: "tn" },
+  { power: 9, word: "bn" },
+  { power: 6, word: "M" },
+];
+
+export interface NumberStyle {
+  /** Numbers beside it: those that differ from it as sent are never made to read the same. */
+  besides?: readonly (string | undefined)[];
+}
+
+/**
+ * `1246377700.25` → `1,246,377,700.25`: every digit as sent. Whatever is no plain decimal, or starts with a zero as an
+ * id does, comes back as it is.
+ */
+export function groupDigits(sent: string): string {
+  const found = plain.exec(sent);
+  if (found === null) return sent;
+  const [, sign, whole = "", fraction] = found;
+  if (whole.length > longestWhole || (whole.length > 1 && whole.startsWith("0"))) return sent;
+  return `${sign}${inThrees(whole)}${fraction === undefined ? "" : `.${fraction}`}`;
+}
+
+function inThrees(whole: string): string {
+  const first = whole.length % 3 || 3;
+  const groups = [whole.slice(0, first)];
+  for (let at = first; at < whole.length; at += 3) groups.push(whole.slice(at, at + 3));
+  return groups.join(",");
+}
+
+/**
+ * As people read it: digits in groups, all of those before the point, and behind it as many as make six significant
+ * ones: `18623.426` → `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A number that is short
+ * enough keeps the zeros it came with. Whatever is no plain decimal comes back as it is.
+ */
+export function writeNumber(sent: string, style: NumberStyle = {}): string {
+  return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
+}
+
+/**
+ * For a line that has to be short: from a million on `24.32 M`, `1.246 bn`, `3 tn`, with four significant digits; below
+ * as `writeNumber`.
+ */
+export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
+  return keptApart(sent, style, shortSignificantDigits, (digits) => (number) => {
+    const parsed = parseDecimal(number);
+    const rounded = parsed && parsed.magnitude > 6 ? roundTo(parsed, digits) : undefined;
+    const multiple = rounded && multiples.find(({ power }) => rounded.magnitude > power);
+    if (rounded === undefined || multiple === undefined || rounded.magnitude > multiple.power + longestWhole) {
+      return shortenFraction(number, Math.max(digits, significantDigits));
+    }
+    return `${groupDigits(writePlain({ ...rounded, magnitude: rounded.magnitude - multiple.power }))} ${multiple.word}`;
+  });
+}
+
+/** `−5.7 %` of what it was; undefined where it is not certain or would read as nothing. */
+export function writeChange(before: string, now: string): string | undefined {
+  const share = shareOf(before, now);
+  if (share === undefined) return undefined;
+  const size = Math.abs(share);
+  const digits = size.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2);
+  return Number(digits) === 0 ? undefined : `${share < 0 ? "−" : "+"}${groupDigits(digits)} %`;
+}
+
+/** `−289,654`, six significant digits; undefined where either is no plain decimal or they are the same. */
+export function writeDifference(before: string, now: string): string | undefined {
+  const [from, to] = [parseDecimal(before), parseDecimal(now)];
+  const difference = from && to && subtractDecimals(to, from);
+  if (difference === undefined || difference.digits === "" || isExtreme(difference)) return undefined;
+  const size = writeNumber(writePlain({ ...difference, negative: false }));
+  return `${difference.negative ? "−" : "+"}${size}`;
+}
+
+/**
+ * `0.0074 %`: how far a number is from a limit, without a sign. Undefined as for `writeChange`, and from 1,000 % on, which
+ * nobody pictures.
+ */
+export function writeDistance(limit: string, now: string): string | undefined {
+  const size = Math.abs(shareOf(limit, now) ?? 0);
+  if (size < 0.00001 || size >= 1_000) return undefined;
+  if (size >= 1) return `${size.toFixed(size >= 100 ? 0 : 1)} %`;
+  return `${writePlain(parseDecimal(size.toPrecision(2)) ?? zero)} %`;
+}
+
+/** Percent of `before`. */
+function shareOf(before: string, now: string): number | undefined {
+  const [from, to] = [parseDecimal(before), parseDecimal(now)];
+  if (from === undefined || to === undefined || isExtreme(from) || isExtreme(to)) return undefined;
+  const difference = subtractDecimals(to, from);
+  if (difference === undefined) return undefined;
+  // The difference is exact; of its share two digits are read.
+  const share = (toNumber(difference) / Math.abs(toNumber(from))) * 100;
+  return Number.isFinite(share) && Math.abs(share) <= 1_000_000 ? share : undefined;
+}
+
+/** More digits, one by one, until nothing beside it that is another number reads the same. */
+function keptApart(
+  sent: string,
+  { besides = [] }: NumberStyle,
+  least: number,
+  writerOf: (digits: number) => (number: string) => string,
+): string {
+  const own = parseDecimal(sent);
+  if (own === undefined || isExtreme(own)) return sent;
+  const others = besides.filter((other): other is string => {
+    const parsed = other === undefined ? undefined : parseDecimal(other);
+    return parsed !== undefined && !isExtreme(parsed) && compareDecimals(parsed, own) !== 0;
+  });
+  const most = Math.max(own.digits.length, ...others.map((other) => parseDecimal(other)?.digits.length ?? 0));
+  for (let digits = least; digits < most; digits += 1) {
+    const write = writerOf(digits);
+    const written = write(sent);
+    if (others.every((other) => write(other) !== written)) return written;
+  }
+  return writerOf(Math.max(least, most))(sent);
+}
+
+function shortenFraction(sent: string, digits: number): string {
+  const parsed = parseDecimal(sent);
+  const exponent = /^([+-]?[\d.]+)([eE][+-]?\d+)$/.exec(sent);
+  if (exponent !== null) return `${shortenFraction(exponent[1] ?? "", digits)}${exponent[2] ?? ""}`;
+  const found = plain.exec(sent);
+  if (parsed === undefined || found === null) return sent;
+  const [, , whole = "", fraction = ""] = found;
+  const written = /[1-9]/.test(whole) ? whole.length + fraction.length : fraction.length - fraction.search(/[1-9]|$/);
+  if (fraction === "" || written <= digits) return groupDigits(sent);
+  return groupDigits(writePlain(roundTo(parsed, Math.max(digits, parsed.magnitude))));
+}
+
+/** Half away from zero. */
+function roundTo(decimal: Decimal, digits: number): Decimal {
+  if (decimal.digits.length <= digits) return decimal;
+  const kept = BigInt(decimal.digits.slice(0, digits) || "0") + (Number(decimal.digits[digits]) >= 5 ? 1n : 0n);
+  const grown = String(kept);
+  return {
+    negative: decimal.negative,
+    digits: withoutTrailingZeros(grown),
+    magnitude: decimal.magnitude + (grown.length - Math.max(digits, 1)),
+  };
+}
+
+/** Without an exponent. */
+function writePlain({ negative, digits, magnitude }: Decimal): string {
+  if (digits === "") return "0";
+  const whole = magnitude <= 0 ? "0" : digits.slice(0, magnitude).padEnd(magnitude, "0");
+  const fraction = magnitude <= 0 ? "0".repeat(-magnitude) + digits : digits.slice(magnitude);
+  return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+function toNumber({ negative, digits, magnitude }: Decimal): number {
+  return Number(`${negative ? "-" : ""}0.${digits || "0"}e${magnitude}`);
+}
+
+const zero: Decimal = { negative: false, digits: "", magnitude: 0 };
+
+/** Numbers that nobody reads, and that nothing is to be computed of. */
+function isExtreme({ digits, magnitude }: Decimal): boolean {
+  return digits.length > 80 || Math.abs(magnitude) > 80;
+}
