@@ -91,6 +91,8 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   let streaks: Streaks = {};
   /** What the last look would have told, had it been the second, and how many looks since could not tell. */
   let suspected: Partial<Record<Matter, { says: string; mark: string; unclear: number }>> = {};
+  /** What is bad in the same way since when. */
+  let lasting: Partial<Record<Matter, { mark: string; since: number }>> = {};
   /** The outputs were just put back: what came of it is looked at soon. */
   let hasPutBack = false;
   let last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined;
@@ -156,6 +158,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       target,
       fingerprint,
       mend: describeMend(now),
+      isLeft: options.putBack && isSpent(now),
       now,
     });
     last = { at: now, look: asked, findings: findings.map(withStanding), registered };
@@ -177,12 +180,26 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     return isStanding && memory?.told[finding.matter] !== undefined ? before : finding;
   }
 
+  /** An answer that does not say ends nothing. */
+  function countLasting(findings: Finding[], now: number): void {
+    const before = lasting;
+    lasting = {};
+    for (const { matter, verdict, mark } of findings) {
+      const known = before[matter];
+      const goesOn = verdict === "unknown" || (verdict === "bad" && known?.mark === mark);
+      if (known !== undefined && goesOn) lasting[matter] = known;
+      else if (verdict === "bad") lasting[matter] = { mark, since: now };
+    }
+  }
+
   async function tell(findings: Finding[], now: number): Promise<void> {
+    countLasting(findings, now);
     const before = suspected;
     suspected = {};
     for (const finding of findings) {
-      const due = planAccountNotice(finding, memory ?? emptyMemory, now);
       const { matter, mark } = finding;
+      const badForMs = now - (lasting[matter]?.since ?? now);
+      const due = planAccountNotice(finding, memory ?? emptyMemory, now, badForMs);
       const twin = before[matter];
       if (due === undefined) {
         // A failure between two answers does not make people wait for another interval.
@@ -211,8 +228,8 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const recent = ofLastDay(memory.putBackAt, now);
     // Not before people were told of it, and so not before a second look has found it.
     const isTold = ({ matter, verdict, mark }: Finding) =>
-      (matter === "webhook" || matter === "channel") && verdict === "bad" && memory?.told[matter] === mark;
-    if (!findings.some(isTold) || recent.length >= mostADay) return;
+      isOutput(matter) && verdict === "bad" && !isNews(matter, memory?.told[matter], mark);
+    if (!findings.some(isTold) || isSpent(now)) return;
     const change = planPutBack(reading, registered, hookOf(registered));
     if (change === undefined) return;
     const next = { ...memory, putBackAt: [...recent, now] };
@@ -239,12 +256,15 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     return { url: `${place}/hooks/${secret.reveal()}`, isHere };
   }
 
+  function isSpent(now: number): boolean {
+    return ofLastDay(memory?.putBackAt, now).length >= mostADay;
+  }
+
   function describeMend(now: number): string {
     const byHand = "Put it back with: tocsin setup --put-back, or at Setup on the page.";
     if (!options.putBack) return byHand;
-    const isSpent = ofLastDay(memory?.putBackAt, now).length >= mostADay;
-    return isSpent
-      ? `Tocsin has put it back three times today and leaves it now. ${byHand}`
+    return isSpent(now)
+      ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`
       : "Tocsin puts it back now.";
   }
 

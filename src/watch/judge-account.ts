@@ -85,6 +85,8 @@ export interface AccountSight {
   fingerprint(url: string): string;
   /** What to do about an output of somebody else's, in a sentence. */
   mend: string;
+  /** The relay was to put such an output back by itself, has done so as often as it may, and leaves it now. */
+  isLeft: boolean;
   now: number;
 }
 
@@ -181,13 +183,18 @@ function writeExpiryMark({ days, at }: { days: number; at: number }): string {
   return `${days}@${at}`;
 }
 
+/** Behind the mark of an output that the relay no longer puts back. */
+const left = " left";
+
 /**
  * Whether the mark of a bad finding is news after the one that was told. Of a key's end only the next of its steps is:
  * a clock that is set back must not tell of an earlier one again, nor an end that the service words with other digits.
+ *
+ * That an output is left as it is is news to whoever was told that it is put back, and not the other way round.
  */
 export function isNews(matter: Matter, told: string | undefined, mark: string): boolean {
   if (told === undefined) return true;
-  if (matter !== "expiry") return told !== mark;
+  if (matter !== "expiry") return told !== mark && told !== `${mark}${left}`;
   const [toldDays = 0, toldAt = 0] = told.split("@").map(Number);
   const [days = 0, at = 0] = mark.split("@").map(Number);
   return Math.abs(at - toldAt) > dayMs || days < toldDays;
@@ -220,12 +227,12 @@ function isComparable({ look, registration }: AccountSight): boolean {
 }
 
 function judgeWebhook(sight: AccountSight): Finding {
-  const { look, registration, target, fingerprint, mend } = sight;
+  const { look, registration, target, fingerprint, mend, isLeft } = sight;
   const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
   const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
     matter: "webhook",
     verdict,
-    mark,
+    mark: isLeft ? `${mark}${left}` : mark,
     title: title || "The account sends its alerts here again",
     text: verdict === "bad" ? `No alert comes here until that is mended. ${mend}` : "",
     severity: "critical",
@@ -249,13 +256,13 @@ function judgeWebhook(sight: AccountSight): Finding {
 }
 
 function judgeChannel(sight: AccountSight): Finding {
-  const { look, registration, mend } = sight;
+  const { look, registration, mend, isLeft } = sight;
   const channel = look.kind === "answer" ? look.reading.messengerChannelId : undefined;
   const wanted = registration?.messengerChannelId;
   const found = (verdict: Finding["verdict"], title: string): Finding => ({
     matter: "channel",
     verdict,
-    mark: verdict === "bad" ? oneLine(String(channel), 64) : "",
+    mark: verdict === "bad" ? `${oneLine(String(channel), 64)}${isLeft ? left : ""}` : "",
     title,
     text: verdict === "bad" ? `${mend} If it is meant, run: tocsin setup.` : "",
     severity: "warning",

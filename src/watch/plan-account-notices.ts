@@ -33,8 +33,10 @@ export interface DueNotice {
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** Two relays that fight over an account, or answers that come and go, are told of this often and no more. */
+/** Two relays that fight over an account, or answers that come and go, are told of this often at once. */
 export const mostADay = 3;
+/** What has come to stay is told all the same: somebody has to know that no alert comes. */
+const lastsMs = 60 * 60_000;
 
 /** Those of the last 24 hours; by a clock that was set back a little, of the next ones too. */
 export function ofLastDay(instants: readonly number[] | undefined, now: number): number[] {
@@ -45,13 +47,20 @@ export function ofLastDay(instants: readonly number[] | undefined, now: number):
  * Compares what is with what people know, so that nothing depends on catching the moment of a change. Pure.
  *
  *     bad, not told ──▶ "worse" ──well──▶ "better"        well, not told; unknown ──▶ nothing
- *     "worse" ──bad in another way──▶ "worse" again       a fourth "worse" within 24 hours ──▶ waits
+ *     "worse" ──bad in another way──▶ "worse" again       a fourth "worse" within 24 hours ──▶ waits until it lasts
+ *
+ * @param badForMs how long it has been bad in this way
  */
-export function planAccountNotice(finding: Finding, memory: AccountMemory, now: number): DueNotice | undefined {
+export function planAccountNotice(
+  finding: Finding,
+  memory: AccountMemory,
+  now: number,
+  badForMs: number,
+): DueNotice | undefined {
   const { matter, verdict, mark } = finding;
   const told = memory.told[matter];
   const recent = ofLastDay(memory.toldAt[matter], now);
-  if (verdict === "bad" && isNews(matter, told, mark) && recent.length < mostADay) {
+  if (verdict === "bad" && isNews(matter, told, mark) && (recent.length < mostADay || badForMs >= lastsMs)) {
     const toldAt = { ...memory.toldAt, [matter]: [...recent, now] };
     return { finding, says: "worse", memory: { ...memory, told: { ...memory.told, [matter]: mark }, toldAt } };
   }
@@ -68,7 +77,7 @@ export function writeAccountNotice(
   const isWorse = says === "worse";
   const isLast = isWorse && (memory.toldAt[finding.matter]?.length ?? 0) >= mostADay;
   const last =
-    " This has changed three times within a day; what changes further stands on the page alone until tomorrow.";
+    " This has changed three times within a day; what changes further is told until tomorrow only when it lasts for an hour.";
   return {
     title: finding.title,
     text: `${finding.text}${isLast ? last : ""}`.trim() || undefined,

@@ -80,6 +80,37 @@ describe("the watch over the account", () => {
     expect(await world.notices()).toEqual([off, "info resolved: The account sends its alerts here again"]);
   });
 
+  it("tells within two hours of what has come to stay, however often it has come and gone before", async () => {
+    const world = await startAccountWatch();
+    for (let round = 0; round < 4; round += 1) {
+      world.account.webhookUrl = ourUrl;
+      await world.clock.advance(10 * minute);
+      world.account.webhookUrl = elsewhere;
+      await world.clock.advance(10 * minute);
+    }
+    const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
+    expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(3);
+    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
+    await world.clock.advance(2 * hour);
+    expect((await world.notices()).at(-1)).toBe(told);
+    await world.clock.advance(3 * day);
+    expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(4);
+  });
+
+  it("tells once of another program's PUT although it is restarted between the look that finds it and the next", async () => {
+    const world = await startAccountWatch();
+    world.account.webhookUrl = elsewhere;
+    for (let kills = 0; kills < 3; kills += 1) {
+      while (world.watch.known().answer?.webhook !== "elsewhere") await world.clock.advance(1_000);
+      await world.restart();
+    }
+    await world.clock.advance(10_000);
+    expect(await world.notices()).toHaveLength(1);
+    await world.restart();
+    await world.clock.advance(hour);
+    expect(await world.notices()).toHaveLength(1);
+  });
+
   it("tells of each other address anew, but of no more than three in a day", async () => {
     const world = await startAccountWatch();
     for (let round = 0; round < 20; round += 1) {
@@ -356,6 +387,32 @@ describe("putting back", () => {
     await world.clock.advance(day);
     expect(world.calls.sets).toHaveLength(4);
     expect(world.account.webhookUrl).toBe(ourUrl);
+  });
+
+  it("is given up three times a day, and people who were told that it is put back are told that, once", async () => {
+    const world = await startAccountWatch({ putBack: true });
+    // Another relay wants the account as well.
+    const fight = async (ms: number) => {
+      for (let gone = 0; gone < ms; gone += 1_000) {
+        if (world.account.webhookUrl === ourUrl) world.account.webhookUrl = elsewhere;
+        await world.clock.advance(1_000);
+      }
+    };
+    await fight(20 * minute);
+    expect(world.calls.sets).toHaveLength(3);
+    const texts = async () => {
+      const alerts = await world.store.listAlerts({ limit: 200 });
+      return alerts.toReversed().map(({ facts }) => facts?.text ?? "");
+    };
+    expect(await texts()).toEqual([
+      expect.stringContaining("Tocsin puts it back now."),
+      expect.stringContaining("three times within a day, and leaves it now. Put it back with: tocsin setup --put-back"),
+    ]);
+    await fight(3 * hour);
+    expect(await texts()).toHaveLength(2);
+    await world.clock.advance(day);
+    expect(world.account.webhookUrl).toBe(ourUrl);
+    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
   });
 
   it("never touches another account", async () => {
