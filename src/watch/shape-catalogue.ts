@@ -1,42 +1,26 @@
-import type { MappableFact } from "../core/mapping.ts";
-import type { BodyShape, PlaceType, SeenShape, ShapePlace } from "../core/shape.ts";
+import type { BodyShape, SeenShape, ShapePlace } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import {
+  type Followed,
+  type FollowedShape,
+  followPlaces,
+  isMissed,
+  type Loss,
+  leaveOutOptional,
+  nameOf,
+  type PlaceRecord,
+} from "./missing-places.ts";
 
-/** One place that bodies of a kind have had, with one type. */
-export interface PlaceRecord extends ShapePlace {
-  firstAt: number;
-  lastAt: number;
-  /** How many of the kind's bodies came before the first that had it. */
-  before: number;
-  /** Bodies in which it was, of shapes that are no longer kept one by one. */
-  kept: number;
-  /** Bodies without it between two that had it. */
-  missed: number;
-  /** Bodies without it since the last that had it. */
-  run: number;
-  /** How many of the kind's bodies came before the first of that run. */
-  from: number;
-  /** It is looked for no longer. */
-  isOptional: boolean;
-  /** It was told that it is gone. */
-  isGone: boolean;
-}
-
-export interface ShapeRecord {
+export interface ShapeRecord extends FollowedShape {
   id: string;
   count: number;
   firstAt: number;
   lastAt: number;
-  places: PlaceRecord[];
-  /** The same, for asking. */
-  has: Set<PlaceRecord>;
   kind: Kind;
-  /** Places that are read in other bodies of its kind and are not in these: as of the kind's `read`, kept with it. */
-  lacks: { of: PlaceRecord[]; places: PlaceRecord[] };
 }
 
 /** Bodies that are made alike: a sender's alerts of one sort. */
-interface Kind {
+interface Kind extends Followed {
   /** Counted from 1, and never given again. */
   number: number;
   /** The title of its first body. */
@@ -50,35 +34,13 @@ interface Kind {
   lastAt: number;
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
-  /** Places that facts or routes read. Replaced as a whole. */
-  read: PlaceRecord[];
-  /** Of `read`, those that the last bodies were without. */
-  suspects: Set<PlaceRecord>;
 }
 
 type KindLabel = Pick<Kind, "title" | "source" | "hook">;
 
-/** A place that is gone, and what has come instead. */
-export interface LostPlace {
-  path: string;
-  type: PlaceType;
-  /** What was read from it. */
-  facts: MappableFact[];
-  /** The same path with another type, or a list or object of which this is the first place. */
-  retyped?: { as: PlaceType | "object"; path: string };
-  /** A place that came when this one went, and may be its new name. */
-  renamed?: string;
-  /** Where the facts are read from now. */
-  now: Partial<Record<MappableFact, string>>;
-}
-
 /** A kind of body has changed where facts or routes read. */
-export interface Drift {
+export interface Drift extends Loss {
   kind: Pick<Kind, "number" | "title" | "source">;
-  lost: LostPlace[];
-  /** Bodies that had all of it, and bodies without it since. */
-  before: number;
-  since: number;
 }
 
 /** What is kept of all kinds together; the least recently seen shapes go first. */
@@ -91,10 +53,9 @@ const maxLabel = 120;
 const leastLikeness = 0.5;
 /** Of two shapes with so few places together one is enough: else a renamed one of two would be another kind. */
 const mostOfSmall = 3;
-/** A place that more of a kind's bodies are without is optional. */
-const mostMissed = 0.002;
-/** How likely it may be, over all the bodies of a kind, that a place is missed by chance alone and told as gone. */
-const falseAlarm = 1e-4;
+/** The same for names without what stands round them, where a body has at least so many: a sender may wrap all it sends. */
+const leastLikenessOfNames = 0.75;
+const leastNames = 4;
 
 /** Counts of bodies that are not followed. */
 export interface Unfollowed {
@@ -116,8 +77,7 @@ export interface ShapeCatalogueOptions {
  *
  *     a shape that is known ──▶ counted
  *     a new one ──▶ the kind with the likest shape, or a new kind
- *                       └─ a read place is missing ──▶ again and again, and in no body between ──▶ gone, told once
- *                                                  └─▶ there again: it is optional, the more the oftener
+ *                       └─ a read place is missing: see `followPlaces`
  */
 export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCatalogueOptions) {
   let kinds: Kind[] = [];
@@ -133,7 +93,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
    */
   function note(seen: readonly SeenShape[], at: number, hook?: string): Drift[] {
     const drifts: Drift[] = [];
-    const counted = new Set<PlaceRecord>();
+    const counted = seen.length > 1 ? new Set<unknown>() : undefined;
     for (const { shape, facts } of seen) {
       const record = shape && (shapes.get(shape.id) ?? addShape(shape, { ...facts, hook }, at));
       if (record === undefined) {
@@ -146,8 +106,12 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
       record.lastAt = at;
       kind.count += 1;
       kind.lastAt = at;
-      const drift = follow(record, counted);
-      if (drift !== undefined) drifts.push(drift);
+      if (!counted?.has(kind)) kind.requests += 1;
+      counted?.add(kind);
+      const loss = followPlaces(kind, record, counted);
+      if (loss === undefined) continue;
+      const { number, title, source } = kind;
+      drifts.push({ kind: { number, title, source }, ...loss });
     }
     return drifts;
   }
@@ -163,7 +127,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
     kind.shapes.set(shape.id, record);
     shapes.set(shape.id, record);
     placesOfShapes += places.length;
-    for (const place of kind.suspects) if (isLongOptional(kind, place)) leaveOut(kind, place);
+    leaveOutOptional(kind);
     kind.read = [...kind.places.values()].filter((place) => isRead(place) && !place.isOptional);
     for (let left = shapes.size; left > 0 && isTooMuch(); left -= 1) forgetShape();
     return shapes.has(shape.id) ? record : undefined;
@@ -190,6 +154,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
       source: source && cut(source, maxLabel),
       ...(hook !== undefined && { hook }),
       count: 0,
+      requests: 0,
       firstAt: at,
       lastAt: at,
       places: new Map(),
@@ -197,28 +162,44 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
       read: [],
       suspects: new Set(),
     };
+    // Before it is one of them: after the clock was set back it would be the oldest.
+    if (kinds.length === maxKinds) forgetKind(oldest(kinds));
     kinds.push(kind);
-    if (kinds.length > maxKinds) forgetKind(oldest(kinds));
     return kind;
   }
 
-  /** That of the likest shape, as far as one is like enough; the more often seen of two. */
   function likestKind(places: readonly ShapePlace[], hook: string | undefined): Kind | undefined {
-    const paths = new Set(places.map(({ path }) => path));
+    return (
+      likest(places, hook, { labelOf: ({ path }) => path, least: leastLikeness, small: mostOfSmall }) ??
+      (places.length < leastNames
+        ? undefined
+        : likest(places, hook, { labelOf: ({ path }) => nameOf(path), least: leastLikenessOfNames, small: 0 }))
+    );
+  }
+
+  /** The kind of the likest shape, as far as one is like enough; the more often seen of two. */
+  function likest(
+    places: readonly ShapePlace[],
+    hook: string | undefined,
+    { labelOf, least, small }: { labelOf: (place: ShapePlace) => string; least: number; small: number },
+  ): Kind | undefined {
+    const labels = new Set(places.map(labelOf));
     let best: { kind: Kind; likeness: number } | undefined;
     for (const kind of kinds) {
       if (kind.hook !== hook) continue;
-      // No shape of it has more of these paths than all of them together.
+      // No shape of it has more of these than all of them together.
       let known = 0;
-      for (const { path } of kind.places.values()) if (paths.has(path)) known += 1;
-      if (known < leastLikeness * paths.size && paths.size > mostOfSmall) continue;
+      for (const place of kind.places.values()) if (labels.has(labelOf(place))) known += 1;
+      if (known < least * labels.size && labels.size > small) continue;
       for (const shape of kind.shapes.values()) {
-        const same = shape.places.reduce((sum, { path }) => sum + (paths.has(path) ? 1 : 0), 0);
-        const all = paths.size + shape.places.length - same;
+        const others = new Set(shape.places.map(labelOf));
+        let same = 0;
+        for (const label of others) if (labels.has(label)) same += 1;
+        const all = labels.size + others.size - same;
         const likeness = same / all;
         const isBetter = best === undefined || likeness > best.likeness;
         const isAsGood = likeness === best?.likeness && kind.count > best.kind.count;
-        const isAlike = likeness >= leastLikeness || (same > 0 && all <= mostOfSmall);
+        const isAlike = likeness >= least || (same > 0 && all <= small);
         if (isAlike && (isBetter || isAsGood)) best = { kind, likeness };
       }
     }
@@ -239,60 +220,17 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
       facts: [...facts],
       firstAt: at,
       lastAt: at,
-      before: kind.count,
       kept: 0,
+      before: kind.requests,
       missed: 0,
       run: 0,
       from: 0,
+      returns: 0,
       isOptional: false,
       isGone: false,
     };
     kind.places.set(key, place);
     return place;
-  }
-
-  /** Counts what read places a body is without. Ordinary bodies have them all and cost nothing. */
-  function follow(record: ShapeRecord, counted: Set<PlaceRecord>): Drift | undefined {
-    const { kind, has } = record;
-    if (record.lacks.of !== kind.read)
-      record.lacks = { of: kind.read, places: kind.read.filter((place) => !has.has(place)) };
-    if (record.lacks.places.length === 0 && kind.suspects.size === 0) return undefined;
-    for (const place of kind.suspects) {
-      if (!has.has(place)) continue;
-      place.missed += place.run;
-      place.run = 0;
-      place.isGone = false;
-      kind.suspects.delete(place);
-    }
-    const lost: PlaceRecord[] = [];
-    for (const place of record.lacks.places) {
-      if (counted.has(place)) continue;
-      counted.add(place);
-      if (place.run === 0) place.from = kind.count - 1;
-      place.run += 1;
-      kind.suspects.add(place);
-      if (!place.isGone && place.run >= runUntilTold(kind, place)) lost.push(place);
-    }
-    if (lost.length === 0) return undefined;
-    return tell(record, lost);
-  }
-
-  function tell(record: ShapeRecord, due: PlaceRecord[]): Drift {
-    const { kind } = record;
-    const run = Math.max(...due.map((place) => place.run));
-    // What went with it is told with it.
-    const together = kind.read.filter(
-      (place) => place.run === run && !place.isGone && Number.isFinite(runUntilTold(kind, place)),
-    );
-    const lost = [...new Set([...due, ...together])];
-    for (const place of lost) place.isGone = true;
-    const taken = new Set<string>();
-    return {
-      kind: { number: kind.number, title: kind.title, source: kind.source },
-      lost: lost.map((place) => describeLost(place, record, taken)),
-      before: kind.count - run,
-      since: run,
-    };
   }
 
   return {
@@ -327,8 +265,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
   /** Of a sender that makes up names no more places are kept than its last shapes have. */
   function dropUnusedPlaces(kind: Kind): void {
     const used = new Set([...kind.shapes.values()].flatMap(({ places }) => places));
-    const isKept = (place: PlaceRecord) =>
-      used.has(place) || (kind.suspects.has(place) && Number.isFinite(runUntilTold(kind, place)));
+    const isKept = (place: PlaceRecord) => used.has(place) || (kind.suspects.has(place) && isMissed(kind, place));
     for (const [key, place] of kind.places) {
       if (isKept(place)) continue;
       kind.places.delete(key);
@@ -346,13 +283,15 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
     nextNumber = from.nextNumber;
     Object.assign(unfollowed, from.unfollowed);
     for (const { places, shapes: own, ...rest } of from.kinds) {
+      if (!Number.isInteger(rest.requests)) throw new Error("the saved shapes are of another version");
       const records = places.map((place) => ({ ...place }));
+      const read = records.filter((place) => isRead(place) && !place.isOptional);
       const kind: Kind = {
         ...rest,
         places: new Map(records.map((place) => [`${place.type} ${place.path}`, place])),
         shapes: new Map(),
-        read: records.filter((place) => isRead(place) && !place.isOptional),
-        suspects: new Set(records.filter(({ run }) => run > 0)),
+        read,
+        suspects: new Set(read.filter(({ run }) => run > 0)),
       };
       for (const { places: indexes, ...shape } of own) {
         const record = recordOf(
@@ -386,68 +325,13 @@ function oldest(kinds: Kind[]): Kind {
   return kinds.reduce((old, kind) => (kind.lastAt < old.lastAt ? kind : old));
 }
 
-/**
- * After so many bodies without it in a row a place is gone. It has been in all of n bodies but m: by the rule of three
- * one body in n / (m + 3) may lack it. So many in a row are no chance any more, however many bodies were looked at: five
- * after 50, three after 1,000, two after 100,000. Infinite for what is optional.
- */
-function runUntilTold(kind: Pick<Kind, "count">, place: Pick<PlaceRecord, "before" | "missed" | "run">): number {
-  // The first of them had it by definition.
-  const bodies = kind.count - place.before - place.run - 1;
-  if (bodies < 4 || place.missed > mostMissed * bodies) return Number.POSITIVE_INFINITY;
-  const rate = (place.missed + 3) / bodies;
-  if (rate >= 1) return Number.POSITIVE_INFINITY;
-  return Math.max(2, Math.ceil(Math.log(falseAlarm / Math.max(10, bodies)) / Math.log(rate)));
-}
-
-/** Labels with made-up names are read, and would be looked for in every alert that follows. */
-function isLongOptional(kind: Kind, place: PlaceRecord): boolean {
-  return !place.isGone && place.run > 50 && !Number.isFinite(runUntilTold(kind, place));
-}
-
-function leaveOut(kind: Kind, place: PlaceRecord): void {
-  place.isOptional = true;
-  place.missed += place.run;
-  place.run = 0;
-  kind.suspects.delete(place);
-}
-
-/** @param taken new names that were given to another place already */
-function describeLost(place: PlaceRecord, record: ShapeRecord, taken: Set<string>): LostPlace {
-  const { path, type, facts } = place;
-  const now: LostPlace["now"] = {};
-  for (const fact of facts) {
-    const source = record.places.find((other) => other.facts.includes(fact));
-    if (source !== undefined) now[fact] = source.path;
-  }
-  const same = record.places.find((other) => other.path === path);
-  if (same !== undefined) return { path, type, facts, retyped: { as: same.type, path }, now };
-  const below = record.places.find((other) => other.path.startsWith(`${path}.`) || other.path.startsWith(`${path}[`));
-  if (below !== undefined) {
-    const as = below.path.startsWith(`${path}[0]`) ? "list" : "object";
-    return { path, type, facts, retyped: { as, path: below.path }, now };
-  }
-  // It came when the other went, and not before.
-  const fresh = record.places.filter((other) => other.before >= place.from && !taken.has(other.path));
-  const likely =
-    fresh.find((other) => other.type === type && other.facts.some((fact) => facts.includes(fact))) ??
-    fresh.find((other) => other.type === type && parentOf(other.path) === parentOf(path)) ??
-    fresh.find((other) => other.type === type);
-  if (likely !== undefined) taken.add(likely.path);
-  return { path, type, facts, renamed: likely?.path, now };
-}
-
-function parentOf(path: string): string {
-  return path.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
-}
-
 /** The catalogue as JSON. Shapes name their places by their position. */
 export interface SavedCatalogue {
   nextNumber: number;
   unfollowed: Unfollowed;
-  kinds: (Pick<Kind, "number" | "title" | "source" | "hook" | "count" | "firstAt" | "lastAt"> & {
+  kinds: (Omit<Kind, "places" | "shapes" | "read" | "suspects"> & {
     places: PlaceRecord[];
-    shapes: (Omit<ShapeRecord, "places" | "has" | "kind" | "lacks"> & { places: number[] })[];
+    shapes: (Pick<ShapeRecord, "id" | "count" | "firstAt" | "lastAt"> & { places: number[] })[];
   })[];
 }
 

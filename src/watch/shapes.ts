@@ -9,11 +9,10 @@ import type { Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factFields, parseFieldPath, writeFieldPath } from "../matching/path.ts";
+import type { LostPlace, PlaceRecord } from "./missing-places.ts";
 import {
   createShapeCatalogue,
   type Drift,
-  type LostPlace,
-  type PlaceRecord,
   type SavedCatalogue,
   type ShapeCatalogue,
   type ShapeRecord,
@@ -110,7 +109,7 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
 
   function tell(drift: Drift): void {
     const paths = drift.lost.map(({ path }) => path);
-    log.warn("shape.changed", { kind: drift.kind.number, paths: paths.slice(0, 20), alerts: drift.since });
+    log.warn("shape.changed", { kind: drift.kind.number, paths: paths.slice(0, 20), requests: drift.since });
     if (pending.length < maxPending) pending = [...pending, writeShapeNotice(drift, readers, `${publicUrl}/shapes`)];
     poll.wake();
   }
@@ -169,7 +168,7 @@ function listReaders(routes: Route[]): Readers {
 const mostListed = 12;
 
 /** What is gone, what it breaks, and what to do. Paths and titles only: no value of a body. */
-function writeShapeNotice({ kind, lost, before, since }: Drift, readers: Readers, link: string): AlertFacts {
+function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, link: string): AlertFacts {
   const what = kind.source === undefined ? `alerts like “${cut(kind.title, 80)}”` : `alerts of ${cut(kind.source, 80)}`;
   const [first] = lost;
   const title =
@@ -178,13 +177,12 @@ function writeShapeNotice({ kind, lost, before, since }: Drift, readers: Readers
       : `${lost.length} fields have changed in ${what}`;
   const lines = lost.slice(0, mostListed).map((place) => describeLost(place, readers));
   const more = lost.length > mostListed ? [`And ${lost.length - mostListed} more, see the page.`] : [];
-  const count = (number: number, word: string) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
   return {
     title,
     text: [
       ...lines,
       ...more,
-      `It was in ${count(before, "alert")} before, and in none of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
+      `It was in ${had.toLocaleString("en")} requests before, and in none of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
       "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
     ].join("\n"),
     severity: "warning",

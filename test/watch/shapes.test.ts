@@ -26,7 +26,7 @@ describe("what has changed", () => {
         text: [
           "payload.severity is gone, perhaps renamed to payload.level. It gave severity, which is read from payload.level now. Route that asks for it: urgent.",
           "payload.pool.id is a number now, no text. It gave alertKey, which is still read from it. Route that asks for it: pools.",
-          "It was in 100 alerts before, and in none of the last 4. Alerts are sent as before.",
+          "It was in 100 requests before, and in none of the last 4. Alerts are sent as before.",
           "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
         ].join("\n"),
         severity: "warning",
@@ -69,6 +69,72 @@ describe("what has changed", () => {
     for (let request = 0; request < 5; request += 1) world.send([without, without]);
     await world.clock.advance(2_000);
     expect(world.notices).toHaveLength(1);
+    await world.stop();
+  });
+
+  it("is told again when it was mended and breaks again, each time only after a longer while", async () => {
+    const world = await createShapeWorld();
+    await world.run();
+    const { severity: _gone, ...without } = alert;
+    const toldAfter = async (good: number) => {
+      world.send(alert, good);
+      world.send(without, 60);
+      await world.clock.advance(2_000);
+      return world.notices.splice(0).map(({ text }) => /It was in (\d+) requests/.exec(text ?? "")?.[1]);
+    };
+    expect(await toldAfter(100)).toEqual(["100"]);
+    expect(await toldAfter(40)).toEqual(["40"]);
+    // A field that comes and goes is optional after all.
+    expect(await toldAfter(40)).toEqual([]);
+    expect(await toldAfter(300)).toEqual([]);
+    await world.stop();
+  });
+
+  it("says of a place that came late in how many requests it was", async () => {
+    const world = await createShapeWorld();
+    const { severity: _late, ...without } = alert;
+    world.send(without, 200);
+    world.send(alert, 60);
+    world.send(without, 20);
+    await world.run();
+    expect(world.notices).toHaveLength(1);
+    expect(world.notices[0]?.text).toContain("It was in 60 requests before, and in none of the last 5.");
+    await world.stop();
+  });
+
+  it("is told of a sender that wraps all it sends", async () => {
+    const world = await createShapeWorld({ routes: { pools: ["payload.pool.fee"] } });
+    world.send(alert, 60);
+    world.send({ version: 2, event: alert }, 20);
+    await world.run();
+    expect(world.notices).toHaveLength(1);
+    for (const path of ["title", "severity", "value", "pool.fee"])
+      expect(world.notices[0]?.text).toContain(`payload.${path} is gone, perhaps renamed to payload.event.${path}.`);
+    await world.stop();
+  });
+
+  it("is not told of a list that became too long to be one place", async () => {
+    const world = await createShapeWorld({ routes: { tagged: ["payload.tags[*]"] } });
+    const tags = Array.from({ length: 30 }, (_, at) => `tag ${at}`);
+    world.send(alert, 60);
+    world.send({ ...alert, tags }, 60);
+    world.send(alert, 60);
+    await world.run();
+    expect(world.notices).toEqual([]);
+    world.send({ ...alert, tags: "a" }, 20);
+    await world.clock.advance(2_000);
+    expect(world.notices).toHaveLength(1);
+    expect(world.notices[0]?.text).toContain("payload.tags is a text now, no list. Route that asks for it: tagged.");
+    await world.stop();
+  });
+
+  it("is judged by requests: one that brought many alerts is one", async () => {
+    const world = await createShapeWorld();
+    const { severity: _gone, ...without } = alert;
+    world.send(Array.from({ length: 100 }, () => alert));
+    world.send(without, 50);
+    await world.run();
+    expect(world.notices).toEqual([]);
     await world.stop();
   });
 
@@ -215,6 +281,22 @@ describe("the catalogue", () => {
         routes: [],
       },
     ]);
+    await world.stop();
+  });
+
+  it("goes on after the clock was set back, with as many kinds as it may have", async () => {
+    const world = await createShapeWorld();
+    const sendKinds = (from: number, count: number, at: number) => {
+      for (let kind = from; kind < from + count; kind += 1) {
+        const body = { [`a${kind}`]: 1, [`b${kind}`]: 2, [`c${kind}`]: 3, [`d${kind}`]: 4 };
+        world.watch.note(readShapes(Buffer.from(JSON.stringify(body)), createShapeReader()), at);
+      }
+    };
+    sendKinds(0, 100, 2_000_000_000_000);
+    sendKinds(100, 50, 1_000_000_000_000);
+    expect(world.watch.view().kinds).toHaveLength(100);
+    expect(world.watch.view().unfollowed.unknown).toBe(0);
+    expect(world.watch.view().kinds.reduce((sum, { alerts }) => sum + alerts, 0)).toBe(100);
     await world.stop();
   });
 
