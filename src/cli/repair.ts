@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import type { Lost } from "../store/sqlite/repair-database.ts";
+import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
+import { countOf } from "./shell/amounts.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
@@ -25,21 +26,17 @@ async function repair(context: CliContext, output: Output): Promise<void> {
   const lock = lockDataFolder(dataDir);
   try {
     await output.progress.update(`checking ${path}`);
-    const { found, kept, tables } = await repairDatabase(path, context.now());
-    const data = { database: path, found, kept: kept ?? null, tables };
+    const { found, kept, tables, leftOut } = await repairDatabase(path, context.now());
+    const data = { database: path, found, kept: kept ?? null, tables, leftOut };
     if (kept === undefined) {
       await output.result(data, () => `${path} was checked: nothing is wrong\n`);
       return;
     }
-    const lost = tables.filter((table) => table.lost.length > 0);
     await output.result(data, () =>
       output.fields([
         ["found", terminalText(found[0] ?? "")],
         ["saved", tables.map(({ name, rows }) => `${rows.toLocaleString("en-US")} ${name}`).join(", ")],
-        [
-          "lost",
-          lost.length === 0 ? "nothing" : lost.map(({ name, lost }) => `${name} ${describeLost(lost)}`).join("; "),
-        ],
+        ["lost", describeLoss(tables, leftOut) || "nothing"],
         ["kept", kept],
         [
           "next",
@@ -52,10 +49,30 @@ async function repair(context: CliContext, output: Output): Promise<void> {
   }
 }
 
-function describeLost(lost: Lost[]): string {
-  return lost
-    .map(({ after, before }) =>
-      before === undefined ? `behind position ${after}` : `between positions ${after} and ${before}`,
-    )
-    .join(", ");
+function describeLoss(tables: Repair["tables"], leftOut: Repair["leftOut"]): string {
+  const { deliveries, unsent, withoutBody, withoutDelivery } = leftOut;
+  const lines = tables.flatMap(({ name, lost, unfit }) => [
+    ...lost.map((gap) => `${name} ${describeGap(gap)}`),
+    ...(unfit > 0 ? [`${unfit.toLocaleString("en-US")} ${name} that were read and cannot be right`] : []),
+  ]);
+  if (deliveries > 0) {
+    const notSent = unsent > 0 ? `, ${unsent.toLocaleString("en-US")} of them not sent yet` : "";
+    lines.push(`${deliveries.toLocaleString("en-US")} deliveries of lost alerts${notSent}`);
+  }
+  if (withoutDelivery > 0)
+    lines.push(
+      `${countOf(withoutDelivery, "alert")} without a delivery that was decided: whether it was sent is not known`,
+    );
+  if (withoutBody > 0) lines.push(`the bodies of ${countOf(withoutBody, "alert")}`);
+  return lines.join("; ");
+}
+
+function describeGap({ after, before, fromAt, toAt }: Lost): string {
+  const place = before === undefined ? `behind position ${after}` : `between positions ${after} and ${before}`;
+  const [from, to] = [fromAt, toAt].map((at) => (at === undefined ? undefined : new Date(at).toISOString()));
+  if (from === undefined && to === undefined) return place;
+  return `${place} (${from === undefined ? "" : `after ${from}`}${to === undefined ? "" : ` until ${to}`})`.replace(
+    "( ",
+    "(",
+  );
 }

@@ -1,10 +1,20 @@
-import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { runTocsin } from "../support/cli.ts";
+import { killAtEachStep } from "../support/killed-runs.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const count = 600;
@@ -17,11 +27,11 @@ function storedLog() {
   return { dataDir, path, run };
 }
 
-/** Pages of a table or an index that hold rows, the root left out. */
+/** Pages of a table or an index that hold rows, in the order of the rows. */
 function leavesOf(path: string, name: string): number[] {
   const db = new Sqlite(path, { readonly: true });
   const pages = db
-    .prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
+    .prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path")
     .pluck()
     .all(name) as number[];
   db.close();
@@ -85,6 +95,92 @@ describe("repair", () => {
     expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
     expect(db.pragma("foreign_key_check")).toEqual([]);
     db.close();
+  });
+
+  it("saves what lies between two pages that cannot be read", async () => {
+    const { path, run } = storedLog();
+    const whole = await alertsOf(path);
+    const leaves = leavesOf(path, "alerts");
+    // The last one too: behind it nothing says how far the log goes.
+    for (const place of [4, 6, leaves.length - 3, leaves.length - 1]) overwrite(path, leaves[place] as number);
+    const { data } = (await run()).json();
+    const alerts = data.tables.find(({ name }: { name: string }) => name === "alerts");
+    expect(alerts.lost).toHaveLength(4);
+    const isLost = (seq: number) =>
+      alerts.lost.some(
+        ({ after, before = Infinity }: { after: number; before?: number }) => seq > after && seq < before,
+      );
+    const kept = whole.ids.filter((_, index) => !isLost(count - index));
+    expect((await alertsOf(path)).ids).toEqual(kept);
+    expect(kept.length).toBeGreaterThan(count - 4 * 40);
+  });
+
+  it("says in words what was lost: when alerts came, what was not sent, which bodies are gone", async () => {
+    const { dataDir, path } = storedLog();
+    const db = new Sqlite(path);
+    const page = (name: string, place: number) => leavesOf(path, name)[place] as number;
+    db.exec("UPDATE deliveries SET state = 'queued', due_at = 1, finished_at = NULL WHERE alert_seq < 300");
+    db.close();
+    for (const [name, place] of [
+      ["alerts", 3],
+      ["deliveries", 8],
+      ["requests", 6],
+    ] as const)
+      overwrite(path, page(name, place));
+    const { stdout } = await runTocsin(["repair"], { env: { DATA_DIR: dataDir }, cwd: dataDir });
+    expect(stdout).toMatch(/alerts between positions \d+ and \d+ \(after 20\S+Z until 20\S+Z\)/);
+    expect(stdout).toMatch(/\d+ deliveries of lost alerts, \d+ of them not sent yet/);
+    expect(stdout).toMatch(/\d+ alerts without a delivery that was decided/);
+    expect(stdout).toMatch(/the bodies of \d+ alerts/);
+  });
+
+  it("counts rows that were read and cannot be right", async () => {
+    const { path, run } = storedLog();
+    const db = new Sqlite(path);
+    // What a damaged page may say: a text where a number has to be.
+    db.unsafeMode(true);
+    db.pragma("writable_schema = ON");
+    db.exec("UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')') WHERE name = 'attempts'");
+    db.pragma("writable_schema = RESET");
+    db.exec("UPDATE attempts SET at = 'never' WHERE seq IN (3, 5)");
+    db.close();
+    overwrite(path, leavesOf(path, "attempts_by_delivery")[0] as number);
+    const { data } = (await run()).json();
+    expect(data.tables.find(({ name }: { name: string }) => name === "attempts")).toMatchObject({ lost: [], unfit: 2 });
+  });
+
+  it("leaves the damaged database or the mended one wherever it is killed, and works the next time", async () => {
+    const { path } = storedLog();
+    const whole = await alertsOf(path);
+    const leaves = leavesOf(path, "deliveries_by_state");
+    overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);
+    const damaged = readFileSync(path);
+    const prepare = () => {
+      const dataDir = join(makeTempFolder(), "data");
+      mkdirSync(dataDir, { mode: 0o700 });
+      writeFileSync(join(dataDir, "tocsin.db"), damaged);
+      return { dataDir, env: { DATA_DIR: dataDir } };
+    };
+    let [former, mended] = [0, 0];
+    await killAtEachStep(
+      () => ["repair", "--json"],
+      prepare,
+      async ({ dataDir }, when) => {
+        const file = join(dataDir, "tocsin.db");
+        const isFormer = readFileSync(file).equals(damaged);
+        if (when === "killed") {
+          if (isFormer) former += 1;
+          else mended += 1;
+          return;
+        }
+        expect(await alertsOf(file)).toEqual(whole);
+        const kept = readdirSync(dataDir).filter((name) => /before-repair/.test(name));
+        expect(kept.some((name) => readFileSync(join(dataDir, name)).equals(damaged))).toBe(true);
+        expect(readdirSync(dataDir).filter((name) => /repairing/.test(name))).toEqual([]);
+      },
+    );
+    expect(former).toBeGreaterThan(10);
+    expect(mended).toBeGreaterThan(0);
   });
 
   it("changes nothing where nothing can be saved, and where there is no database", async () => {

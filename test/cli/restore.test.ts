@@ -1,10 +1,27 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { limitFiles } from "../store/small-disk.ts";
+import { runTocsin } from "../support/cli.ts";
+import { killAtEachStep } from "../support/killed-runs.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld } from "./relay-world.ts";
+
+const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 
 /** A backup with one alert, of a log that has gone on to two. */
 async function backedUp() {
@@ -78,3 +95,116 @@ it("changes nothing for a file that is damaged, none of Tocsin's, from a newer T
   expect(await idsIn(path)).toEqual([late, id]);
   expect(readdirSync(world.dataDir).filter((name) => /restoring|before-restore/.test(name))).toEqual([]);
 });
+
+/** As SIGKILL leaves it: what came last stands in the write-ahead log alone. */
+function killedCopyOf(path: string, file: string) {
+  const dataDir = join(makeTempFolder(), "data");
+  mkdirSync(dataDir, { mode: 0o700 });
+  for (const ending of ["", "-wal"]) copyFileSync(`${path}${ending}`, join(dataDir, `tocsin.db${ending}`));
+  copyFileSync(file, join(dataDir, "copy.db"));
+  return { dataDir, path: join(dataDir, "tocsin.db"), env: { DATA_DIR: dataDir } };
+}
+
+/** Read from a copy, so that looking changes nothing. */
+async function idsBeside(path: string): Promise<string[]> {
+  const copy = join(makeTempFolder(), "copy.db");
+  for (const ending of ["", "-wal"])
+    if (existsSync(`${path}${ending}`)) copyFileSync(`${path}${ending}`, `${copy}${ending}`);
+  const store = openLocalStore({ path: copy, ballastBytes: 0 });
+  const alerts = await store.listAlerts({ limit: 9 });
+  await store.close();
+  return alerts.map((alert) => alert.id);
+}
+
+it("leaves the former database or the restored one wherever it is killed, and works the next time", async () => {
+  const { world, id, late, file, path } = await backedUp();
+  const former = killedCopyOf(path, file);
+  await world.stopRelay();
+  const seen = new Set<string>();
+  await killAtEachStep(
+    ({ dataDir }) => ["restore", join(dataDir, "copy.db"), "--json"],
+    () => killedCopyOf(former.path, file),
+    async ({ dataDir, path }, when) => {
+      const ids = await idsBeside(path);
+      seen.add(`${when} ${ids.length}`);
+      expect(when === "done" ? [[id]] : [[id], [late, id]]).toContainEqual(ids);
+      const names = readdirSync(dataDir);
+      const kept = names.filter((name) => /before-restore-\w+(-\d)?$/.test(name)).map((name) => join(dataDir, name));
+      if (when === "killed") return;
+      expect(names.filter((name) => /restoring|partial|-wal$/.test(name))).toEqual([]);
+      // Whatever was kept is no second name of what is in use, and the first of them is the former database.
+      for (const one of kept) expect(statSync(one).nlink).toBe(1);
+      expect(await Promise.all(kept.map(idsBeside))).toContainEqual([late, id]);
+    },
+  );
+  expect(seen).toEqual(new Set(["done 1", "killed 2", "killed 1"]));
+});
+
+it("keeps what an earlier restore of the same second has kept", async () => {
+  const { world, id, late } = await backedUp();
+  await world.stopRelay();
+  const first = (await world.run(["restore", "copy.db", "--json"], { now: () => 0 })).json().data;
+  const second = (await world.run(["restore", "copy.db", "--json"], { now: () => 0 })).json().data;
+  expect(second.kept).not.toBe(first.kept);
+  expect(await idsIn(first.kept)).toEqual([late, id]);
+});
+
+it("changes nothing while another program reads the database, and names what it is", async () => {
+  const { world, late, id, path } = await backedUp();
+  const killed = killedCopyOf(path, join(world.dataDir, "copy.db"));
+  await world.stopRelay();
+  const reader = new Sqlite(killed.path);
+  reader.exec("BEGIN; SELECT count(*) FROM alerts");
+  const run = await runTocsin(["restore", join(killed.dataDir, "copy.db"), "--json"], { env: killed.env });
+  expect(run.json().error).toMatchObject({ code: "store_unavailable", message: expect.stringContaining("reads") });
+  reader.close();
+  expect(await idsBeside(killed.path)).toEqual([late, id]);
+  expect(readdirSync(killed.dataDir).filter((name) => /restoring|before/.test(name))).toEqual([]);
+});
+
+it("refuses the database itself, also by a second name", async () => {
+  const { world, path } = await backedUp();
+  await world.stopRelay();
+  linkSync(path, `${path}.before-restore-x`);
+  for (const name of ["tocsin.db", "tocsin.db.before-restore-x"])
+    expect((await world.run(["restore", name, "--json"])).json().error.message).toContain("the database itself");
+});
+
+it("changes nothing where there is no room for the copy, nor do repair and import, and says so", async () => {
+  const { world, id, file, path } = await backedUp();
+  await world.run(["alerts", "export", "--format", "ndjson", "--full", "--output", "all.ndjson"]);
+  const { dataDir, path: there, env } = killedCopyOf(path, file);
+  await world.stopRelay();
+  copyFileSync(file, there);
+  rmSync(`${there}-wal`);
+  const whole = readFileSync(there);
+  const damaged = Buffer.from(whole);
+  damaged.fill(0x5a, whole.length - 3 * 8192, whole.length - 8192);
+  const runWithout = (argv: string[], kibibytes = 256) => {
+    const [command = "", ...args] = limitFiles(kibibytes)([process.execPath, bin, ...argv, "--json"]);
+    const run = spawnSync(command, args, { env: { PATH: process.env.PATH, ...env }, encoding: "utf8" });
+    expect.soft(run.status, run.stdout).toBe(1);
+    return JSON.parse(run.stdout).error;
+  };
+  // SQLite's own copying says no more of a file that may not grow.
+  expect(runWithout(["restore", join(dataDir, "copy.db")]).message).toMatch(/^there is no room in |SQLITE_IOERR/);
+  expect(runWithout(["alerts", "import", manyLines(world.dataDir)], 1024).message).toMatch(/^there is no room in /);
+  expect(await idsBeside(there)).toEqual([id]);
+  writeFileSync(there, damaged);
+  expect(runWithout(["repair"]).message).toMatch(/^there is no room in |repairing cannot be opened/);
+  expect(readFileSync(there).equals(damaged)).toBe(true);
+  expect(readdirSync(dataDir).filter((name) => /restoring|repairing|partial|before/.test(name))).toEqual([]);
+});
+
+/** The export again and again, each time with other ids: some megabytes. */
+function manyLines(folder: string): string {
+  const [line = ""] = readFileSync(join(folder, "all.ndjson"), "utf8").trim().split("\n");
+  const alert = JSON.parse(line);
+  const path = join(folder, "many.ndjson");
+  const lines = Array.from({ length: 500 }, (_, number) => {
+    const id = `${alert.id.slice(0, -4)}${number.toString(16).padStart(4, "0")}`;
+    return JSON.stringify({ ...alert, id, deliveries: [], facts: { ...alert.facts, text: "x".repeat(4_000) } });
+  });
+  writeFileSync(path, lines.join("\n"));
+  return path;
+}

@@ -1,9 +1,17 @@
-import { existsSync, rmSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 import { syncFile } from "../../ground/files/replace-file.ts";
 import { openDatabase } from "./open-database.ts";
-import { keptName, replaceDatabase } from "./restore-database.ts";
+import {
+  besideFor,
+  isWithoutRoom,
+  keptName,
+  noRoomError,
+  removeUnfinished,
+  replaceDatabase,
+  requireRoom,
+} from "./restore-database.ts";
 import { Sqlite } from "./sqlite-library.ts";
 import { toOpenError } from "./store-error.ts";
 
@@ -12,14 +20,30 @@ export interface Repair {
   found: string[];
   /** Where the damaged one lies. Absent: nothing was done. */
   kept?: string;
-  /** Rows of each table that could be read, and, where any could not, between which positions. */
-  tables: { name: string; rows: number; lost: Lost[] }[];
+  /** Rows of each table that were saved, and, where any could not be read, between which positions. */
+  tables: { name: string; rows: number; lost: Lost[]; unfit: number }[];
+  leftOut: LeftOut;
 }
 
 /** Positions behind `after` and before `before` (absent: to the end) could not be read; nobody knows how many were there. */
 export interface Lost {
   after: number;
   before?: number;
+  /** Of alerts: when the last one before them came and the first one after them. Epoch milliseconds. */
+  fromAt?: number;
+  toAt?: number;
+}
+
+/** What was read and has no meaning without what was lost, and what is missing where nothing says so. */
+export interface LeftOut {
+  /** Their alert was lost. */
+  deliveries: number;
+  /** Of these: had not come to their end, so nobody may have got them. */
+  unsent: number;
+  /** Alerts that are kept and lack the body that they came with. */
+  withoutBody: number;
+  /** Alerts whose decisions name a destination and that have no delivery there any more: whether it was sent is not known. */
+  withoutDelivery: number;
 }
 
 /** What is written anew from what it is made of. */
@@ -39,24 +63,23 @@ export async function repairDatabase(path: string, now: number): Promise<Repair>
     throw new AppError("not_found", `there is no database ${path}`, { hint: "it is made when the relay starts" });
   if (statSync(path).size === 0) throw new AppError("failed", `${path} is empty: there is nothing to repair`, { hint });
   const found = check(path);
-  if (found.length === 0) return { found, tables: [] };
-  const beside = `${path}.repairing`;
-  const clear = () => {
-    for (const ending of ["", "-wal", "-shm"]) rmSync(`${beside}${ending}`, { force: true });
-  };
-  clear();
+  const beside = besideFor(path, "repairing");
+  if (found.length === 0) return { found, tables: [], leftOut: nothingLeftOut };
+  requireRoom(path, statSync(path).size);
   try {
-    const tables = writeAnew(path, beside);
+    const written = writeAnew(path, beside);
     const left = check(beside);
     if (left.length > 0)
       throw new AppError("failed", `what could be saved of ${path} is not right either: ${left[0]}`, { hint });
     await syncFile(beside);
-    return { found, tables, kept: await replaceDatabase(beside, path, keptName(path, "repair", now)) };
+    return { found, ...written, kept: await replaceDatabase(beside, path, keptName(path, "repair", now)) };
   } catch (error) {
-    clear();
-    throw toOpenError(error, path);
+    removeUnfinished(path);
+    throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
   }
 }
+
+const nothingLeftOut: LeftOut = { deliveries: 0, unsent: 0, withoutBody: 0, withoutDelivery: 0 };
 
 const hint = "nothing was changed. Restore the last backup: tocsin restore FILE";
 
@@ -80,12 +103,14 @@ function check(path: string): string[] {
 
 const isUnreadable = (code: string) => /^SQLITE_(CORRUPT|IOERR|NOTADB)/.test(code);
 
-function writeAnew(path: string, beside: string): Repair["tables"] {
+function writeAnew(path: string, beside: string): Pick<Repair, "tables" | "leftOut"> {
   const db = openDatabase({ path: beside });
   try {
     // Rows may be without those they refer to.
     db.pragma("foreign_keys = OFF");
     db.pragma("synchronous = OFF");
+    // A log of changes would take as much room again; a journal holds what a page had before, and these are new.
+    db.pragma("journal_mode = DELETE");
     const names = db
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
       .pluck()
@@ -94,19 +119,28 @@ function writeAnew(path: string, beside: string): Repair["tables"] {
     const source = openSource(path, names, db.pragma("user_version", { simple: true }) as number);
     try {
       return db.transaction(() => {
-        const made = names.map((name) => ({ name, ...copyTable(source, db, name) }));
-        removeOrphans(db);
+        const tables = names.map((name) => ({ name, ...copyTable(source, db, name) }));
+        for (const gap of tables.find(({ name }) => name === "alerts")?.lost ?? []) addTimes(db, gap);
+        const leftOut = removeOrphans(db);
+        // A resend, or a destination of then, may leave none of its own: only where some were lost it says something.
+        const lostDeliveries = tables.some(({ name, lost, unfit }) => name === "deliveries" && lost.length + unfit > 0);
+        if (!lostDeliveries) leftOut.withoutDelivery = 0;
         countAnew(db);
-        return made;
+        return { tables, leftOut };
       })();
     } finally {
       source.close();
     }
   } finally {
-    db.pragma("wal_checkpoint(TRUNCATE)");
-    db.pragma("journal_mode = DELETE");
     db.close();
   }
+}
+
+function addTimes(db: Database, gap: Lost): void {
+  const one = (sql: string, seq: number) => db.prepare<[number], number>(sql).pluck().get(seq);
+  gap.fromAt = one("SELECT received_at FROM alerts WHERE seq <= ? ORDER BY seq DESC LIMIT 1", gap.after);
+  if (gap.before !== undefined)
+    gap.toAt = one("SELECT received_at FROM alerts WHERE seq >= ? ORDER BY seq LIMIT 1", gap.before);
 }
 
 /** @throws AppError `failed` where not even the tables are known, or they are of another version. */
@@ -126,17 +160,22 @@ function openSource(path: string, names: string[], version: number): Database {
   }
 }
 
-function copyTable(source: Database, db: Database, name: string): { rows: number; lost: Lost[] } {
+type Copied = Omit<Repair["tables"][number], "name">;
+
+/** Takes a row over: whether it could be. What was read of a damaged page may be nothing that such a row may hold. */
+type Take = (row: unknown[]) => boolean;
+
+function copyTable(source: Database, db: Database, name: string): Copied {
   const columns = (db.pragma(`table_info(${name})`) as { name: string }[]).map((column) => column.name);
   const insert = db.prepare<unknown[]>(
     `INSERT OR IGNORE INTO ${name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
-  const take = (row: unknown[]): number => {
+  const take: Take = (row) => {
     try {
-      return insert.run(...row).changes;
-    } catch {
-      // What was read is not what such a row may hold.
-      return 0;
+      return insert.run(...row).changes > 0;
+    } catch (error) {
+      if (!/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test((error as { code?: string }).code ?? "")) throw error;
+      return false;
     }
   };
   return columns[0] === "seq"
@@ -144,49 +183,75 @@ function copyTable(source: Database, db: Database, name: string): { rows: number
     : copyAll(source, `SELECT ${columns.join(", ")} FROM ${name}`, take);
 }
 
-/** Of the small tables: to the first row that cannot be read. */
-function copyAll(source: Database, sql: string, take: (row: unknown[]) => number): { rows: number; lost: Lost[] } {
-  let rows = 0;
+/** What it makes of a page that cannot be read: `undefined`. */
+function unlessUnreadable<T>(read: () => T): T | undefined {
   try {
-    for (const row of source.prepare(sql).raw().iterate() as Iterable<unknown[]>) rows += take(row);
-    return { rows, lost: [] };
+    return read();
   } catch (error) {
     if (!isUnreadable((error as { code?: string }).code ?? "")) throw error;
-    return { rows, lost: [{ after: rows }] };
+    return undefined;
   }
 }
 
-/** Goes round what cannot be read. A page holds rows of neighbouring positions, so it is left behind by searching its end. */
-function copyByPosition(source: Database, sql: string, take: (row: unknown[]) => number) {
+/** Of the small tables: to the first row that cannot be read. */
+function copyAll(source: Database, sql: string, take: Take): Copied {
+  const copied: Copied = { rows: 0, lost: [], unfit: 0 };
+  const count = (row: unknown[]) => {
+    if (take(row)) copied.rows += 1;
+    else copied.unfit += 1;
+  };
+  const isWhole = unlessUnreadable(() => {
+    for (const row of source.prepare(sql).raw().iterate() as Iterable<unknown[]>) count(row);
+    return true;
+  });
+  if (!isWhole) copied.lost.push({ after: copied.rows });
+  return copied;
+}
+
+/** So many positions are looked at one by one where a range cannot be read: some seconds. */
+const mostAskedAlone = 200_000;
+
+/**
+ * Goes round what cannot be read. A page holds rows of neighbouring positions: the first readable position behind it is
+ * found by searching, and those that were jumped over are asked for one by one, since some of their pages may be whole.
+ */
+function copyByPosition(source: Database, sql: string, take: Take): Copied {
   const behind = source.prepare<[number]>(`${sql} WHERE seq > ? ORDER BY seq`).raw();
   const next = source.prepare<[number], unknown[]>(`${sql} WHERE seq > ? ORDER BY seq LIMIT 1`).raw();
-  const lost: Lost[] = [];
-  let rows = 0;
-  let last = 0;
-  const canRead = (position: number): boolean => {
-    try {
-      next.get(position);
-      return true;
-    } catch (error) {
-      if (!isUnreadable((error as { code?: string }).code ?? "")) throw error;
-      return false;
-    }
+  const alone = source.prepare<[number], unknown[]>(`${sql} WHERE seq = ?`).raw();
+  const copied: Copied = { rows: 0, lost: [], unfit: 0 };
+  const count = (row: unknown[]) => {
+    if (take(row)) copied.rows += 1;
+    else copied.unfit += 1;
   };
-  for (;;) {
-    try {
+  let last = 0;
+  const lose = (after: number, before?: number) => {
+    if (before === undefined || before > after + 1) copied.lost.push({ after, before });
+  };
+  const canRead = (position: number) => unlessUnreadable(() => ({ row: next.get(position) })) !== undefined;
+  const copyOn = () =>
+    unlessUnreadable(() => {
       for (const row of behind.iterate(last) as Iterable<unknown[]>) {
         last = row[0] as number;
-        rows += take(row);
+        count(row);
       }
-      return { rows, lost };
-    } catch (error) {
-      if (!isUnreadable((error as { code?: string }).code ?? "")) throw error;
-    }
+      return true;
+    });
+  while (!copyOn()) {
     const from = firstReadable(last, canRead);
-    if (from === undefined) return { rows, lost: [...lost, { after: last }] };
-    lost.push({ after: last, before: from + 1 });
+    let known = last;
+    for (let position = last + 1; position <= Math.min(from ?? Infinity, last + mostAskedAlone); position += 1) {
+      const row = unlessUnreadable(() => alone.get(position));
+      if (row === undefined) continue;
+      count(row);
+      lose(known, position);
+      known = position;
+    }
+    if (from === undefined || known < from) lose(known, from && from + 1);
+    if (from === undefined) return copied;
     last = from;
   }
+  return copied;
 }
 
 /** The first position behind which something can be read again, or the end. */
@@ -206,12 +271,28 @@ function firstReadable(after: number, canRead: (position: number) => boolean): n
 }
 
 /** What is left of something whose owner is lost has no meaning alone. An alert without its body is still an alert. */
-function removeOrphans(db: Database): void {
+function removeOrphans(db: Database): LeftOut {
+  const one = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0;
+  const ofLostAlerts = "FROM deliveries WHERE alert_seq NOT IN (SELECT seq FROM alerts)";
+  const leftOut: LeftOut = {
+    deliveries: one(`SELECT count(*) ${ofLostAlerts}`),
+    unsent: one(`SELECT count(*) ${ofLostAlerts} AND (due_at IS NOT NULL OR claim_token IS NOT NULL)`),
+    withoutBody: one(
+      "SELECT count(*) FROM alerts WHERE request_seq IS NOT NULL AND request_seq NOT IN (SELECT seq FROM requests)",
+    ),
+    withoutDelivery: one(
+      `SELECT count(*) FROM alerts a WHERE EXISTS (
+         SELECT 1 FROM json_each(iif(json_valid(a.decisions), a.decisions, '[]')) d
+         WHERE d.value ->> 'destination' IS NOT NULL AND d.value ->> 'result' IN ('deliver', 'held', 'muted')
+           AND NOT EXISTS (SELECT 1 FROM deliveries WHERE alert_seq = a.seq AND destination = d.value ->> 'destination'))`,
+    ),
+  };
   db.exec(`
-    DELETE FROM deliveries WHERE alert_seq NOT IN (SELECT seq FROM alerts);
+    DELETE ${ofLostAlerts};
     DELETE FROM attempts WHERE delivery_seq NOT IN (SELECT seq FROM deliveries);
     UPDATE deliveries SET resent_by = NULL WHERE resent_by NOT IN (SELECT seq FROM deliveries);
   `);
+  return leftOut;
 }
 
 function countAnew(db: Database): void {

@@ -1,11 +1,22 @@
-import { chownSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { renameFile } from "../../ground/files/replace-file.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { readMigrations, requireVersion } from "./migrate.ts";
 import { Sqlite } from "./sqlite-library.ts";
-import { toOpenError } from "./store-error.ts";
+import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
 
 export interface Restored {
   /** Where the database lies that was there before. Absent: there was none. */
@@ -26,21 +37,78 @@ export interface Restored {
 export async function restoreDatabase(from: string, path: string, now: number): Promise<Restored> {
   if (!existsSync(from))
     throw new AppError("not_found", `there is no file ${from}`, { hint: "name a file that `tocsin backup` made" });
-  const beside = `${path}.restoring`;
-  rmSync(beside, { force: true });
+  if (isSameFile(from, path))
+    throw new AppError("invalid_request", `${from} is the database itself, or a second name of it`, {
+      hint: "name a file that `tocsin backup` made",
+    });
+  const beside = besideFor(path, "restoring");
+  requireRoom(path, statSync(from).size);
   try {
     await copyDatabase(from, beside);
     const found = look(beside, from);
     return { ...found, kept: await replaceDatabase(beside, path, keptName(path, "restore", now)) };
   } catch (error) {
-    rmSync(beside, { force: true });
-    throw toOpenError(error, from);
+    removeUnfinished(path);
+    throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, from);
   }
 }
 
-/** `tocsin.db.before-restore-20261121T120000Z` */
+/** Where the new database is made. What a run that was killed has left there is removed. */
+export function besideFor(path: string, doing: "restoring" | "repairing"): string {
+  removeUnfinished(path);
+  if (existsSync(path)) removeSecondNames(path);
+  return `${path}.${doing}`;
+}
+
+export function removeUnfinished(path: string): void {
+  for (const doing of ["restoring", "repairing"])
+    for (const ending of ["", ".partial", "-wal", "-shm", "-journal"])
+      rmSync(`${path}.${doing}${ending}`, { force: true });
+}
+
+/** Before the last step the database has a second name. Whoever was killed there has left one that is no copy of it. */
+function removeSecondNames(path: string): void {
+  for (const name of readdirSync(dirname(path))) {
+    const other = join(dirname(path), name);
+    // Where its log of changes was kept with it, nothing else has that.
+    if (!name.startsWith(`${basename(path)}.before-`) || existsSync(`${other}-wal`)) continue;
+    if (isSameFile(other, path)) rmSync(other);
+  }
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
+}
+
+/** @throws AppError where the folder of the database has less room than this. */
+export function requireRoom(path: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  if (bavail * bsize < bytes) throw noRoomError(path, undefined, bytes);
+}
+
+export const isWithoutRoom = (error: unknown): boolean =>
+  isDiskFull(error) || /^(ENOSPC|EDQUOT|EFBIG)$/.test((error as { code?: string } | null)?.code ?? "");
+
+export function noRoomError(path: string, cause?: unknown, bytes?: number): AppError {
+  const needed = bytes === undefined ? "" : `: it takes ${formatBytes(bytes)}`;
+  return new AppError(
+    "failed",
+    `there is no room in ${dirname(path)} for a new database${needed}; nothing was changed`,
+    {
+      hint: "make room there, or move what an earlier restore or repair has kept (tocsin.db.before-…)",
+      cause,
+    },
+  );
+}
+
+/** `tocsin.db.before-restore-20261121T120000Z`; what was kept in the same second stays as it is. */
 export function keptName(path: string, why: string, now: number): string {
-  return `${path}.before-${why}-${new Date(now).toISOString().replace(/\.\d+|[-:]/g, "")}`;
+  const name = `${path}.before-${why}-${new Date(now).toISOString().replace(/\.\d+|[-:]/g, "")}`;
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    if (!existsSync(free)) return free;
+  }
 }
 
 function look(path: string, from: string): Omit<Restored, "kept"> {
@@ -67,7 +135,10 @@ const companions = ["-wal", "-shm", ".reading", ".claims"];
 
 /**
  * Gives the database `beside` the name `path`, and what stood there the name `kept`. Its log of changes is emptied into
- * it first; where that fails, since it is damaged, the log is kept beside it.
+ * it first. A log of one that is too damaged for that is kept beside it, which is the one step behind which a kill leaves
+ * the damaged one without what the log had: both are under the names of what was kept then.
+ *
+ * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
 export async function replaceDatabase(beside: string, path: string, kept: string): Promise<string | undefined> {
   giveToOwner(beside, dirname(path));
@@ -85,15 +156,23 @@ export async function replaceDatabase(beside: string, path: string, kept: string
 }
 
 function emptyLogInto(path: string): void {
+  let isRead = false;
   try {
-    const db = new Sqlite(path);
+    const db = new Sqlite(path, { timeout: 1_000 });
     try {
-      db.pragma("wal_checkpoint(TRUNCATE)");
+      const [outcome] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
+      isRead = outcome?.busy === 1;
     } finally {
       db.close();
     }
-  } catch {
-    // What cannot be opened is kept as it is, its log with it.
+  } catch (error) {
+    const isDamaged = isDamage(error) || (error as { code?: string }).code === "SQLITE_NOTADB";
+    if (!isDamaged) throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
+  }
+  if (isRead) {
+    throw new AppError("store_unavailable", `another program reads ${path} just now; nothing was changed`, {
+      hint: "wait until it has ended, or stop it: an export, a backup, a list",
+    });
   }
 }
 
@@ -101,7 +180,8 @@ function emptyLogInto(path: string): void {
 function linkOrCopy(path: string, kept: string): void {
   try {
     linkSync(path, kept);
-  } catch {
+  } catch (error) {
+    if (isWithoutRoom(error)) throw error;
     copyFileSync(path, kept);
   }
 }
