@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { firstIdAt } from "../../src/core/id.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { runTocsin } from "../support/cli.ts";
+import { killAtEachStep } from "../support/killed-runs.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
@@ -136,5 +138,114 @@ describe("alerts export --full and alerts import", () => {
     );
     const csv = await there.run("alerts", "export", "--format", "csv", "--full", "--output", "x.csv");
     expect(csv.status).toBe(2);
+  });
+
+  it("refuse a file that was cut, edited or is another program's, and say what is wrong in one line", async () => {
+    const { world, file } = await exported();
+    await world.stopRelay();
+    const there = elsewhere();
+    const path = join(there.dataDir, "edited.ndjson");
+    const all = lines(file);
+    const [newest] = all;
+    const sent = all.find((alert) => alert.deliveries.length > 0);
+    const write = (...alerts: unknown[]) =>
+      writeFileSync(path, alerts.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    const whole = readFileSync(file, "utf8");
+    const cases: [RegExp, () => void][] = [
+      [/line 4: it: /, () => writeFileSync(path, whole.slice(0, -200))],
+      [/line 1: its id is of another time/, () => write({ ...newest, receivedAt: "2020-01-01T00:00:00.000Z" })],
+      [/line 1: its id is none/, () => write({ ...newest, id: newest.id.replace("-7", "-4") })],
+      [
+        /line 1: it cannot be alert 7 of 3/,
+        () => write({ ...newest, request: { ...newest.request, item: 7, items: 3 } }),
+      ],
+      [/cannot be alert 1 of 1000000000/, () => write({ ...newest, request: { ...newest.request, items: 1e9 } })],
+      [
+        /alert \S+: UNIQUE constraint failed: deliveries.id/,
+        () => write(...all.slice(0, 2).map((alert) => ({ ...alert, deliveries: sent.deliveries.slice(0, 1) }))),
+      ],
+      [/line 1: it is longer than any alert/, () => writeFileSync(path, "x".repeat(33 * 1024 * 1024))],
+      [/line 1: /, () => writeFileSync(path, readFileSync(join(world.dataDir, "tocsin.db")))],
+    ];
+    for (const [wanted, make] of cases) {
+      make();
+      const run = await there.run("alerts", "import", path);
+      expect.soft(run.status, String(wanted)).toBe(1);
+      expect.soft(run.json().error.message).toMatch(wanted);
+      expect.soft(run.json().error.code, String(wanted)).toBe("invalid_request");
+    }
+    const store = there.open();
+    expect((await store.countAlerts()).total).toBe(0);
+    await store.close();
+  });
+
+  it("take a file with a byte order mark, the lines of another system, and the same alert twice", async () => {
+    const { ids, file } = await exported();
+    const there = elsewhere();
+    const path = join(there.dataDir, "edited.ndjson");
+    const text = readFileSync(file, "utf8").replaceAll("\n", "\r\n");
+    writeFileSync(path, `\ufeff${text}\r\n${text}`);
+    const { data } = (await there.run("alerts", "import", path)).json();
+    expect(data).toMatchObject({ imported: ids.length, present: ids.length });
+  });
+
+  it("say how many are older than what is kept, since they are removed again", async () => {
+    const { file } = await exported();
+    const there = elsewhere();
+    const old = lines(file).map((alert) => {
+      const at = "2025-01-01T00:00:00.000Z";
+      const id = `${firstIdAt(Date.parse(at)).slice(0, 14)}${alert.id.slice(14)}`;
+      return { ...alert, id, receivedAt: at, deliveries: [] };
+    });
+    const path = join(there.dataDir, "old.ndjson");
+    writeFileSync(path, old.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    expect((await there.run("alerts", "import", path)).json().data).toMatchObject({ imported: 4, old: 4 });
+    const told = await runTocsin(["alerts", "import", path], { env: { DATA_DIR: elsewhere().dataDir } });
+    expect(told.stdout).toMatch(/4 alerts of them are removed again soon after the start: kept is 90 days/);
+  });
+
+  it("leave no note of what was being read, since it names alerts by places that are others now", async () => {
+    const { file } = await exported();
+    const there = elsewhere();
+    const [newest, ...older] = lines(file);
+    const paths = [newest, ...older].map((alert, index) => {
+      const path = join(there.dataDir, `${index}.ndjson`);
+      writeFileSync(path, `${JSON.stringify(alert)}\n`);
+      return path;
+    });
+    const note = join(there.dataDir, "tocsin.db.reading");
+    await there.run("alerts", "import", paths[0] as string);
+    writeFileSync(note, "1;");
+    await there.run("alerts", "import", paths[0] as string);
+    expect(existsSync(note)).toBe(true);
+    await there.run("alerts", "import", paths[1] as string);
+    expect(existsSync(note)).toBe(false);
+  });
+
+  it("leave the log as it was when killed at any step, and work the next time", async () => {
+    const { ids, file } = await exported();
+    const seen = new Set<number>();
+    const idsOf = async (dataDir: string) => {
+      const store = openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes: 0 });
+      const listed = await store.listAlerts({ limit: 9 });
+      await store.close();
+      return listed.map(({ id }) => id);
+    };
+    const half = join(makeTempFolder(), "half.ndjson");
+    writeFileSync(half, `${JSON.stringify(lines(file)[0])}\n`);
+    await killAtEachStep(
+      () => ["alerts", "import", file, "--json"],
+      async () => {
+        const { dataDir, run } = elsewhere();
+        await run("alerts", "import", half);
+        return { dataDir, env: { DATA_DIR: dataDir } };
+      },
+      async ({ dataDir }, when) => {
+        const found = await idsOf(dataDir);
+        seen.add(found.length);
+        expect(when === "done" ? [ids.length] : [1, ids.length]).toContain(found.length);
+      },
+    );
+    expect(seen).toEqual(new Set([1, ids.length]));
   });
 });

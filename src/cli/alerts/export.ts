@@ -34,10 +34,10 @@ export async function exportAlerts(
     });
   }
   const log = await openAlertLog(run);
-  const toText = full ? (alerts: AlertOnWire[]) => toFullLines(log, alerts) : toLines[format];
+  const toChunks = full ? (alerts: AlertOnWire[]) => toFullChunks(log, alerts) : toChunk[format];
   try {
     if (file === undefined) {
-      const count = await writeAlerts(run, log, filters, { head: heads[format], toText, write: output.print });
+      const count = await writeAlerts(run, log, filters, { head: heads[format], toChunks, write: output.print });
       await output.note(`${countOf(count, "alert")} exported`);
       return;
     }
@@ -50,7 +50,7 @@ export async function exportAlerts(
     const target = await openReplacement(path, `${path}.partial`).catch(refuse);
     try {
       const write = (text: string) => target.write(text).catch(refuse);
-      const count = await writeAlerts(run, log, filters, { head: heads[format], toText, write });
+      const count = await writeAlerts(run, log, filters, { head: heads[format], toChunks, write });
       const bytes = await target.commit().catch(refuse);
       const data = { file: path, format, alerts: count, bytes };
       await output.result(data, () => `${countOf(count, "alert")}, ${countOf(bytes, "byte")}: ${path}\n`);
@@ -62,9 +62,15 @@ export async function exportAlerts(
   }
 }
 
+/** Of a page: lines, and how many alerts they are. */
+interface Chunk {
+  text: string;
+  alerts: number;
+}
+
 interface Writing {
   head: string;
-  toText(alerts: AlertOnWire[]): Promise<string>;
+  toChunks(alerts: AlertOnWire[]): AsyncIterable<Chunk> | Iterable<Chunk>;
   write(text: string): Promise<void>;
 }
 
@@ -72,7 +78,7 @@ async function writeAlerts(
   { output, context }: RelayRun,
   log: AlertLog,
   filters: AlertFilters,
-  { head, toText, write }: Writing,
+  { head, toChunks, write }: Writing,
 ): Promise<number> {
   if (head !== "") await write(head);
   let count = 0;
@@ -80,8 +86,10 @@ async function writeAlerts(
   do {
     context.signal.throwIfAborted();
     const page = await log.listAlerts(filters, { limit: maxPageSize, cursor });
-    await write(await toText(page.alerts));
-    count += page.alerts.length;
+    for await (const { text, alerts } of toChunks(page.alerts)) {
+      await write(text);
+      count += alerts;
+    }
     cursor = page.nextCursor;
     if (cursor !== undefined) await output.progress.update(`${countOf(count, "alert")} so far`);
   } while (cursor !== undefined);
@@ -89,22 +97,21 @@ async function writeAlerts(
 }
 
 const heads = { ndjson: "", csv: csvHead };
-const toLines = {
-  ndjson: async (alerts: AlertOnWire[]) => alerts.map(toJsonLine).join(""),
-  csv: async (alerts: AlertOnWire[]) => alerts.map(toCsvLine).join(""),
+const toChunk = {
+  ndjson: (alerts: AlertOnWire[]) => [{ text: alerts.map(toJsonLine).join(""), alerts: alerts.length }],
+  csv: (alerts: AlertOnWire[]) => [{ text: alerts.map(toCsvLine).join(""), alerts: alerts.length }],
 };
 
-/** Asked at once: one by one, each waits for the way to the relay and back. */
+/** Asked at once: one by one, each waits for the way to the relay and back; more may be more bodies than memory holds. */
 const askedAtOnce = 8;
 
-async function toFullLines(log: AlertLog, alerts: AlertOnWire[]): Promise<string> {
-  let text = "";
+async function* toFullChunks(log: AlertLog, alerts: AlertOnWire[]): AsyncGenerator<Chunk> {
   for (let from = 0; from < alerts.length; from += askedAtOnce) {
-    const found = await Promise.all(alerts.slice(from, from + askedAtOnce).map(({ id }) => log.findAlert(id)));
+    const asked = await Promise.all(alerts.slice(from, from + askedAtOnce).map(({ id }) => log.findAlert(id)));
     // One that is missing has been removed since the page was read.
-    for (const alert of found) if (alert !== undefined) text += toJsonLine(alert);
+    const found = asked.filter((alert) => alert !== undefined);
+    yield { text: found.map(toJsonLine).join(""), alerts: found.length };
   }
-  return text;
 }
 
 function toJsonLine(alert: AlertOnWire): string {

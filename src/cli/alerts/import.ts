@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import type { AlertFacts } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
-import { idPattern } from "../../core/id.ts";
+import { firstIdAt, idPattern, lastIdAt } from "../../core/id.ts";
+import { describeRetention } from "../../core/ports/retention.ts";
 import type { ExportedAlert, ImportedCount } from "../../store/sqlite/import-alerts.ts";
 import type { AlertDetailOnWire } from "../relay/relay-client.ts";
 import { countOf } from "../shell/amounts.ts";
@@ -21,8 +21,9 @@ export async function importExport(context: CliContext, output: Output, file: st
     decisions: z.array(decisionSchema.extend({ result: z.string() })),
     deliveries: z.array(deliveryDetailSchema.extend({ channel: z.string() })),
   });
-  const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
+  const { dataDir, retention } = loadConfig({ env: context.env, cwd: context.cwd });
   const path = resolve(context.cwd, file);
+  const keptSince = retention.maxAgeMs === undefined ? 0 : context.now() - retention.maxAgeMs;
   let number = 0;
   const refuse = (why: string): never => {
     throw new AppError("invalid_request", `${path}, line ${number}: ${why}`, {
@@ -35,28 +36,34 @@ export async function importExport(context: CliContext, output: Output, file: st
       const [issue] = read.error.issues;
       return refuse(issue === undefined ? "it is no alert" : `${issue.path.join(".") || "it"}: ${issue.message}`);
     }
-    if (!idPattern.test(read.data.id)) return refuse("its id is none of Tocsin's");
-    return fromWire(read.data as AlertDetailOnWire);
+    const why = whatIsWrong(read.data as AlertDetailOnWire);
+    return why === undefined ? fromWire(read.data as AlertDetailOnWire) : refuse(why);
   };
   async function* lines(): AsyncGenerator<string> {
-    const input = createReadStream(path, "utf8");
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of linesOf(path)) {
       context.signal.throwIfAborted();
       number += 1;
       if (number % 10_000 === 0) await output.progress.update(`${countOf(number, "line")} read`);
-      if (line.trim() !== "") yield line;
+      if (line === undefined) refuse("it is longer than any alert");
+      else if (line.trim() !== "") yield line;
     }
   }
   const lock = lockDataFolder(dataDir);
   try {
-    const count = await importAlerts(join(dataDir, databaseFileName), lines(), parse).catch((error: unknown) => {
-      const code = (error as NodeJS.ErrnoException | null)?.code;
-      if (error instanceof AppError || typeof code !== "string" || code.startsWith("SQLITE_")) throw error;
-      throw new AppError("failed", `${path} cannot be read (${code})`, {
-        hint: "name a file that is there and may be read",
-      });
-    });
-    await output.result({ file: path, dataDir, ...count }, () => describe(count, dataDir, output));
+    const count = await importAlerts(join(dataDir, databaseFileName), lines(), parse, keptSince).catch(
+      (error: unknown) => {
+        const code = (error as NodeJS.ErrnoException | null)?.code;
+        if (error instanceof AppError || typeof code !== "string" || code.startsWith("SQLITE_")) throw error;
+        throw new AppError("failed", `${path} cannot be read (${code})`, {
+          hint: "name a file that is there and may be read",
+        });
+      },
+    );
+    const warning =
+      count.old === 0
+        ? undefined
+        : `${countOf(count.old, "alert")} of them ${count.old === 1 ? "is" : "are"} removed again soon after the start: kept is ${describeRetention(retention)}. Set a longer retention.age before it`;
+    await output.result({ file: path, dataDir, ...count }, () => describe(count, dataDir, output, warning));
   } finally {
     lock.release();
   }
@@ -67,7 +74,12 @@ async function loadSchemas() {
   return { ...schemas, z };
 }
 
-function describe({ imported, present, unrouted, ended }: ImportedCount, dataDir: string, output: Output): string {
+function describe(
+  { imported, present, unrouted, ended }: ImportedCount,
+  dataDir: string,
+  output: Output,
+  warning: string | undefined,
+): string {
   return output.fields([
     ["imported", `${countOf(imported, "alert")} into ${dataDir}`],
     ["left out", `${present} that are there already, ${unrouted} that had not been routed where they come from`],
@@ -75,8 +87,44 @@ function describe({ imported, present, unrouted, ended }: ImportedCount, dataDir
       "expired",
       `${ended.toLocaleString("en-US")} ${ended === 1 ? "delivery" : "deliveries"} that had not ended there; nothing is sent`,
     ],
+    ...(warning === undefined ? [] : [["too old", warning] as [string, string]]),
     ["next", "start the relay; it takes up the search index by and by"],
   ]);
+}
+
+/** Far more than an alert takes whose body is as large as bodies may be, and that was tried for days. */
+const longestLine = 32 * 1024 * 1024;
+
+/** Undefined for one that is too long, behind which nothing comes: it may be a file without lines, of any size. */
+async function* linesOf(path: string): AsyncGenerator<string | undefined> {
+  let rest = "";
+  let isFirst = true;
+  for await (const chunk of createReadStream(path, "utf8")) {
+    // Some editors put a mark before the first line that no JSON may have.
+    const text: string = isFirst ? chunk.replace(/^\ufeff/, "") : chunk;
+    isFirst = false;
+    const lines = `${rest}${text}`.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+    if (rest.length > longestLine) yield undefined;
+  }
+  yield rest;
+}
+
+/** An id says when its alert came, within what a clock that is set may be off; places and times are found by it. */
+const mostApartMs = 3_600_000;
+
+/** What the form alone does not say: a file may have been edited, or be another program's. */
+function whatIsWrong({ id, receivedAt, request }: AlertDetailOnWire): string | undefined {
+  if (!idPattern.test(id)) return "its id is none of Tocsin's";
+  const at = Date.parse(receivedAt);
+  if (!(id >= firstIdAt(at - mostApartMs) && id <= lastIdAt(at + mostApartMs)))
+    return "its id is of another time than it";
+  if (request === null) return undefined;
+  const { item, items, bodyBytes, duplicates } = request;
+  if (item < 1 || item > items || items > Math.max(1, bodyBytes))
+    return `it cannot be alert ${item} of ${items} of its body`;
+  return duplicates < 0 ? "its duplicates are less than none" : undefined;
 }
 
 function parseJson(line: string): unknown {

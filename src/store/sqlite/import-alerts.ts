@@ -1,7 +1,11 @@
+import { rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import type { DeliveryState } from "../../core/delivery.ts";
+import { AppError } from "../../core/errors.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { openDatabase } from "./open-database.ts";
+import { noRoomError } from "./restore-database.ts";
+import { isDiskFull } from "./store-error.ts";
 import { fingerprintOf } from "./transactions/repeats.ts";
 import { createSearchParts } from "./transactions/search-parts.ts";
 
@@ -16,6 +20,8 @@ export interface ImportedCount {
   unrouted: number;
   /** Deliveries that had not come to their end there: they count as expired, and can be resent. */
   ended: number;
+  /** Imported, and older than what this log keeps. */
+  old: number;
 }
 
 /** What an export's delivery is in the log that takes it over: nothing of it goes out by itself. */
@@ -33,12 +39,14 @@ function endedState({ state, dueAt }: { state: DeliveryState; dueAt?: number }):
  * larger than the memory.
  *
  * @param parse reads a line; each is read twice.
+ * @param keptSince what came before is counted as `old`. Epoch milliseconds.
  * @throws what `lines` or `parse` throw, or the database; the log is then unchanged.
  */
 export async function importAlerts(
   path: string,
   lines: AsyncIterable<string>,
   parse: (line: string) => ExportedAlert,
+  keptSince = 0,
 ): Promise<ImportedCount> {
   const db = openDatabase({ path });
   try {
@@ -49,10 +57,21 @@ export async function importAlerts(
       "CREATE TEMP TABLE incoming (id TEXT PRIMARY KEY, repeat_of TEXT, line TEXT NOT NULL) STRICT, WITHOUT ROWID",
     );
     db.exec("CREATE INDEX temp.incoming_repeats ON incoming (repeat_of) WHERE repeat_of IS NOT NULL");
-    const count: ImportedCount = { imported: 0, present: 0, unrouted: 0, ended: 0 };
+    const count: ImportedCount = { imported: 0, present: 0, unrouted: 0, ended: 0, old: 0 };
+    const parseCounted = (line: string) => {
+      const alert = parse(line);
+      if (alert.receivedAt < keptSince) count.old += 1;
+      return alert;
+    };
     await stage(db, lines, parse, count);
-    db.transaction(() => takeOver(db, parse, count)).immediate();
+    db.transaction(() => {
+      takeOver(db, parseCounted, count);
+      // It names alerts by their places, which are others from here on. Without it what a body killed is tried once more.
+      if (count.imported > 0) rmSync(`${path}.reading`, { force: true });
+    }).immediate();
     return count;
+  } catch (error) {
+    throw isDiskFull(error) ? noRoomError(path, error) : error;
   } finally {
     db.close();
   }
@@ -110,12 +129,25 @@ function takeOver(db: Database, parse: (line: string) => ExportedAlert, count: I
       move(here.seq, place);
       here = mayMove(staying.get(here.seq));
     } else {
-      insert(place, parse(there.line));
+      insertOne(insert, place, parse(there.line));
       there = nextIncoming.get(there.id);
     }
   }
   move.threads();
   indexAnew(db, place);
+}
+
+/** @throws AppError where a delivery of it has the id of another: someone has edited the file. */
+function insertOne(insert: (seq: number, alert: ExportedAlert) => void, seq: number, alert: ExportedAlert): void {
+  try {
+    insert(seq, alert);
+  } catch (error) {
+    if (!/^SQLITE_CONSTRAINT/.test((error as { code?: string }).code ?? "")) throw error;
+    throw new AppError("invalid_request", `alert ${alert.id}: ${(error as Error).message}`, {
+      hint: "has the file been edited? Each id may stand in it, and in this log, only once; nothing was changed",
+      cause: error,
+    });
+  }
 }
 
 /** Gives an alert another place, which is free. */
