@@ -263,7 +263,7 @@ function decisionsOf({ outcome, deliveries }: NonNullable<SampleAlert["routed"]>
   const sent = deliveries.map(({ destination, state }) => ({
     route: "everything",
     destination,
-    result: state === "muted" ? "muted" : "sent",
+    result: state === "muted" ? "muted" : "deliver",
     reason: "every alert",
   }));
   return [missed, ...sent];

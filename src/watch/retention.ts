@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Now } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Retention, RetentionRules } from "../core/ports/retention.ts";
@@ -13,6 +13,8 @@ export interface RetentionDeps {
 const everyMs = 60_000;
 /** A machine that has just started may have a clock that is years ahead, and everything would be old. */
 const firstAfterMs = 10 * 60_000;
+/** Between two looks no busy machine is that late. */
+const jumpMs = 60_000;
 
 /**
  * However large the log is, what came within the last hour stays: calls of it may still be under way, and to remove it
@@ -23,12 +25,11 @@ const youngestRemovedMs = 3_600_000;
 /** Between these a step is neither so long that an alert waits for it, nor so short that it is mostly its sync. */
 const shortMs = 1;
 const longMs = 2;
-const leastLimit = 4;
+/** With fewer, more pages are written for each than it has. */
+const leastLimit = 16;
 const mostLimit = 512;
 
-/** So long that its commits are few among those of the alerts: with rests of four times the step, one in a hundred alerts waited half as long again. */
-const restPerStep = 20;
-const leastRestMs = 10;
+const leastRestMs = 5;
 const mostRestMs = 5_000;
 
 /**
@@ -38,7 +39,8 @@ const mostRestMs = 5_000;
 export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   run(stop: AbortSignal): Promise<void>;
 } {
-  let limit = 16;
+  let limit = leastLimit;
+  const pace = createPace(clock.now);
 
   /** What is written has to be synced as well: where that takes long, and where many wait for it, the rests are longer. */
   async function timed<T extends { tookMs: number }>(step: Promise<T>): Promise<T & { wholeMs: number }> {
@@ -47,8 +49,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
     return { ...done, wholeMs: Math.max(done.tookMs, clock.now() - askedAt) };
   }
 
-  const rest = (wholeMs: number, stop: AbortSignal) =>
-    clock.sleep(Math.min(mostRestMs, Math.max(leastRestMs, wholeMs * restPerStep)), stop);
+  const rest = (step: Step, stop: AbortSignal) => clock.sleep(pace.restAfter(step), stop);
 
   function adaptLimit(tookMs: number): void {
     if (tookMs < shortMs) limit = Math.min(mostLimit, limit * 2);
@@ -58,12 +59,17 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   /** Through all that came before, or until `isEnough`. Gives how many were removed, and what the log takes then. */
   async function remove(receivedBefore: number, isEnough: (usedBytes: number) => boolean, stop: AbortSignal) {
     let removed = 0;
+    let leastUsed = Number.POSITIVE_INFINITY;
     for (let step = await timed(store.removeAlerts({ receivedBefore, limit })); ; ) {
       removed += step.removed;
       const { next: after, usedBytes, tookMs, wholeMs } = step;
       if (after === undefined || isEnough(usedBytes) || stop.aborted) return { removed, usedBytes };
+      pace.note(step.accepted);
+      // Where all are unfinished, going on is all that can be done.
+      const alerts = step.removed > 0 ? step.removed : limit;
       adaptLimit(tookMs);
-      await rest(wholeMs, stop);
+      leastUsed = Math.min(leastUsed, usedBytes);
+      await rest({ wholeMs, alerts, isGrowing: usedBytes > leastUsed * growth }, stop);
       if (stop.aborted) return { removed, usedBytes };
       step = await timed(store.removeAlerts({ after, receivedBefore, limit }));
     }
@@ -73,7 +79,7 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
     while (store.giveBackRoom !== undefined && !stop.aborted) {
       const { more, wholeMs } = await timed(store.giveBackRoom());
       if (!more) return;
-      await rest(wholeMs, stop);
+      await rest({ wholeMs, alerts: mostLimit, isGrowing: false }, stop);
     }
   }
 
@@ -94,14 +100,71 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   return {
     async run(stop) {
       if (rules.maxAgeMs === undefined && rules.maxBytes === undefined) return;
+      let endedAt: number | undefined;
       const poll = createPoll({
-        look: () => look(stop),
+        async look() {
+          // It slept, or its clock was moved: like one that has just started.
+          const jumped = endedAt !== undefined && Math.abs(clock.now() - endedAt - everyMs) > jumpMs;
+          if (jumped) await clock.sleep(firstAfterMs, stop);
+          try {
+            if (!stop.aborted) await look(stop);
+          } finally {
+            endedAt = clock.now();
+          }
+        },
         everyMs,
         clock,
         onFailed: (error) => log.error("retention.failed", { error: String(error).slice(0, 300) }),
       });
       await clock.sleep(firstAfterMs, stop);
       await poll.run(stop);
+    },
+  };
+}
+
+/** A twentieth of the time at most, as long as the log does not grow. */
+const longestRest = 20;
+/** Half of the time, where it grows and alerts come in that fast, and where none do. */
+const shortestRest = 1;
+/** By so much a flood may make it grow before that: most are over by then, and what they left is removed behind them. */
+const growth = 1.05;
+/** A quarter faster than alerts come in, so that a log that has grown shrinks. */
+const ahead = 1.25;
+const perRoundMs = 1_000;
+
+interface Step {
+  /** How long it took until it was on disk. */
+  wholeMs: number;
+  /** It went past so many. */
+  alerts: number;
+  isGrowing: boolean;
+}
+
+/**
+ * How long the rests are. Each step is one that alerts may wait for, so there are few of them while alerts come in, until
+ * the log grows all the same: then as many as it takes to keep ahead of them. While nothing comes in nobody waits.
+ */
+function createPace(now: Now) {
+  let round: { at: number; accepted: number } | undefined;
+  let perSecond: number | undefined;
+
+  return {
+    /** So many alerts have ever been accepted by now. */
+    note(accepted: number): void {
+      round ??= { at: now(), accepted };
+      const elapsedMs = now() - round.at;
+      if (elapsedMs >= 0 && elapsedMs < perRoundMs) return;
+      perSecond = elapsedMs < 0 ? undefined : (1000 * (accepted - round.accepted)) / elapsedMs;
+      round = { at: now(), accepted };
+    },
+
+    restAfter({ wholeMs, alerts, isGrowing }: Step): number {
+      const longest = Math.min(mostRestMs, Math.max(leastRestMs, wholeMs * longestRest));
+      const shortest = Math.max(leastRestMs, wholeMs * shortestRest);
+      if (perSecond === undefined) return longest;
+      if (perSecond < 1) return shortest;
+      if (!isGrowing) return longest;
+      return Math.min(longest, Math.max(shortest, (1000 * alerts) / (perSecond * ahead) - wholeMs));
     },
   };
 }

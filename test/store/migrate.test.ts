@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
@@ -265,5 +267,44 @@ describe("a database from before repeats were decided at routing", () => {
     const db = new Sqlite(path, { readonly: true });
     expect(db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'request_bodies%'").pluck().get()).toBe(0);
     db.close();
+  });
+});
+
+describe("the declaration of a table that is changed in place", () => {
+  it("loses its foreign key and nothing else, in a database that an earlier Tocsin has used", () => {
+    const path = join(makeTempFolder(), "tocsin.db");
+    writeFileSync(path, gunzipSync(readFileSync(new URL("../fixtures/databases/0a9fe3b.db.gz", import.meta.url))));
+    const before = new Sqlite(path);
+    onTestFinished(() => void before.close());
+    const keysOf = (db: Database) =>
+      (db.pragma("foreign_key_list(alerts)") as { table: string }[]).map(({ table }) => table);
+    const columnsOf = (db: Database) => db.pragma("table_info(alerts)") as { name: string }[];
+    const earlier = readMigrations().slice(0, 13);
+    migrate(before, earlier);
+    expect(keysOf(before)).toEqual(["requests"]);
+    const [columns, rows] = [columnsOf(before), before.prepare("SELECT * FROM alerts").all()];
+    // Its schema is read by then; it has to notice that another connection changes it.
+    const [cookie] = before.pragma("schema_version") as [{ schema_version: number }];
+    const db = openDatabase({ path, migrations: readMigrations().slice(0, 14) });
+    onTestFinished(() => void db.close());
+    for (const one of [db, before]) {
+      expect(keysOf(one)).toEqual([]);
+      expect(columnsOf(one)).toEqual(columns);
+      expect(one.prepare("SELECT * FROM alerts").all()).toEqual(rows);
+      expect(one.pragma("integrity_check", { simple: true })).toBe("ok");
+      expect(one.pragma("foreign_key_check")).toEqual([]);
+    }
+    expect(before.pragma("schema_version")).not.toEqual([cookie]);
+    // What it was for: a request goes without a look at all alerts.
+    db.pragma("foreign_keys = ON");
+    expect(
+      db
+        .prepare("EXPLAIN DELETE FROM requests WHERE seq = 1")
+        .all()
+        .map((row) => (row as { opcode: string }).opcode),
+    ).not.toContain("Rewind");
+    expect(() =>
+      db.exec("INSERT INTO deliveries SELECT * FROM deliveries WHERE 0; DELETE FROM alerts WHERE seq = 1"),
+    ).toThrow("FOREIGN KEY");
   });
 });

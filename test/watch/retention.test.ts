@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import type { Position } from "../../src/core/ports/alert-log.ts";
 import type { Removal, RemovalStep, Retention } from "../../src/core/ports/retention.ts";
@@ -20,7 +20,13 @@ function fakeLog(receivedAt: number[], changes: Partial<Retention> & { tookMs?: 
       const removed = looked.filter((at) => at < step.receivedBefore).length;
       receivedAt.splice(0, removed);
       const next = removed === step.limit ? ("1" as Position) : undefined;
-      return { removed, next, usedBytes: receivedAt.length, tookMs: changes.tookMs ?? 3 } satisfies Removal;
+      return {
+        removed,
+        next,
+        accepted: 0,
+        usedBytes: receivedAt.length,
+        tookMs: changes.tookMs ?? 3,
+      } satisfies Removal;
     },
     async giveBackRoom() {
       room += 1;
@@ -68,13 +74,42 @@ describe("retention", () => {
     expect(log.rounds()).toBe(0);
   });
 
-  it("makes smaller steps while they take long, and rests twenty times as long as each took", async () => {
+  it("makes smaller steps while they take long, and larger ones while they do not", async () => {
     const slow = fakeLog(every(1000, 91 * day), { tookMs: 50 });
     await runFor(10_000, slow, { maxAgeMs: 90 * day });
-    expect(slow.steps.map(({ limit }) => limit)).toEqual([16, 8, ...Array.from({ length: 9 }, () => 4)]);
+    expect(new Set(slow.steps.map(({ limit }) => limit))).toEqual(new Set([16]));
     const fast = fakeLog(every(5000, 91 * day), { tookMs: 0.5 });
     await runFor(2_000, fast, { maxAgeMs: 90 * day });
     expect(Math.max(...fast.steps.map(({ limit }) => limit))).toBe(512);
+  });
+
+  it("leaves the database nearly all of its time while it keeps ahead of what comes in", async () => {
+    const log = floodedLog({ perSecond: 100, tookMs: 1.5 });
+    await log.run(60_000);
+    expect(log.walked() / 60).toBeGreaterThan(300);
+    expect(log.busyShare()).toBeLessThan(0.06);
+  });
+
+  it("lets a short flood pass, and keeps ahead of one that makes the log grow by more than a twentieth", async () => {
+    const log = floodedLog({ perSecond: 2_000, tookMs: 1.5 });
+    await log.run(20_000);
+    expect(log.busyShare()).toBeLessThan(0.06);
+    await log.run(60_000);
+    expect(log.busyShare()).toBeGreaterThan(0.1);
+    expect(log.busyShare()).toBeLessThanOrEqual(0.51);
+    for (let minute = 0; minute < 3; minute += 1) {
+      await log.run(60_000);
+      expect(log.usedBytes()).toBeLessThan(1.06e6);
+    }
+  });
+
+  it("takes half of the time while nothing comes in, and steps back when something does", async () => {
+    const log = floodedLog({ perSecond: 0, tookMs: 1.5 });
+    await log.run(30_000);
+    expect(log.restsPerStep()).toBeLessThan(4);
+    log.flood(100);
+    await log.run(3_000);
+    expect(log.restsPerStep()).toBeGreaterThan(10);
   });
 
   it("looks again every minute, also behind a store that refused, and stops when it is told to", async () => {
@@ -88,4 +123,72 @@ describe("retention", () => {
     await runFor(3 * 60_000 + 1, log, { maxAgeMs: 90 * day });
     expect(calls).toBe(4);
   });
+
+  it("waits ten minutes again when the clock has jumped: it may be wrong, and all would be old", async () => {
+    const received = every(1, 0);
+    const log = fakeLog(received);
+    const clock = createTestClock();
+    const stop = new AbortController();
+    const running = createRetention({ store: log.store, rules: { maxAgeMs: 90 * day }, clock, log: silentLog }).run(
+      stop.signal,
+    );
+    await clock.advance(11 * minute);
+    await clock.jump(400 * day);
+    await clock.advance(9 * minute);
+    expect(received).toHaveLength(1);
+    // It was right after all.
+    await clock.advance(2 * minute);
+    expect(received).toHaveLength(0);
+    stop.abort();
+    await running;
+  });
 });
+
+/** A log that is never short of old alerts, into which so many come a second. */
+function floodedLog({ perSecond, tookMs }: { perSecond: number; tookMs: number }) {
+  const clock = createTestClock();
+  const stop = new AbortController();
+  let [walked, accepted, since, steps] = [0, 0, clock.now(), 0];
+  let [sleptMs, lastRestMs] = [0, 0];
+  const store: Retention = {
+    async removeAlerts({ limit }) {
+      await clock.sleep(Math.ceil(tookMs));
+      accepted += (perSecond * (clock.now() - since)) / 1000;
+      since = clock.now();
+      walked += limit;
+      steps += 1;
+      const usedBytes = 1e6 + accepted - walked;
+      return { removed: limit, next: "1" as Position, accepted: Math.floor(accepted), usedBytes, tookMs };
+    },
+  };
+  const resting = {
+    now: clock.now,
+    sleep: (ms: number, signal?: AbortSignal) => {
+      if (ms < 10 * minute) [sleptMs, lastRestMs] = [sleptMs + ms, ms];
+      return clock.sleep(ms, signal);
+    },
+  };
+  const rules = { maxAgeMs: 90 * day };
+  const running = createRetention({ store, rules, clock: resting, log: silentLog }).run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await clock.advance(10_000);
+    await running;
+  });
+  let isStarted = false;
+  return {
+    async run(ms: number) {
+      if (!isStarted) await clock.advance(10 * minute - 1);
+      if (!isStarted) since = clock.now();
+      isStarted = true;
+      await clock.advance(ms);
+    },
+    flood: (rate: number) => {
+      perSecond = rate;
+    },
+    walked: () => walked,
+    usedBytes: () => 1e6 + accepted - walked,
+    busyShare: () => (steps * Math.ceil(tookMs)) / (steps * Math.ceil(tookMs) + sleptMs),
+    restsPerStep: () => lastRestMs / Math.ceil(tookMs),
+  };
+}

@@ -25,6 +25,8 @@ export interface Removal {
   removed: number;
   /** Where the next step goes on. Absent: nothing behind it is old enough. */
   next?: Position;
+  /** How many alerts the log has ever taken: by how much it grows, removing has to keep up with that. */
+  accepted: number;
   /** What the log takes by now, without room that was freed and is used again. Bytes. */
   usedBytes: number;
   /** How long the database had to do with it, milliseconds. */
@@ -51,7 +53,8 @@ export interface Retention {
    * Removes alerts that are old and finished, each with its deliveries, attempts and threads, and its request when no
    * other alert is of it. Finished is what was routed and of which every delivery is sent, failed, muted, expired or
    * digested, or held and resent. The rest stays however old it is, and so does what the log needs to number what
-   * comes next. Nothing on a full disk.
+   * comes next. It goes no further than the first alert that is young: what was stored behind it is younger, whatever a
+   * clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full disk.
    */
   removeAlerts(step: RemovalStep): Promise<Removal>;
   /** Gives some of the room that was freed back to the disk. Absent: the database does it by itself. */

@@ -55,7 +55,7 @@ function answerWithoutRoom(call: Call): CallResult | undefined {
   if (call.name === "acceptRequest") return { ok: false, error: diskFullError() };
   if (call.name === "indexAlerts") return { ok: true, value: 0 };
   if (call.name === "removeAlerts")
-    return { ok: true, value: { removed: 0, usedBytes: 0, tookMs: 0 } satisfies Removal };
+    return { ok: true, value: { removed: 0, accepted: 0, usedBytes: 0, tookMs: 0 } satisfies Removal };
   if (call.name === "giveBackRoom") return { ok: true, value: { more: false, tookMs: 0 } satisfies RoomGiven };
   return undefined;
 }

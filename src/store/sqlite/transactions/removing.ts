@@ -11,21 +11,39 @@ interface OldAlert {
   received_at: number;
   routed_at: number | null;
   version: number | null;
-  alert_key: string | null;
   repeat_of: string | null;
 }
 
 interface OldDelivery {
   seq: number;
-  destination: string;
-  recipient: string;
   state: DeliveryState;
   resent_by: number | null;
   /** Nothing is to become of it by itself. */
   idle: 0 | 1;
 }
 
+interface ThreadRow {
+  destination: string;
+  recipient: string;
+  alert_key: string;
+  root_alert_seq: number;
+  last_alert_seq: number;
+  last_at: number;
+}
+
+/** In front of every key of `threads`. */
+const fromFirst: [string, string, string] = ["", "", ""];
+/** There are at most about as many threads as deliveries, so all are gone through while a part of the log is removed. */
+const threadsPerAlert = 2;
+
 const finishedStates: readonly DeliveryState[] = ["sent", "failed", "muted", "expired", "digested"];
+
+/**
+ * Behind the first of these nothing is old: what is stored later came later, whatever a clock that was behind says. One from
+ * the future says nothing of the others: a clock that was ahead for a while must not keep the log for as long.
+ */
+const isYoung = (receivedBefore: number, now: number) => (alert: OldAlert) =>
+  alert.received_at >= receivedBefore && alert.received_at <= now;
 
 /** 256 KiB of pages that are moved and cut off the end of the file. */
 const pagesAtOnce = 32;
@@ -38,14 +56,20 @@ const reserve = 0.02;
  * stream goes on by the highest version: so the alerts that hold the last of these numbers stay until there are later
  * ones. Whatever still names a removed row is then known to name nothing.
  */
-export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: () => number = () => performance.now()) {
+export function createRemoving(
+  { db, now }: Pick<TransactionContext, "db" | "now">,
+  nowMs: () => number = () => performance.now(),
+) {
   const parts = createSearchParts({ db });
+  let threadsAfter = fromFirst;
+  /** Behind it there are no gaps, so whether an alert is there need not be asked. */
+  let walkedTo = 0;
   const list = db.prepare<[number, number], OldAlert>(
-    `SELECT seq, request_seq, item, received_at, routed_at, version, alert_key, repeat_of FROM alerts WHERE seq > ?
+    `SELECT seq, request_seq, item, received_at, routed_at, version, repeat_of FROM alerts WHERE seq > ?
      ORDER BY seq ${boundLimit}`,
   );
   const deliveriesOf = db.prepare<[number], OldDelivery>(
-    `SELECT seq, destination, recipient, state, resent_by,
+    `SELECT seq, state, resent_by,
        due_at IS NULL AND claim_token IS NULL AND fallback_at IS NULL AS idle
      FROM deliveries WHERE alert_seq = ?`,
   );
@@ -57,11 +81,12 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
   const alertOfLastDelivery = db
     .prepare<[], number>("SELECT alert_seq FROM deliveries ORDER BY seq DESC LIMIT 1")
     .pluck();
-  // One of before may not know its last alert; when its last message went out says as much.
-  const removeThread = db.prepare(
-    `DELETE FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?
-       AND root_alert_seq <= ? AND last_alert_seq <= ? AND last_at < ?`,
+  const nextThreads = db.prepare<[string, string, string, number], ThreadRow>(
+    `SELECT destination, recipient, alert_key, root_alert_seq, last_alert_seq, last_at FROM threads
+     WHERE (destination, recipient, alert_key) > (?, ?, ?) ORDER BY destination, recipient, alert_key ${boundLimit}`,
   );
+  const hasAlert = db.prepare<[number], number>("SELECT 1 FROM alerts WHERE seq = ?").pluck();
+  const removeThread = db.prepare("DELETE FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?");
   const removeAttempts = db.prepare("DELETE FROM attempts WHERE delivery_seq = ?");
   const removeDeliveries = db.prepare("DELETE FROM deliveries WHERE alert_seq = ?");
   const removeAlert = db.prepare("DELETE FROM alerts WHERE seq = ?");
@@ -89,13 +114,29 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
     return isFinished ? deliveries : undefined;
   }
 
-  function remove({ seq, alert_key }: OldAlert, deliveries: OldDelivery[], receivedBefore: number): void {
-    for (const delivery of deliveries) {
-      removeAttempts.run(delivery.seq);
-      removeThread.run(delivery.destination, delivery.recipient, alert_key, seq, seq, receivedBefore);
-    }
+  function remove({ seq }: OldAlert, deliveries: OldDelivery[]): void {
+    for (const delivery of deliveries) removeAttempts.run(delivery.seq);
     if (deliveries.length > 0) removeDeliveries.run(seq);
     removeAlert.run(seq);
+  }
+
+  /**
+   * Of the messages of a key, those whose last alert is gone. They lie by destination and key, and those of one step are all
+   * over the table: to remove each with its alert would write a page for nearly every one. So each step goes on through
+   * some of them, and round and round through all.
+   */
+  function removeThreads(limit: number, upTo: number, receivedBefore: number): void {
+    walkedTo = Math.max(walkedTo, upTo);
+    const rows = nextThreads.all(...threadsAfter, limit);
+    const last = rows.at(-1);
+    threadsAfter =
+      rows.length < limit || last === undefined ? fromFirst : [last.destination, last.recipient, last.alert_key];
+    for (const { destination, recipient, alert_key, root_alert_seq, last_alert_seq, last_at } of rows) {
+      // One of before may not know its last alert (0); when its last message went out says as much.
+      const seq = last_alert_seq || root_alert_seq;
+      const isPast = seq <= walkedTo && (last_alert_seq > 0 || last_at < receivedBefore);
+      if (isPast && hasAlert.get(seq) === undefined) removeThread.run(destination, recipient, alert_key);
+    }
   }
 
   /** Of requests of which an alert was removed, with the place of their first: those that have none any more. */
@@ -116,15 +157,16 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
 
   function removeOld({ after, receivedBefore, limit }: RemovalStep): Pick<Removal, "removed" | "next"> {
     const from = after === undefined ? 0 : (fromPosition(after)[0] as number);
-    const rows = list.all(from, limit);
+    const listed = list.all(from, limit);
+    const firstYoung = listed.findIndex(isYoung(receivedBefore, now()));
+    const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);
     const last = rows.at(-1);
-    if (last === undefined) return { removed: 0 };
-    // A clock that was ahead for a while must not end the walk, so all of a step has to be young.
-    const isOld = ({ received_at }: OldAlert) => received_at < receivedBefore;
-    if (!rows.some(isOld)) {
-      parts.shrink(from, last.seq);
+    if (last === undefined) {
+      removeThreads(limit * threadsPerAlert, (listed[0]?.seq ?? from + 1) - 1, receivedBefore);
+      parts.shrink(from, listed[0]?.seq ?? from);
       return { removed: 0 };
     }
+    const isOld = ({ received_at }: OldAlert) => received_at < receivedBefore;
     const needed = {
       seqs: [lastAlert.get(), alertOfLastDelivery.get()],
       request: lastRequest.get(),
@@ -138,7 +180,7 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
         needed.seqs.includes(row.seq) || row.request_seq === needed.request || row.version === (needed.version ?? -1);
       const deliveries = isOld(row) && !isNeeded ? finishedDeliveries(row) : undefined;
       if (deliveries === undefined) continue;
-      remove(row, deliveries, receivedBefore);
+      remove(row, deliveries);
       removed += 1;
       if (row.repeat_of !== null) duplicates += 1;
       if (row.request_seq !== null) requests.set(row.request_seq, row.seq - row.item);
@@ -146,7 +188,8 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
     duplicates += removeRequests(requests);
     if (duplicates > 0) uncountDuplicates.run(duplicates);
     if (removed > 0) countRemoved.run(removed);
-    parts.shrink(from, last.seq);
+    removeThreads(limit * threadsPerAlert, last.seq, receivedBefore);
+    parts.shrink(from, (listed[firstYoung] ?? last).seq);
     return rows.length < limit ? { removed } : { removed, next: toPosition(last.seq) };
   }
 
@@ -155,7 +198,7 @@ export function createRemoving({ db }: Pick<TransactionContext, "db">, nowMs: ()
       const startedAt = nowMs();
       // First what was freed by the last ones, so that what the log takes is known before more is removed.
       const done = parts.clearForgotten() ? { removed: 0, next: step.after ?? toPosition(0) } : removeOld(step);
-      return { ...done, usedBytes: usedBytes(), tookMs: nowMs() - startedAt };
+      return { ...done, accepted: lastAlert.get() ?? 0, usedBytes: usedBytes(), tookMs: nowMs() - startedAt };
     },
 
     giveBackRoom(): RoomGiven {
