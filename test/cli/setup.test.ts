@@ -89,6 +89,29 @@ describe("tocsin setup", () => {
     expect((await outputs()).webhookUrl).toBe(webhookUrl);
   });
 
+  it("overwrites nothing that somebody has set while the question stood there", async () => {
+    const { outputs, setOutputs, env, dataDir } = await startWorld();
+    const others = { webhookUrl: "https://other.example/in", messengerChannelId: null };
+    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+    let said = "";
+    let isAnswered = false;
+    stderr.on("data", async (chunk) => {
+      said += chunk;
+      if (isAnswered || !said.includes("Change the account like this?")) return;
+      isAnswered = true;
+      await setOutputs(others);
+      stdin.write("y");
+    });
+    const isTty = { stdin: true, stdout: false, stderr: true };
+    const run = await runTocsin(["setup", "--skip-proof", "--json"], { env, cwd: dataDir, stdin, stderr, isTty });
+    expect(run.status).toBe(1);
+    expect(run.json().error).toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("Somebody has changed the webhook's address meanwhile"),
+    });
+    expect(await outputs()).toEqual(others);
+  });
+
   it("changes nothing with --dry-run", async () => {
     const { setup, outputs, dataDir } = await startWorld();
     const run = await setup(["--dry-run", "--channel", "-100777", "--json"]);

@@ -326,9 +326,18 @@ async function forgetPrevious({ config }: Run): Promise<void> {
   if (config.webhookSecret === undefined) await forgetPreviousSecrets(config.dataDir, "webhook-secret");
 }
 
-function askFirst(run: Run, plan: SetupPlan): Promise<void> {
-  const { context, output, options } = run;
-  return askToChange({ context, output, yes: options.yes }, describeChange(run, plan), "Change the account like this?");
+/** A question may stand there for long, so the account is looked at once more behind the answer. */
+async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
+  const { client, context, output, options } = run;
+  const question = "Change the account like this?";
+  const isAsked = await askToChange({ context, output, yes: options.yes }, describeChange(run, plan), question);
+  if (!isAsked) return;
+  const { account } = await client.readAccount({ signal: context.signal });
+  const difference = describeDifference(plan.before, toOutputs(account.alertOutputs));
+  if (difference === undefined) return;
+  throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so nothing was changed now.`, {
+    hint: "Run setup again: it shows what the account has by then.",
+  });
 }
 
 /**
