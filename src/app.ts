@@ -9,6 +9,7 @@ import type { Log } from "./core/log.ts";
 import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
+import { describeCheck } from "./core/source.ts";
 import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
@@ -93,11 +94,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(() => store.close());
   let { webhookSecret } = secrets;
   const accepted = createAcceptedBuffer();
+  const inbox = keepAccepted(store, accepted);
   const door = createDoor(
-    { store: keepAccepted(store, accepted), now: clock.now, newId, log },
+    { store: inbox, refused: store, now: clock.now, newId, log },
     {
       ...config.intake,
       secret: webhookSecret,
+      proxies: { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly },
       sources: config.sources.map((source) => ({
         ...source,
         secret: secrets.sourceSecrets.get(source.name) as Secret,
@@ -228,7 +231,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     reader,
     engine,
     shapes: watches.shapes.view,
-    sources: () => [...door.sources].map(([name, counters]) => ({ name, ...counters })),
+    inbox,
+    sources: () =>
+      config.sources.map(({ name, checks }) => ({
+        name,
+        checks: checks.map(describeCheck),
+        ...(door.sources.get(name) ?? { accepted: 0, refused: {} }),
+      })),
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,

@@ -46,7 +46,8 @@ async function openListener() {
     },
   };
   const newId = createIdSource(Date.now);
-  const door = createDoor({ store, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
+  const refused = { recordRefused: async () => {} };
+  const door = createDoor({ store, refused, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
   const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {} });
   const answer = (request: Request): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);

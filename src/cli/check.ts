@@ -79,8 +79,14 @@ function formatDescription(description: ConfigDescription, output: Output): stri
     );
   }
   if (sources.length > 0) {
-    const rows = sources.map((one) => [one.name, one.secret, one.idempotency.join(", "), describeMapping(one.mapping)]);
-    const columns = ["source", "secret", "idempotency", "mapping"].map((title) => ({ title }));
+    const rows = sources.map((one) => [
+      one.name,
+      one.secret,
+      one.checks.join(", "),
+      one.idempotency.join(", "),
+      describeMapping(one.mapping),
+    ]);
+    const columns = ["source", "secret", "check", "idempotency", "mapping"].map((title) => ({ title }));
     sections.push(output.table(columns, rows));
   }
   if (mapping !== undefined) {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
+import { describeCheck } from "../core/source.ts";
 import { withConfig } from "./relay/connect-relay.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
@@ -23,6 +24,7 @@ export function registerSources(program: Command, context: CliContext): void {
 interface ShownSource {
   name: string;
   address: string;
+  checks: string[];
   definedAt: string;
 }
 
@@ -31,9 +33,14 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
   const { loadConfig } = await import("../config/load-config.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const secretOf = options.reveal ? await readSecrets(config) : () => "…";
-  const sources = config.sources.map(({ name, definedAt }): ShownSource => {
-    return { name, address: `${addressOf(config)}/hooks/${secretOf(name)}`, definedAt };
-  });
+  const sources = config.sources.map(
+    ({ name, checks, definedAt }): ShownSource => ({
+      name,
+      address: `${addressOf(config)}/hooks/${secretOf(name)}`,
+      checks: checks.map(describeCheck),
+      definedAt,
+    }),
+  );
   await output.result(sources, () => formatSources(sources, output));
 }
 
@@ -51,7 +58,7 @@ function formatSources(sources: ShownSource[], output: Output): string {
   if (sources.length === 0)
     return "No source is configured: all senders post to the one hook (see docs/configuration.md).\n";
   return output.table(
-    [{ title: "source" }, { title: "address", keep: true }, { title: "defined at" }],
-    sources.map(({ name, address, definedAt }) => [name, address, definedAt]),
+    [{ title: "source" }, { title: "address", keep: true }, { title: "check" }, { title: "defined at" }],
+    sources.map(({ name, address, checks, definedAt }) => [name, address, checks.join(", ") || "none", definedAt]),
   );
 }

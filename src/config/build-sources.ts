@@ -1,6 +1,7 @@
 import { Secret } from "../core/secret.ts";
 import { accountHook, isSourceName } from "../core/source.ts";
 import { referTo } from "../ground/shape/refusal.ts";
+import { buildChecks } from "./build-checks.ts";
 import { buildMapping } from "./build-sections.ts";
 import type { ServerSettings, SourceSettings } from "./config.ts";
 import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
@@ -53,12 +54,13 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
   }
   if (options === undefined) return undefined;
-  const { secret, idempotency = [], silence } = options;
+  const { secret, idempotency = [], check, silence } = options;
   return {
     name,
     ...(secret !== undefined && judgeSecret(secret, [...path, "secret"], context) && { secret: new Secret(secret) }),
     keyPlaces: idempotency,
     mapping,
+    checks: buildChecks(check, [...path, "check"], context),
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),
   };

@@ -2,6 +2,7 @@ import { describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { FactMapping } from "../core/mapping.ts";
 import { describeRetention } from "../core/ports/retention.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
+import { describeCheck } from "../core/source.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
@@ -59,6 +60,8 @@ export interface RouteDescription {
 export interface SourceDescription {
   name: string;
   secret: "given" | "generated";
+  /** What its sender has to prove beside: `github`, `hmac (x-signature)`; empty: nothing. */
+  checks: string[];
   /** `header:x-event-id`, `payload.eventId`; empty: what all senders use. */
   idempotency: string[];
   /** Absent: as for all. */
@@ -99,10 +102,11 @@ export function describeConfig(config: Config): ConfigDescription {
   };
 }
 
-function describeSource({ name, secret, keyPlaces, mapping, definedAt }: SourceSettings): SourceDescription {
+function describeSource({ name, secret, checks, keyPlaces, mapping, definedAt }: SourceSettings): SourceDescription {
   return {
     name,
     secret: secret === undefined ? "generated" : "given",
+    checks: checks.map(describeCheck),
     idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
     ...(Object.keys(mapping).length === 0 ? {} : { mapping }),
     definedAt,

@@ -206,6 +206,7 @@ export const mappingSchema = z.strictObject(
 /** One entry of `sources:`. */
 export const sourceSchema = z.strictObject({
   secret: text(referTo("GITHUB_HOOK_SECRET")).optional(),
+  check: z.unknown().optional(),
   idempotency: listOf(readKeyPlace, "payload.eventId or header:X-Event-Id").optional(),
   mapping: z.unknown().optional(),
   silence: silenceSetting.optional(),

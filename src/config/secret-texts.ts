@@ -14,7 +14,10 @@ export function secretTextsOf(
     secrets.adminToken,
     ...(secrets.previousWebhookSecrets ?? []),
     ...(secrets.sourceSecrets?.values() ?? []),
-    ...config.sources.map(({ secret }) => secret),
+    ...config.sources.flatMap(({ secret, checks }) => [
+      secret,
+      ...checks.flatMap((rule) => ("secrets" in rule ? rule.secrets : [])),
+    ]),
     alerting?.apiKey,
     pricing?.apiKey,
     config.heartbeat?.url,

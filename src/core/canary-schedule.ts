@@ -1,5 +1,5 @@
-import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
+import { createZonedClock, dayNames } from "../ground/time/zoned-time.ts";
 
 /** When canaries are sent: after each wait, or at times of the wall clock. */
 export type CanarySchedule =

@@ -3,10 +3,12 @@ import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
 import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
+import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
 import type { WatchView } from "./ports/watch.ts";
 import type { Matcher, Mute } from "./rules.ts";
 import type { PlaceType } from "./shape.ts";
+import type { RefusedReason } from "./source.ts";
 
 /** One destination as the page and the API show it. Holds no secret. */
 export interface DestinationView {
@@ -193,6 +195,16 @@ export interface SourceView {
   accepted: number;
   /** When the last of them came. */
   lastAcceptedAt?: number;
+  /** What its sender has to prove, e.g. `github`; empty: to know the address is enough. */
+  checks: string[];
+  /** Requests since the start that did not pass, by why. */
+  refused: Partial<Record<RefusedReason, number>>;
+  lastRefusedAt?: number;
+}
+
+/** Since the start. */
+export function countRefused({ refused }: Pick<SourceView, "refused">): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
 /** What is true now. Holds no secret. */
@@ -378,6 +390,15 @@ export interface Operations {
   shapes(): ShapesView;
   /** Named hooks, in the order of the configuration. */
   sources(): SourceView[];
+  /** What did not pass the check of its source, newest first. */
+  listRefused: RefusedLog["listRefused"];
+  /** @throws AppError `not_found`. */
+  findRefused(id: string): Promise<RefusedDetail>;
+  /**
+   * Accepts a refused request now, as if its sender had passed; once, however often it is asked. Ids of the alerts.
+   * @throws AppError `not_found`.
+   */
+  releaseRefused(id: string): Promise<string[]>;
   readiness(): Promise<Readiness>;
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.

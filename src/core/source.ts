@@ -1,4 +1,5 @@
 import type { FactMapping } from "./mapping.ts";
+import type { Secret } from "./secret.ts";
 
 /** Where a sender keeps its own key of an event: in a header (lower case), or at a path of the body. */
 export type KeyPlace = { header: string } | { path: string };
@@ -11,6 +12,8 @@ export interface Source {
   keyPlaces: KeyPlace[];
   /** Comes before the mapping of all hooks, fact by fact. */
   mapping: FactMapping;
+  /** All have to be passed; none: whoever knows the address is taken for the sender. */
+  checks: CheckRule[];
 }
 
 /** It stands in names of files, labels and addresses: small letters, digits, `-` and `_`, 40 at most. */
@@ -20,3 +23,44 @@ export function isSourceName(text: string): boolean {
 
 /** What the account's own hook is called where sources are listed. */
 export const accountHook = "hook";
+
+export const hmacAlgorithms = ["sha1", "sha256", "sha512"] as const;
+export const hmacEncodings = ["hex", "base64"] as const;
+
+/** What the sender of a request has to prove beside knowing the address. With several secrets any of them will do. */
+export type CheckRule =
+  | { type: "standard-webhooks" | "stripe"; secrets: Secret[]; toleranceMs: number }
+  | { type: "github"; secrets: Secret[] }
+  | {
+      type: "hmac";
+      secrets: Secret[];
+      /** Lower case. */
+      header: string;
+      algorithm: (typeof hmacAlgorithms)[number];
+      encoding: (typeof hmacEncodings)[number];
+      /** Before the signature in the header; may be empty. */
+      prefix: string;
+    }
+  | { type: "basic"; user: string; secrets: Secret[] }
+  | { type: "bearer"; secrets: Secret[] }
+  /** Ranges as `createIpRanges` takes them. */
+  | { type: "addresses"; ranges: string[] };
+
+export const refusedReasons = [
+  "no_signature",
+  "malformed_signature",
+  "wrong_signature",
+  "too_old",
+  "in_future",
+  "no_credentials",
+  "wrong_credentials",
+  "wrong_address",
+] as const;
+/** Why a request was refused that had a source's secret. */
+export type RefusedReason = (typeof refusedReasons)[number];
+
+/** For people, without any secret: `github`, `hmac of x-signature`, `addresses 10.0.0.0/8`. */
+export function describeCheck(rule: CheckRule): string {
+  if (rule.type === "hmac") return `hmac of ${rule.header}`;
+  return rule.type === "addresses" ? `addresses ${rule.ranges.join(" ")}` : rule.type;
+}

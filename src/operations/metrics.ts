@@ -1,4 +1,10 @@
-import type { CanaryView, DestinationView, SilenceView, SourceView } from "../core/operations.ts";
+import {
+  type CanaryView,
+  countRefused,
+  type DestinationView,
+  type SilenceView,
+  type SourceView,
+} from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -50,7 +56,17 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Requests at the hooks of sources since the start, by what became of them.",
     ["source", "result"],
   );
-  for (const { name, accepted } of input.sources) bySource.inc({ source: name, result: "accepted" }, accepted);
+  const refusals = counter(
+    "tocsin_source_refused_total",
+    "Requests since the start that did not pass the check of their source, by why.",
+    ["source", "reason"],
+  );
+  for (const { name: source, accepted, refused: byReason } of input.sources) {
+    const counts = Object.entries(byReason);
+    bySource.inc({ source, result: "accepted" }, accepted);
+    bySource.inc({ source, result: "refused" }, countRefused({ refused: byReason }));
+    for (const [reason, count] of counts) refusals.inc({ source, reason }, count);
+  }
 
   counter(
     "tocsin_repeated_alerts_total",

@@ -9,12 +9,15 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
+import type { Inbox } from "../core/ports/inbox.ts";
+import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Watch } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
+import { findRefused, releaseRefused } from "./refused.ts";
 import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { findNamed } from "./targets.ts";
@@ -22,7 +25,9 @@ import { createDestinationTests } from "./test-destination.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
-  store: AlertLog & Dispatch & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "health">;
+  store: AlertLog & Dispatch & RefusedLog & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "health">;
+  /** Takes what is released. */
+  inbox: Inbox;
   destinations: Destination[];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };
@@ -101,6 +106,9 @@ export function createOperations(deps: OperationsDeps): Operations {
     },
     shapes: deps.shapes,
     sources: deps.sources,
+    listRefused: store.listRefused,
+    findRefused: (id) => findRefused(store, id),
+    releaseRefused: (id) => releaseRefused(deps, id),
     readiness: () => readiness({ health }),
     watches: viewWatches,
     silence: deps.silence,

@@ -6,7 +6,7 @@ import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
-import type { ProxyTrust } from "./access/client-address.ts";
+import type { ProxyTrust } from "../ground/net/client-address.ts";
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {

@@ -2,7 +2,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { AppError } from "../core/errors.ts";
-import { createClientNetwork } from "./access/client-address.ts";
+import { createClientNetwork } from "./access/client-network.ts";
 import { createGuard } from "./access/guard.ts";
 import { createLoginCodes } from "./access/login-link.ts";
 import { createSessionCookie, openSessions } from "./access/session.ts";
@@ -19,6 +19,7 @@ import { answerErrorPage } from "./pages/layout.tsx";
 import { addLogPage } from "./pages/log-page.tsx";
 import { addLoginPages } from "./pages/login-page.tsx";
 import { addMutesPage } from "./pages/mutes-page.tsx";
+import { addRefusedPages } from "./pages/refused-page.tsx";
 import { addResendPage } from "./pages/resend-page.tsx";
 import { addSetupPage } from "./pages/setup-page.tsx";
 import { addShapesPage } from "./pages/shapes-page.tsx";
@@ -151,6 +152,7 @@ function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument
   addMutesPage(app, deps);
   addShapesPage(app, deps);
   addSilencePage(app, deps);
+  addRefusedPages(app, deps);
   addSetupPage(app, deps);
   addApiPage(app, deps, document);
 }

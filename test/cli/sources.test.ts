@@ -74,8 +74,18 @@ it("shows the addresses of sources, and their secrets to whoever asks for them",
   const world = await createRelayWorld({ yaml });
   const shown = await world.run(["sources", "--json"]);
   expect(shown.json().data).toEqual([
-    { name: "forge", address: `${world.relay.localUrl}/hooks/…`, definedAt: expect.stringContaining("tocsin.yaml:7") },
-    { name: "other", address: `${world.relay.localUrl}/hooks/…`, definedAt: expect.stringContaining("tocsin.yaml:10") },
+    {
+      name: "forge",
+      address: `${world.relay.localUrl}/hooks/…`,
+      checks: [],
+      definedAt: expect.stringContaining("tocsin.yaml:7"),
+    },
+    {
+      name: "other",
+      address: `${world.relay.localUrl}/hooks/…`,
+      checks: [],
+      definedAt: expect.stringContaining("tocsin.yaml:10"),
+    },
   ]);
   const revealed = await world.run(["sources", "--reveal"]);
   for (const name of ["forge", "other"]) expect(revealed.stdout).toContain(`/hooks/${secretOf(world, name)}`);

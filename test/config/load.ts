@@ -24,6 +24,9 @@ export const exampleEnv = {
   NTFY_TOKEN: "tk_canaryNtfy",
   PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
   GITHUB_HOOK_SECRET: "canary-github-hook-kS93jdLwm2Pz",
+  GITHUB_HMAC: "canary-github-hmac",
+  STRIPE_NEW: "canary-stripe-new",
+  STRIPE_OLD: "canary-stripe-old",
   HEARTBEAT_URL: "https://hc-ping.com/canaryHeartbeat-1b2c3d4e",
   TEAMS_WORKFLOW_URL: "https://prod-1.westeurope.logic.azure.com/workflows/a?sig=canaryTeams",
 };

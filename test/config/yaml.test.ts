@@ -117,6 +117,7 @@ describe("the example file", () => {
       "canaryHook",
       "canaryAdmin",
       exampleEnv.GITHUB_HOOK_SECRET,
+      exampleEnv.GITHUB_HMAC,
       exampleEnv.ALERTING_API_KEY,
       exampleEnv.HEARTBEAT_URL,
       botToken,

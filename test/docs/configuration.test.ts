@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { checkSchemas } from "../../src/config/build-checks.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import * as schema from "../../src/config/schema.ts";
 import { factFields } from "../../src/matching/path.ts";
@@ -32,6 +33,7 @@ const shapes = [
   schema.silenceSchema,
   schema.canarySchema,
   schema.sourceSchema,
+  ...Object.values(checkSchemas),
 ];
 const keys = new Set(shapes.flatMap(keysOf));
 const conditions = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matches"];

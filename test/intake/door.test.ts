@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
@@ -8,6 +9,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { createIdSource, idPattern } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Inbox } from "../../src/core/ports/inbox.ts";
+import type { RefusedLog } from "../../src/core/ports/refused.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
@@ -39,17 +41,20 @@ interface Setting {
 async function openDoor(
   options: Partial<DoorOptions> & {
     intake?: (store: Store) => Inbox;
+    refused?: (store: Store) => Pick<RefusedLog, "recordRefused">;
+    now?: () => number;
     /** Sees each request right after the door. */
     watch?: (door: Door, request: IncomingMessage, response: ServerResponse) => void;
   } = {},
 ): Promise<Setting> {
-  const { intake, watch, ...rest } = options;
+  const { intake, refused, watch, now = Date.now, ...rest } = options;
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0 });
   const door = createDoor(
     {
       store: intake ? intake(store) : store,
-      now: Date.now,
-      newId: createIdSource(Date.now),
+      refused: refused ? refused(store) : store,
+      now,
+      newId: createIdSource(now),
       log: silentLog,
     },
     { secret: new Secret(secret), ...rest },
@@ -89,8 +94,9 @@ describe("the hooks of sources", () => {
     name: "forge",
     secret: new Secret("forge-secret-kS93jdLwm2PzQe81"),
     keyPlaces: [{ path: "payload.event" }],
+    checks: [],
   };
-  const other = { name: "other", secret: new Secret("other-secret-kS93jdLwm2PzQe81"), keyPlaces: [] };
+  const other = { name: "other", secret: new Secret("other-secret-kS93jdLwm2PzQe81"), keyPlaces: [], checks: [] };
   const postTo = async (origin: string, to: { secret: Secret }, body: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`${origin}/hooks/${to.secret.reveal()}`, { method: "POST", body, headers });
     const { data } = (await response.json()) as { data?: { id: string; duplicate: boolean } };
@@ -131,6 +137,102 @@ describe("the hooks of sources", () => {
     expect(await postTo(origin, { secret: new Secret("forge-secret-kS93jdLwm2PzQe82") }, "a")).toMatchObject({
       status: 404,
     });
+  });
+});
+
+describe("the check of a source", () => {
+  const key = new Secret("canary-signing-secret");
+  const at = Date.UTC(2026, 10, 22, 12);
+  const payments = {
+    name: "payments",
+    secret: new Secret("payments-secret-kS93jdLwm2PzQe81"),
+    keyPlaces: [],
+    checks: [{ type: "stripe" as const, secrets: [key], toleranceMs: 300_000 }],
+  };
+  const sign = (body: string, time = at / 1000) =>
+    `t=${time},v1=${createHmac("sha256", key.reveal()).update(`${time}.${body}`).digest("hex")}`;
+  const openChecked = (options: Parameters<typeof openDoor>[0] = {}) =>
+    openDoor({ now: () => at, sources: [payments], ...options });
+  async function send({ origin }: Setting, body: string, signature?: string) {
+    const response = await fetch(`${origin}/hooks/${payments.secret.reveal()}`, {
+      method: "POST",
+      body,
+      headers: { "x-forwarded-for": "203.0.113.9", ...(signature !== undefined && { "stripe-signature": signature }) },
+    });
+    const { data, error } = (await response.json()) as {
+      data?: { id: string; duplicate: boolean };
+      error?: { code: string; message: string };
+    };
+    return { status: response.status, data, error };
+  }
+
+  it("lets the sender in, and knows the very same request again", async () => {
+    const setting = await openChecked();
+    const first = await send(setting, "paid", sign("paid"));
+    expect(first).toMatchObject({ status: 202, data: { duplicate: false } });
+    // Whoever repeats it may write more beside the signature.
+    const again = await send(setting, "paid", `${sign("paid")},v0=00,v1=${"0".repeat(64)}`);
+    expect(again).toMatchObject({ status: 202, data: { id: first.data?.id, duplicate: true } });
+  });
+
+  it("answers 401 with why, and keeps what came, apart from the alerts", async () => {
+    const setting = await openChecked();
+    const forged = await send(setting, '{"alerts":[{"title":"a"},{"title":"b"}]}', sign("another body"));
+    expect(forged).toMatchObject({
+      status: 401,
+      error: {
+        code: "sender_refused",
+        message: "This source checks who sends: no v1 in stripe-signature is one of this source's.",
+      },
+    });
+    expect(await send(setting, "paid", sign("paid", at / 1000 - 400))).toMatchObject({ status: 401 });
+    expect(await send(setting, "paid")).toMatchObject({ status: 401 });
+    const list = await setting.store.listRefused({ limit: 10 });
+    expect(list.map(({ reason }) => reason)).toEqual(["no_signature", "too_old", "wrong_signature"]);
+    expect(await setting.store.getRefused(list[2]?.id ?? "")).toMatchObject({
+      source: "payments",
+      items: 2,
+      // Nobody's word about the address is believed here.
+      address: "127.0.0.1",
+      body: Buffer.from('{"alerts":[{"title":"a"},{"title":"b"}]}'),
+    });
+    expect(await setting.store.listAlerts({ limit: 10 })).toEqual([]);
+    expect(setting.door.sources.get("payments")).toMatchObject({
+      accepted: 0,
+      refused: { no_signature: 1, too_old: 1, wrong_signature: 1 },
+      lastRefusedAt: at,
+    });
+    expect(setting.door.counters).toMatchObject({ accepted: 0, senderRefused: 3 });
+  });
+
+  it("counts a flood and keeps only some of it, and says of the next how many there were", async () => {
+    let now = at;
+    const setting = await openChecked({ now: () => now });
+    for (let count = 0; count < 60; count += 1) expect((await send(setting, "x")).status).toBe(401);
+    expect(await setting.store.listRefused({ limit: 200 })).toHaveLength(50);
+    now += 2_000;
+    await send(setting, "x");
+    expect(await setting.store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 10 }]);
+    expect(setting.door.sources.get("payments")?.refused).toEqual({ no_signature: 61 });
+  });
+
+  it("answers 503 when it cannot be kept: else nobody would know of it", async () => {
+    let isFull = true;
+    const full = new AppError("store_unavailable", "full", { retryAfterMs: 30_000 });
+    const setting = await openChecked({
+      refused: (store) => ({
+        recordRefused: (request) => (isFull ? Promise.reject(full) : store.recordRefused(request)),
+      }),
+    });
+    expect(await send(setting, "x")).toMatchObject({ status: 503 });
+    isFull = false;
+    await send(setting, "x");
+    expect(await setting.store.listRefused({ limit: 1 })).toMatchObject([{ unkept: 1 }]);
+  });
+
+  it("leaves the other hooks as they are", async () => {
+    const setting = await openChecked();
+    expect(await setting.post("x")).toMatchObject({ status: 202 });
   });
 });
 

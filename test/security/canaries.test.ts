@@ -23,6 +23,7 @@ it("shows no secret anywhere, whatever succeeds or fails, at the loudest log lev
   const places = createPlaces();
   const relay = await startRelayProcess(world.dataDir, { ...world.env, LOG_LEVEL: "trace" });
 
+  await sendAsStranger(relay);
   const id = await sendAlert(relay);
   await waitForAttempts(relay, id, world.destinations.length);
   await lookAtHttp(relay, id, places);
@@ -109,6 +110,18 @@ async function sendAlert(relay: RelayProcess): Promise<string> {
   });
   expect(response.status).toBe(202);
   return ((await response.json()) as { data: { id: string } }).data.id;
+}
+
+/** To a source, with what only its sender's own headers should hold, and without its key. */
+async function sendAsStranger(relay: RelayProcess): Promise<void> {
+  const headers = {
+    authorization: `Basic ${canaries.sourceCheck.value}`,
+    "x-original-uri": `/hooks/${canaries.sourceHook.value}`,
+  };
+  const address = `${relay.url}/hooks/${canaries.sourceHook.value}`;
+  const response = await fetch(address, { method: "POST", body: "forged", headers });
+  expect(response.status).toBe(401);
+  expect(await response.text()).not.toContain("CANARY");
 }
 
 const asAdmin = { authorization: `Bearer ${canaries.admin.value}` };

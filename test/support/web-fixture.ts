@@ -23,6 +23,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
+import { findRefused, releaseRefused } from "../../src/operations/refused.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
@@ -156,6 +157,9 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     }),
     shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     sources: () => options.sources ?? [],
+    listRefused: store.listRefused,
+    findRefused: (id) => findRefused(store, id),
+    releaseRefused: (id) => releaseRefused({ store, inbox: store, clock, newId, log: silentLog }, id),
     readiness: async () => ({ ready: true, reasons: [] }),
     status: async () => ({
       relay: {

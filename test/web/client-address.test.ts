@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { createClientNetwork, type ProxyTrust } from "../../src/web/access/client-address.ts";
+import type { ProxyTrust } from "../../src/ground/net/client-address.ts";
+import { createClientNetwork } from "../../src/web/access/client-network.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
 
 const loopback = ["127.0.0.0/8", "::1/128"];

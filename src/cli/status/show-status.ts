@@ -1,3 +1,4 @@
+import { countRefused } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
@@ -59,9 +60,11 @@ function formatStatus(
 }
 
 function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now: number): string {
-  const { accepted, lastAcceptedAt } = source;
+  const { accepted, lastAcceptedAt, lastRefusedAt } = source;
   const last = lastAcceptedAt === undefined ? "" : `, the last ${withAge(lastAcceptedAt, now)}`;
-  return `${countOf(accepted, "request")} since the start${last}`;
+  const refused =
+    lastRefusedAt === undefined ? "" : `; REFUSED ${countRefused(source)}, the last ${withAge(lastRefusedAt, now)}`;
+  return `${countOf(accepted, "request")} since the start${last}${refused}`;
 }
 
 /** One row for each watch, named as it is; what is wrong stands below the table in full. */

@@ -3,6 +3,7 @@ import type { AlertLog } from "./alert-log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Lanes } from "./lanes.ts";
+import type { RefusedLog } from "./refused.ts";
 import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
@@ -25,5 +26,6 @@ export interface Store
     ExpiringKeyStore,
     WatchStore,
     Retention,
+    RefusedLog,
     Signals,
     Administration {}

@@ -5,22 +5,22 @@ import { AppError } from "../../core/errors.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
+import type { RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
-import { explicitKey, type KeyedSource } from "../key/explicit-key.ts";
+import { createClientAddress, type ProxyTrust } from "../../ground/net/client-address.ts";
+import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { answerForProof } from "./hook-proof.ts";
+import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
 import { type BodyReading, createHeaderKeeper, readRequestBody } from "./request-parts.ts";
-
-/** A named hook. */
-export interface DoorSource extends KeyedSource {
-  secret: Secret;
-}
 
 export interface DoorOptions {
   /** Of the account's hook. */
   secret: Secret;
   /** Default none. */
   sources?: readonly DoorSource[];
+  /** Whose word about the address of a client counts, for checks of addresses. Default: nobody's. */
+  proxies?: ProxyTrust;
   /** Larger bodies are answered 413. Default 1 MiB. */
   maxBodyBytes?: number;
   /** Paths into the payload that hold the sender's event id, tried after the usual headers. Default none. */
@@ -36,17 +36,11 @@ export interface DoorOptions {
 
 export interface DoorDeps {
   store: Inbox;
+  /** Keeps what did not pass the check of its source. */
+  refused: Pick<RefusedLog, "recordRefused">;
   now: Now;
   newId: NewId;
   log: Log;
-}
-
-/** What has come to one hook since the start. */
-export interface HookCounters {
-  /** Requests that were answered 202. */
-  accepted: number;
-  /** When the last of them came. */
-  lastAcceptedAt?: number;
 }
 
 /** What has come to the door since the start; for `/metrics`. */
@@ -58,6 +52,8 @@ export interface DoorCounters {
   compressed: number;
   notStored: number;
   unknownSecret: number;
+  /** Did not pass the check of their source. */
+  senderRefused: number;
   aborted: number;
 }
 
@@ -87,7 +83,7 @@ export interface Door {
 interface Key {
   secret: Buffer;
   /** Absent: the account's. */
-  source?: DoorSource & { counters: HookCounters };
+  source?: NamedHook;
 }
 
 export const hookPrefix = "/hooks/";
@@ -99,7 +95,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  * storing the alert does (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head; the
  * body is read within its bounds, stored with its headers and key, and answered.
  *
- * 202 after the commit; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
+ * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
  * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
  * Whoever knows the secret may also ask for a proof that this relay does (`hook-proof.ts`).
  */
@@ -108,15 +104,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000 } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
+  const keepHeaders = createHeaderKeeper();
+  const addressOf = createClientAddress(options.proxies ?? { trustedProxies: [], behindFly: false });
   const keys: Key[] = [{ secret: bytesOf(options.secret) }];
   const sources = new Map<string, HookCounters>();
   for (const source of options.sources ?? []) {
-    const own: HookCounters = { accepted: 0 };
-    sources.set(source.name, own);
-    keys.push({ secret: bytesOf(source.secret), source: { ...source, counters: own } });
+    const hook = openNamedHook(source, { ...deps, addressOf, keepHeaders });
+    sources.set(hook.name, hook.counters);
+    keys.push({ secret: bytesOf(source.secret), source: hook });
   }
   const relayId = newId();
-  const keepHeaders = createHeaderKeeper();
   const counters: DoorCounters = {
     accepted: 0,
     alerts: 0,
@@ -125,6 +122,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     compressed: 0,
     notStored: 0,
     unknownSecret: 0,
+    senderRefused: 0,
     aborted: 0,
   };
   let waiting = 0;
@@ -132,7 +130,12 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let whenSettled: (() => void)[] = [];
   let heldBytes = 0;
 
-  function toIncoming(request: IncomingMessage, { source }: Key, body: Buffer): IncomingRequest {
+  function toIncoming(
+    request: IncomingMessage,
+    source: NamedHook | undefined,
+    signedKey: string | undefined,
+    body: Buffer,
+  ): IncomingRequest {
     const contentType = request.headers["content-type"];
     const reading = readRequest(body, contentType);
     const count = reading.countAlerts();
@@ -144,7 +147,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       ids: count === 1 ? [newId()] : Array.from({ length: count }, newId),
       origin: request.headers["x-tocsin-test"] === undefined ? "hook" : "test",
       source: source?.name,
-      dedupeKey: explicitKey(request.headers, reading, paths, source),
+      dedupeKey: explicitKey(request.headers, reading, paths, source, signedKey),
       dedupeWindowMs,
     };
   }
@@ -152,17 +155,25 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   /** Answers, and lets go of what the request held, whatever happens. */
   async function accept(
     request: IncomingMessage,
-    key: Key,
+    { source }: Key,
     body: Buffer,
     response: ServerResponse,
     release: () => void,
   ): Promise<void> {
     storing += 1;
     try {
-      const acceptance = await store.acceptRequest(toIncoming(request, key, body));
-      if (key.source !== undefined) {
-        key.source.counters.accepted += 1;
-        key.source.counters.lastAcceptedAt = now();
+      const checked = source?.judge?.(request, body);
+      if (source !== undefined && checked?.ok === false) {
+        counters.senderRefused += 1;
+        await source.keepRefused(request, body, checked);
+        answerRefused(response, checked.detail);
+        return;
+      }
+      const signedKey = checked?.ok === true ? checked.key : undefined;
+      const acceptance = await store.acceptRequest(toIncoming(request, source, signedKey, body));
+      if (source !== undefined) {
+        source.counters.accepted += 1;
+        source.counters.lastAcceptedAt = now();
       }
       answerAccepted(response, acceptance);
     } catch (error) {
@@ -172,6 +183,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       storing -= 1;
       if (storing === 0) announceSettled();
     }
+  }
+
+  function answerRefused(response: ServerResponse, detail: string): void {
+    answerError(response, 401, "sender_refused", `This source checks who sends: ${detail}.`);
   }
 
   function announceSettled(): void {

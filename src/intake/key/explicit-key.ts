@@ -21,15 +21,18 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
  * @param paths such as `payload.event.id`, tried in order when no header has a key; the first scalar that is not empty
  * is it
  * @param source whose hook it came by; what it says comes first. Default: the account's
+ * @param signed the key that the sender has signed, before what anybody could have changed
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,
   request: RequestReading,
   paths: readonly string[],
   source?: KeyedSource,
+  signed?: string,
 ): string | undefined {
   if (source === undefined) return usualKey(headers, request, paths);
-  const key = ownKey(headers, request, source) ?? usualKey(headers, request, paths);
+  const ofSigned = signed && bounded(signed.slice(0, signed.indexOf(":")), signed.slice(signed.indexOf(":") + 1));
+  const key = ownKey(headers, request, source) ?? ofSigned ?? usualKey(headers, request, paths);
   return key === undefined ? undefined : `${source.name}/${key}`;
 }
 

@@ -66,6 +66,8 @@ const onWriter = [
   "saveWatchState",
   "removeAlerts",
   "giveBackRoom",
+  "recordRefused",
+  "markReleased",
 ] as const satisfies TransactionName[];
 
 const onReader = [
@@ -85,6 +87,8 @@ const onReader = [
   "countByDestination",
   "findRequests",
   "hasKey",
+  "listRefused",
+  "getRefused",
 ] as const satisfies TransactionName[];
 
 type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];

@@ -5,7 +5,7 @@ import { alertFilters } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { Identity, WebContext, WebEnv } from "../web-env.ts";
-import type { ClientNetworkOf } from "./client-address.ts";
+import type { ClientNetworkOf } from "./client-network.ts";
 import { isSameText } from "./keyed-hash.ts";
 import type { SessionCookie, Sessions } from "./session.ts";
 import type { TokenCheck } from "./token-check.ts";
@@ -35,6 +35,9 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /mutes": "session",
   "POST /mutes/:id/end": "session",
   "GET /shapes": "session",
+  "GET /refused": "session",
+  "GET /refused/:id": "session",
+  "POST /refused/:id/release": "session",
   "GET /silence": "session",
   "POST /silence/mute": "session",
   "GET /setup": "session",
@@ -60,6 +63,9 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /api/destinations/:name/try": "token or session",
   "POST /api/destinations/:name/test": "token or session",
   "GET /api/shapes": "token or session",
+  "GET /api/refused": "token or session",
+  "GET /api/refused/:id": "token or session",
+  "POST /api/refused/:id/release": "token or session",
   "GET /api/mutes": "token or session",
   "POST /api/mutes": "token or session",
   "POST /api/mutes/preview": "token or session",

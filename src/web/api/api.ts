@@ -2,7 +2,7 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
-import { describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
+import { defaultPageSize, describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -11,12 +11,15 @@ import {
   addMuteRoute,
   endMuteRoute,
   getAlertRoute,
+  getRefusedRoute,
   listAlertsRoute,
   listDestinationsRoute,
   listMutesRoute,
+  listRefusedRoute,
   previewMuteRoute,
   previewResendRoute,
   putBackRoute,
+  releaseRefusedRoute,
   releaseRoute,
   resendFailedRoute,
   resendRoute,
@@ -34,6 +37,8 @@ import {
   mutePreviewToWire,
   muteToWire,
   previewToWire,
+  refusedDetailToWire,
+  refusedToWire,
   shapesToWire,
   statusToWire,
   toIso,
@@ -129,6 +134,22 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(shapesRoute, (c) => c.json({ data: shapesToWire(operations.shapes()) }, 200));
+
+  api.openapi(listRefusedRoute, async (c) => {
+    const { limit = defaultPageSize, ...query } = c.req.valid("query");
+    const list = await operations.listRefused({ limit, ...query });
+    return c.json({ data: list.map(refusedToWire) }, 200);
+  });
+
+  api.openapi(getRefusedRoute, async (c) => {
+    const found = await operations.findRefused(c.req.valid("param").id);
+    return c.json({ data: refusedDetailToWire(found) }, 200);
+  });
+
+  api.openapi(releaseRefusedRoute, async (c) => {
+    const ids = await operations.releaseRefused(c.req.valid("param").id);
+    return c.json({ data: { ids } }, 200);
+  });
 
   api.openapi(listMutesRoute, async (c) => {
     const mutes = await operations.listMutes(c.req.valid("query").ended === "true");

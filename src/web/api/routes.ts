@@ -13,6 +13,8 @@ import {
   mutePreviewSchema,
   muteSchema,
   newMuteSchema,
+  refusedDetailSchema,
+  refusedSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
@@ -389,4 +391,48 @@ export const shapesRoute = createRoute({
   description:
     "By kinds of alerts that are made alike, the one that was seen last first: each path with its type, an example, how many had it and when, what is read from it and which routes look at it.",
   responses: { 200: answer("As far as this relay has seen.", shapesSchema), ...refused },
+});
+
+export const listRefusedRoute = createRoute({
+  method: "get",
+  path: "/api/refused",
+  summary: "Requests whose sender did not pass the check of their source, newest first",
+  description: "They are no alerts and went to nobody. Of each source the newest 200 are kept, of a flood only some.",
+  request: {
+    query: z.strictObject({
+      source: z.string().optional(),
+      before: z.string().optional().openapi({ description: "Only those older than the one with this id." }),
+      limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
+    }),
+  },
+  responses: {
+    200: answer("One page.", z.array(refusedSchema)),
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
+});
+
+export const getRefusedRoute = createRoute({
+  method: "get",
+  path: "/api/refused/{id}",
+  summary: "One of them as it came",
+  request: { params: idParameter },
+  responses: {
+    200: answer("With headers and body.", refusedDetailSchema),
+    404: failure("No such request."),
+    ...refused,
+  },
+});
+
+export const releaseRefusedRoute = createRoute({
+  method: "post",
+  path: "/api/refused/{id}/release",
+  summary: "Relay one of them anyway",
+  description: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts.",
+  request: { params: idParameter },
+  responses: {
+    200: answer("Ids of the alerts.", z.object({ ids: z.array(z.string()) })),
+    404: failure("No such request."),
+    ...refused,
+  },
 });

@@ -5,6 +5,7 @@ import { canaryStages } from "../../core/operations.ts";
 import { watchVerdicts } from "../../core/ports/watch.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { placeTypes } from "../../core/shape.ts";
+import { refusedReasons } from "../../core/source.ts";
 import { vendors } from "../../vendors/index.ts";
 
 const channelType = z.enum(vendors.map(({ type }) => type));
@@ -341,8 +342,46 @@ export const sourceSchema = z
     name: z.string(),
     accepted: z.number().int().openapi({ description: "Requests since the start that were answered 202." }),
     lastAcceptedAt: instant.optional().openapi({ description: "When the last of them came." }),
+    checks: z
+      .array(z.string())
+      .default([])
+      .openapi({ description: "What its sender has to prove; empty: to know the address is enough." }),
+    refused: z
+      .partialRecord(z.enum(refusedReasons), z.number().int())
+      .default({})
+      .openapi({ description: "Requests since the start that did not pass, by why." }),
+    lastRefusedAt: instant.optional(),
   })
   .openapi("Source");
+
+export const refusedSchema = z
+  .object({
+    id,
+    source: z.string(),
+    receivedAt: instant,
+    reason: z.enum(refusedReasons),
+    detail: z.string().openapi({ description: "Why, in words." }),
+    address: z.string().openapi({ description: "Where it came from, as far as the proxies before it are believed." }),
+    contentType: z.string().optional(),
+    items: z.number().int().openapi({ description: "How many alerts it would be." }),
+    unkept: z.number().int().openapi({
+      description: "How many were refused since the one before it and not kept: of a flood only some are.",
+    }),
+    bodyBytes: z.number().int(),
+    released: z
+      .object({ at: instant, alertIds: z.array(z.string()) })
+      .optional()
+      .openapi({ description: "When a person had it relayed anyway." }),
+  })
+  .openapi("RefusedRequest");
+
+export const refusedDetailSchema = refusedSchema
+  .extend({
+    headers: z.array(z.tuple([z.string(), z.string()])).openapi({ description: "Credentials are `***`." }),
+    body: z.string(),
+    bodyEncoding: z.enum(["utf8", "base64"]),
+  })
+  .openapi("RefusedRequestDetail");
 
 export const statusSchema = z
   .object({

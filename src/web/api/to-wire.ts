@@ -12,6 +12,7 @@ import type {
   TryResult,
 } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
@@ -26,6 +27,8 @@ import type {
   factsSchema,
   mutePreviewSchema,
   muteSchema,
+  refusedDetailSchema,
+  refusedSchema,
   requestSchema,
   resendPreviewSchema,
   shapesSchema,
@@ -120,6 +123,25 @@ function requestToWire(request: NonNullable<AlertDetail["request"]>): z.infer<ty
   };
 }
 
+export function refusedToWire({ released, receivedAt, ...rest }: RefusedSummary): z.infer<typeof refusedSchema> {
+  return {
+    ...rest,
+    receivedAt: toIso(receivedAt),
+    released: released && { at: toIso(released.at), alertIds: released.alertIds },
+  };
+}
+
+export function refusedDetailToWire(refused: RefusedDetail): z.infer<typeof refusedDetailSchema> {
+  const { headers, body, ...summary } = refused;
+  const shown = readBody(body);
+  return {
+    ...refusedToWire(summary),
+    headers,
+    body: shown.kind === "text" ? shown.text : Buffer.from(body).toString("base64"),
+    bodyEncoding: shown.kind === "text" ? "utf8" : "base64",
+  };
+}
+
 export function destinationToWire(view: DestinationView): z.infer<typeof destinationSchema> {
   const { name, channel, recipients, health, reason, movedTo, definedAt, counts, heldByQuietHours } = view;
   return {
@@ -153,7 +175,11 @@ export function statusToWire(view: StatusView): StatusOnWire {
     relay: { ...relay, startedAt: toIso(relay.startedAt) },
     ...logToWire(view),
     account: accountToWire(account),
-    sources: sources.map((source) => ({ ...source, lastAcceptedAt: toOptionalIso(source.lastAcceptedAt) })),
+    sources: sources.map((source) => ({
+      ...source,
+      lastAcceptedAt: toOptionalIso(source.lastAcceptedAt),
+      lastRefusedAt: toOptionalIso(source.lastRefusedAt),
+    })),
     watches: watches.map(watchToWire),
     silence: silence.map(silenceToWire),
     canary: canary && {

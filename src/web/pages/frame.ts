@@ -1,4 +1,4 @@
-import type { ClientNetworkOf } from "../access/client-address.ts";
+import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { LoginCodes } from "../access/login-link.ts";
 import type { SessionCookie, Sessions } from "../access/session.ts";
 import type { TokenCheck } from "../access/token-check.ts";

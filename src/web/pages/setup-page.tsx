@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import type { StatusView } from "../../core/operations.ts";
+import { countRefused, type StatusView } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
 import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
@@ -175,6 +175,21 @@ function SourceFacts({
                 </>
               )}
             </dd>
+            <dt>Its sender proves itself by</dt>
+            <dd>{view.checks.length === 0 ? "this address alone" : view.checks.join(" and ")}</dd>
+            {view.checks.length > 0 && (
+              <>
+                <dt>Refused</dt>
+                <dd>
+                  <a href={`/refused?source=${name}`}>{countRefused(view)} since the start</a>
+                  {view.lastRefusedAt !== undefined && (
+                    <>
+                      , the last <Instant at={view.lastRefusedAt} now={now} show="relative" />
+                    </>
+                  )}
+                </dd>
+              </>
+            )}
           </>
         )}
         <dt>Alerts</dt>

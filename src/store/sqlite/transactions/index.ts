@@ -5,6 +5,7 @@ import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
+import { createRefusing } from "./refusing.ts";
 import { createRemoving } from "./removing.ts";
 import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
@@ -38,6 +39,7 @@ export function createTransactions(context: TransactionContext) {
     ...createKeys(context),
     ...watchStates,
     ...createRemoving(context),
+    ...createRefusing(context),
   };
 }
 

@@ -100,6 +100,7 @@ export function createRemoving(
   const removeRequest = db.prepare<[number], { duplicates: number }>(
     "DELETE FROM requests WHERE seq = ? RETURNING duplicates",
   );
+  const removeRefused = db.prepare("DELETE FROM refused_requests WHERE received_at < ?");
   const uncountDuplicates = db.prepare("UPDATE duplicate_count SET count = count - ?");
   const countRemoved = db.prepare("UPDATE removed_alerts SET count = count + ?");
 
@@ -197,6 +198,7 @@ export function createRemoving(
     removeAlerts(step: RemovalStep): Removal {
       const startedAt = nowMs();
       // First what was freed by the last ones, so that what the log takes is known before more is removed.
+      if (step.after === undefined) removeRefused.run(step.receivedBefore);
       const done = parts.clearForgotten() ? { removed: 0, next: step.after ?? toPosition(0) } : removeOld(step);
       return { ...done, accepted: lastAlert.get() ?? 0, usedBytes: usedBytes(), tookMs: nowMs() - startedAt };
     },

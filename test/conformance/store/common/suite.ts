@@ -11,6 +11,7 @@ import { describeLanes } from "./lanes.ts";
 import { describeLog } from "./log.ts";
 import { describeMemory } from "./memory.ts";
 import { describeMutes } from "./mutes.ts";
+import { describeRefused } from "./refused.ts";
 import { describeRepeats } from "./repeats.ts";
 import { describeResends } from "./resends.ts";
 import { describeRetention } from "./retention.ts";
@@ -37,6 +38,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeMutes(open);
     describeKeys(open);
     describeWatch(open);
+    describeRefused(open);
     describeRetention(open);
     describeSignals(open);
     describeHealth(open);

@@ -1,6 +1,4 @@
-import { isIP } from "node:net";
-import { createIpRanges, readIpAddress } from "../../ground/net/ip-ranges.ts";
-import type { WebContext } from "../web-env.ts";
+import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
 export interface ProxyTrust {
   /** Addresses and CIDR ranges whose word in `X-Forwarded-For` and `Forwarded` counts. */
@@ -10,10 +8,12 @@ export interface ProxyTrust {
 }
 
 /**
- * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one
- * network. `unknown` when the connection is gone.
+ * Where a request came from, in one spelling: IPv4 also where it is mapped into IPv6. `unknown` when the connection is
+ * gone.
+ *
+ * @param peer the other end of the connection
  */
-export type ClientNetworkOf = (c: WebContext) => string;
+export type ClientAddressOf = (peer: string | undefined, header: HeaderOf) => string;
 
 /**
  * Fly's proxy reaches a machine by its private IPv4 address (https://fly.io/docs/networking/app-services/), from
@@ -26,10 +26,10 @@ const flyProxies = ["172.16.0.0/12"];
 /** Of a list that is longer than any chain of proxies only the end is read. */
 const maxHops = 32;
 
-type HeaderOf = (name: string) => string | undefined;
+export type HeaderOf = (name: string) => string | undefined;
 
 /** @param trust ranges as `createIpRanges` takes them; throws what that throws. */
-export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): ClientNetworkOf {
+export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): ClientAddressOf {
   const trusted = createIpRanges(trustedProxies);
   const fly = createIpRanges(behindFly ? flyProxies : []);
 
@@ -63,9 +63,9 @@ export function createClientNetwork({ trustedProxies, behindFly }: ProxyTrust): 
     return clients.every((other) => other === client) ? client : peer;
   }
 
-  return (c) => {
-    const peer = readAddress(c.env?.incoming?.socket?.remoteAddress ?? "");
-    return peer === undefined ? "unknown" : networkOf(findClient(peer, (name) => c.req.header(name)));
+  return (connected, header) => {
+    const peer = readAddress(connected ?? "");
+    return peer === undefined ? "unknown" : findClient(peer, header);
   };
 }
 
@@ -107,13 +107,4 @@ function splitUnquoted(text: string, separator: "," | ";"): string[] | undefined
     }
   }
   return isQuoted ? undefined : [...parts, text.slice(from)];
-}
-
-function networkOf(address: string): string {
-  if (isIP(address) === 4) return address;
-  const [head = "", tail = ""] = address.split("::", 2);
-  const front = head === "" ? [] : head.split(":");
-  const back = tail === "" ? [] : tail.split(":");
-  const zeros = Math.max(0, 8 - front.length - back.length);
-  return `${[...front, ...Array<string>(zeros).fill("0"), ...back].slice(0, 4).join(":")}::/64`;
 }

@@ -1,0 +1,191 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Secret } from "../../core/secret.ts";
+import type { CheckRule, RefusedReason } from "../../core/source.ts";
+import { createIpRanges } from "../../ground/net/ip-ranges.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
+
+/** What a check looks at: the bytes as they came, before anything is read from them. */
+export interface CheckedRequest {
+  /** Names in lower case. */
+  headers: IncomingHttpHeaders;
+  body: Uint8Array;
+  /** Of the client, as far as the proxies before it are believed. Asked only by a check of addresses. */
+  address(): string;
+  /** Epoch milliseconds. */
+  at: number;
+}
+
+export type CheckResult =
+  /** `key`: what the signature itself says of which message this is, so that a repeated request is known as one. */
+  | { ok: true; key?: string }
+  /** `detail` is for people and holds nothing that was sent or is expected. */
+  | { ok: false; reason: RefusedReason; detail: string };
+
+export type SenderCheck = (request: CheckedRequest) => CheckResult;
+
+const passed: CheckResult = { ok: true };
+const fail = (reason: RefusedReason, detail: string): CheckResult => ({ ok: false, reason, detail });
+
+/** All of the rules have to be passed; what the first says that is not counts. Never throws. */
+export function createSenderCheck(rules: readonly CheckRule[]): SenderCheck {
+  const checks = rules.map(createCheck);
+  return (request) => {
+    let result = passed;
+    for (const check of checks) {
+      const one = check(request);
+      if (!one.ok) return one;
+      if (one.key !== undefined) result = one;
+    }
+    return result;
+  };
+}
+
+function createCheck(rule: CheckRule): SenderCheck {
+  switch (rule.type) {
+    case "standard-webhooks":
+      return standardWebhooks(rule.secrets, rule.toleranceMs);
+    case "stripe":
+      return stripe(rule.secrets, rule.toleranceMs);
+    case "github":
+      return plainHmac({
+        ...rule,
+        header: "x-hub-signature-256",
+        algorithm: "sha256",
+        encoding: "hex",
+        prefix: "sha256=",
+      });
+    case "hmac":
+      return plainHmac(rule);
+    case "basic":
+      return authorization("Basic", (given) => {
+        const text = Buffer.from(given, "base64").toString();
+        return isOneOf(
+          text,
+          rule.secrets.map((secret) => `${rule.user}:${secret.reveal()}`),
+        );
+      });
+    case "bearer":
+      return authorization("Bearer", (given) =>
+        isOneOf(
+          given,
+          rule.secrets.map((secret) => secret.reveal()),
+        ),
+      );
+    case "addresses": {
+      const ranges = createIpRanges(rule.ranges);
+      return ({ address }) => {
+        const client = address();
+        return ranges.includes(client)
+          ? passed
+          : fail("wrong_address", `${client} is not in the ranges of this source`);
+      };
+    }
+    default:
+      return rule satisfies never;
+  }
+}
+
+/** https://github.com/standard-webhooks/standard-webhooks, and the names that Svix gave the same headers before. */
+function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
+  const keys = secrets.map((secret) => Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
+  return ({ headers, body, at }) => {
+    const family =
+      headers["webhook-signature"] === undefined && headers["svix-signature"] !== undefined ? "svix" : "webhook";
+    const [id, time, signatures] = ["id", "timestamp", "signature"].map((name) => textOf(headers[`${family}-${name}`]));
+    if (!id || !time || !signatures) {
+      const missing = !signatures ? "signature" : !id ? "id" : "timestamp";
+      return fail("no_signature", `the header ${family}-${missing} is missing`);
+    }
+    // Other versions are of another kind, which only their own keys could prove.
+    const given = signatures.split(" ").flatMap((part) => /^v1,(.+)$/.exec(part)?.[1] ?? []);
+    const expected = keys.map((key) => hmac("sha256", key, `${id}.${time}.`, body));
+    const isSigned = given.some((text) => isAnyOf(Buffer.from(text, "base64"), expected));
+    if (!isSigned) return fail("wrong_signature", `no signature in ${family}-signature is one of this source's`);
+    return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `${family}-id:${id}` };
+  };
+}
+
+/** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…`, over the time, a dot and the body. */
+function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
+  return ({ headers, body, at }) => {
+    const text = textOf(headers["stripe-signature"]);
+    if (text === "") return fail("no_signature", "the header stripe-signature is missing");
+    const parts = text.split(",").map((part) => part.trim());
+    const [time] = parts.flatMap((part) => /^t=(.+)$/.exec(part)?.[1] ?? []);
+    const given = parts.flatMap((part) => /^v1=([0-9a-f]{64})$/i.exec(part)?.[1] ?? []);
+    if (time === undefined || given.length === 0)
+      return fail("malformed_signature", "the header stripe-signature has no t and v1");
+    const expected = secrets.map((secret) => hmac("sha256", secret.reveal(), `${time}.`, body));
+    const signature = given.find((hex) => isAnyOf(Buffer.from(hex, "hex"), expected));
+    if (signature === undefined) return fail("wrong_signature", "no v1 in stripe-signature is one of this source's");
+    return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `stripe-signature:${time}.${signature.toLowerCase()}` };
+  };
+}
+
+/** Of the body alone. It carries no time, so whoever has seen such a request can repeat it. */
+function plainHmac({
+  secrets,
+  header,
+  algorithm,
+  encoding,
+  prefix,
+}: Omit<Extract<CheckRule, { type: "hmac" }>, "type">): SenderCheck {
+  return ({ headers, body }) => {
+    const text = textOf(headers[header]);
+    if (text === "") return fail("no_signature", `the header ${header} is missing`);
+    if (!text.startsWith(prefix))
+      return fail("malformed_signature", `the header ${header} does not begin with ${prefix}`);
+    const given = Buffer.from(text.slice(prefix.length), encoding);
+    const isSigned = secrets.some((secret) => isAnyOf(given, [hmac(algorithm, secret.reveal(), "", body)]));
+    return isSigned ? passed : fail("wrong_signature", `the signature in ${header} is not this source's`);
+  };
+}
+
+function authorization(scheme: "Basic" | "Bearer", isRight: (given: string) => boolean): SenderCheck {
+  return ({ headers }) => {
+    const text = textOf(headers.authorization);
+    if (text === "") return fail("no_credentials", "the header authorization is missing");
+    const [, kind, given] = /^(\S+) +(\S+)$/.exec(text) ?? [];
+    if (given === undefined || kind?.toLowerCase() !== scheme.toLowerCase())
+      return fail("wrong_credentials", `the header authorization is not of the kind ${scheme}`);
+    if (isRight(given)) return passed;
+    return fail("wrong_credentials", "the header authorization has other credentials than this source's");
+  };
+}
+
+/** After the signature, so that what is said of the time is the sender's own word. Undefined: it is near enough. */
+function judgeTime(text: string, at: number, toleranceMs: number): CheckResult | undefined {
+  if (!/^\d{1,12}$/.test(text))
+    return fail("malformed_signature", "the time that was signed is not in seconds since 1970");
+  const behindMs = at - Number(text) * 1000;
+  if (behindMs > toleranceMs) {
+    const detail = `it was signed rightly, ${formatDuration(behindMs)} before it came: a request that somebody repeats, or clocks that differ`;
+    return fail("too_old", detail);
+  }
+  if (-behindMs > toleranceMs)
+    return fail("in_future", `it was signed rightly, for ${formatDuration(-behindMs)} after it came: clocks differ`);
+  return undefined;
+}
+
+function hmac(algorithm: string, key: string | Buffer, before: string, body: Uint8Array): Buffer {
+  return createHmac(algorithm, key).update(before).update(body).digest();
+}
+
+/** In a time that tells nothing of where they differ; all are compared. */
+function isAnyOf(given: Buffer, expected: readonly Buffer[]): boolean {
+  let isFound = false;
+  for (const one of expected) if (one.length === given.length && timingSafeEqual(one, given)) isFound = true;
+  return isFound;
+}
+
+/** Their hashes have one length, so that not even that is told. */
+function isOneOf(given: string, expected: readonly string[]): boolean {
+  const digest = (text: string) => hash("sha256", text, "buffer");
+  return isAnyOf(digest(given), expected.map(digest));
+}
+
+/** Node joins the values of a header that came several times. */
+function textOf(value: string | string[] | undefined): string {
+  return String(value ?? "").trim();
+}

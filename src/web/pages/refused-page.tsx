@@ -1,0 +1,170 @@
+import type { Hono } from "hono";
+import { AppError } from "../../core/errors.ts";
+import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { showBody } from "../body-text.ts";
+import type { WebEnv } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { CodeBlock, Form, HeadRow, Layout, Notice } from "./layout.tsx";
+
+const pageSize = 100;
+
+/**
+ * `GET /refused`: requests whose sender did not pass the check of their source, newest first; `GET /refused/:id`: one as
+ * it came, with the button that relays it anyway.
+ */
+export function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { operations } = deps;
+
+  app.get("/refused", async (c) => {
+    const source = c.req.query("source") || undefined;
+    const list = await operations.listRefused({ limit: pageSize, source, before: c.req.query("before") });
+    return c.html(<RefusedList frame={frameOf(c, deps)} list={list} source={source} />);
+  });
+
+  app.get("/refused/:id", async (c) => {
+    const refused = await operations.findRefused(c.req.param("id"));
+    return c.html(<RefusedPage frame={frameOf(c, deps)} refused={refused} />);
+  });
+
+  app.post("/refused/:id/release", async (c) => {
+    const [first, ...others] = await operations.releaseRefused(c.req.param("id"));
+    if (first === undefined) throw new AppError("not_found", "Nothing was released.");
+    return c.redirect(others.length === 0 ? `/alerts/${first}` : "/", 303);
+  });
+}
+
+function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSummary[]; source?: string }) {
+  const last = list.length === pageSize ? list.at(-1) : undefined;
+  const filter = source === undefined ? "" : `source=${encodeURIComponent(source)}&`;
+  return (
+    <Layout frame={frame} title="Refused requests">
+      <h1>Refused requests</h1>
+      <p>
+        They had the address of a source and did not pass its check, so they are no alerts and went to nobody. Of each
+        source the newest 200 are kept.
+        {source !== undefined && (
+          <>
+            {" "}
+            Only those of <bdi>{source}</bdi>: <a href="/refused">all of them</a>.
+          </>
+        )}
+      </p>
+      {list.length === 0 ? (
+        <p class="soft">None.</p>
+      ) : (
+        <table class="alerts">
+          <HeadRow names={["Received", "Source", "Why", "From", "Size"]} />
+          <tbody>
+            {list.map((one) => (
+              <tr>
+                <td class="when">
+                  <Instant at={one.receivedAt} now={frame.now} />
+                </td>
+                <td>{one.source}</td>
+                <td class="what">
+                  <a href={`/refused/${one.id}`}>{sentence(one.detail)}</a>
+                  {one.released !== undefined && <span class="origin">released</span>}
+                  {one.unkept > 0 && (
+                    <span class="about">{`and ${one.unkept} before it that were counted and not kept`}</span>
+                  )}
+                </td>
+                <td>
+                  <bdi>{one.address}</bdi>
+                </td>
+                <td class="number">{formatBytes(one.bodyBytes)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {last !== undefined && (
+        <nav class="pager" aria-label="Pages">
+          <a href={`/refused?${filter}before=${last.id}`} rel="next">
+            Older
+          </a>
+        </nav>
+      )}
+    </Layout>
+  );
+}
+
+function RefusedPage({ frame, refused }: { frame: Frame; refused: RefusedDetail }) {
+  const { id, source, receivedAt, detail, reason, address, items, released, headers } = refused;
+  const body = showBody(refused.body);
+  return (
+    <Layout frame={frame} title="Refused request">
+      <h1>Refused request</h1>
+      <Notice kind="failed">{sentence(detail)}.</Notice>
+      <dl class="facts">
+        <dt>Source</dt>
+        <dd>
+          <a href={`/refused?source=${encodeURIComponent(source)}`}>{source}</a>
+        </dd>
+        <dt>Received</dt>
+        <dd>
+          <Instant at={receivedAt} now={frame.now} />
+        </dd>
+        <dt>From</dt>
+        <dd>
+          <bdi>{address}</bdi>
+        </dd>
+        <dt>Reason</dt>
+        <dd>
+          <code>{reason}</code>
+        </dd>
+      </dl>
+      {released === undefined ? (
+        <section aria-labelledby="release-title">
+          <h2 id="release-title">Relay it anyway</h2>
+          <p>
+            Nobody has proven who sent this. If you know that it is right, it is taken now as{" "}
+            {items === 1 ? "an alert" : `${items} alerts`} of this source, and goes where the routes say. Its sender was
+            told that it was refused and may send it again.
+          </p>
+          <Form frame={frame} action={`/refused/${id}/release`}>
+            <button type="submit" class="primary">
+              I have looked at it: relay it
+            </button>
+          </Form>
+        </section>
+      ) : (
+        <Notice kind="done">
+          Released <Instant at={released.at} now={frame.now} show="relative" />
+          {": "}
+          {released.alertIds.slice(0, 20).map((alertId, index) => (
+            <>
+              {index > 0 && ", "}
+              <a href={`/alerts/${alertId}`}>{released.alertIds.length === 1 ? "the alert" : `alert ${index + 1}`}</a>
+            </>
+          ))}
+        </Notice>
+      )}
+      <h2>Body</h2>
+      {body.form === "empty" ? (
+        <p class="soft">The body was empty.</p>
+      ) : (
+        <CodeBlock id="body" text={body.text} isBytes={body.form === "bytes"} />
+      )}
+      {body.isCut && <p class="soft">This is the beginning; GET /api/refused/{id} has all of it.</p>}
+      <details>
+        <summary>
+          {headers.length} {headers.length === 1 ? "header" : "headers"}
+        </summary>
+        <dl class="facts headers">
+          {headers.map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd dir="auto">{value}</dd>
+            </>
+          ))}
+        </dl>
+      </details>
+    </Layout>
+  );
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}

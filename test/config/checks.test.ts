@@ -1,0 +1,85 @@
+import { describe, expect, it, test } from "vitest";
+import { describeConfig } from "../../src/config/describe-config.ts";
+import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { botEnv, load, problemsOf, whsec } from "./load.ts";
+
+const env = { ...botEnv, OLD: "canary-old-secret", NEW: "canary-new-secret", WHSEC: whsec, SHORT: "short" };
+const old = `"\${OLD}"`;
+const fileOf = (check: string) =>
+  `destinations: { ops: { type: telegram, chatId: -1 } }\nsources: { forge: { check: ${check} } }`;
+const checksOf = (check: string) => load(fileOf(check), env).sources[0]?.checks;
+const problems = (check: string) => problemsOf(fileOf(check), env).map(({ path, message }) => [path, message]);
+
+const oneSecret = [expect.any(Secret)];
+
+describe("the check of a source", () => {
+  test.each([
+    [`{ type: standard-webhooks, secret: "\${WHSEC}" }`, { type: "standard-webhooks", toleranceMs: 300_000 }],
+    [`{ type: github, secret: ${old} }`, { type: "github" }],
+    [`{ type: stripe, secret: ${old}, tolerance: 1m }`, { type: "stripe", toleranceMs: 60_000 }],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign }`,
+      { type: "hmac", header: "x-sign", algorithm: "sha256", encoding: "hex", prefix: "" },
+    ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, algorithm: sha1, encoding: base64, prefix: "v0=" }`,
+      { type: "hmac", header: "x-sign", algorithm: "sha1", encoding: "base64", prefix: "v0=" },
+    ],
+    [`{ type: basic, user: desk, password: ${old} }`, { type: "basic", user: "desk" }],
+    [`{ type: bearer, token: ${old} }`, { type: "bearer" }],
+  ])("%s is read with one secret", (check, expected) => {
+    const [rule, ...more] = checksOf(check) ?? [];
+    expect(rule).toMatchObject(expected);
+    expect(rule).toMatchObject({ secrets: oneSecret });
+    expect(more).toEqual([]);
+  });
+
+  it("may be several, which are all to be passed, and have several secrets, of which one is enough", () => {
+    const check = `[{ type: addresses, ranges: [203.0.113.0/24, "2001:db8::1"] }, { type: github, secret: [${old}, "\${NEW}"] }]`;
+    const rules = checksOf(check);
+    expect(rules).toMatchObject([{ type: "addresses", ranges: ["203.0.113.0/24", "2001:db8::1"] }, { type: "github" }]);
+    const config = load(fileOf(check), env);
+    const [source] = describeConfig(config).sources;
+    expect(source?.checks).toEqual(["addresses 203.0.113.0/24 2001:db8::1", "github"]);
+    const server = { webhookSecret: new Secret("h"), adminToken: new Secret("a") };
+    expect(secretTextsOf(config, server)).toEqual(expect.arrayContaining([env.OLD, env.NEW]));
+    expect(JSON.stringify(config)).not.toContain("canary-");
+  });
+
+  test.each([
+    ["github", "sources.forge.check", 'is the value "github", and a map belongs here'],
+    ["[]", "sources.forge.check", "is empty"],
+    ["{ secret: x }", "sources.forge.check.type", "is missing"],
+    ["{ type: git }", "sources.forge.check.type", '"git" is not a type of check'],
+    ["{ type: github }", "sources.forge.check.secret", "is empty"],
+    [
+      "{ type: github, secret: written-out-secret }",
+      "sources.forge.check.secret",
+      "is secret and does not belong in the file",
+    ],
+    [
+      `[{ type: github, secret: [${old}, written-out] }]`,
+      "sources.forge.check[0].secret[1]",
+      "is secret and does not belong in the file",
+    ],
+    [`{ type: github, secret: "\${SHORT}" }`, "sources.forge.check.secret", "has 5 characters; 8 are the least"],
+    [`{ type: github, secret: ${old}, tolerance: 5m }`, "sources.forge.check.tolerance", "is not known here"],
+    [`{ type: standard-webhooks, secret: ${old} }`, "sources.forge.check.secret", "is no secret of Standard Webhooks"],
+    [`{ type: stripe, secret: ${old}, tolerance: 1s }`, "sources.forge.check.tolerance", '"1s" is out of bounds'],
+    [`{ type: hmac, secret: ${old} }`, "sources.forge.check.header", "is missing"],
+    [`{ type: hmac, secret: ${old}, header: "a b" }`, "sources.forge.check.header", '"a b" is no name of a header'],
+    [
+      `{ type: hmac, secret: ${old}, header: x, algorithm: md5 }`,
+      "sources.forge.check.algorithm",
+      '"md5" is not known',
+    ],
+    [
+      "{ type: addresses, ranges: example.com }",
+      "sources.forge.check.ranges",
+      '"example.com" is neither an address nor a range',
+    ],
+  ])("refuses %s", (check, path, message) => {
+    expect(problems(check)).toEqual([[path, message]]);
+  });
+});

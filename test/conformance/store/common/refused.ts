@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { RefusedRequest } from "../../../../src/core/ports/refused.ts";
+import { noon, type OpenStore, openScene } from "../scene.ts";
+import { newIdAt } from "../scene-samples.ts";
+
+const refused = (changes: Partial<RefusedRequest> = {}): RefusedRequest => ({
+  id: newIdAt(noon),
+  source: "forge",
+  receivedAt: noon,
+  reason: "wrong_signature",
+  detail: "no signature is one of this source's",
+  address: "203.0.113.9",
+  contentType: "application/json",
+  headers: '[["x-hub-signature-256","sha256=00"]]',
+  body: Buffer.from("{}"),
+  items: 1,
+  unkept: 0,
+  ...changes,
+});
+
+export function describeRefused(open: OpenStore): void {
+  describe("refused requests", () => {
+    it("are kept as they came, apart from the alerts, and listed newest first, over a restart too", async () => {
+      const scene = await openScene(open);
+      const [first, second, other] = [refused(), refused({ unkept: 7 }), refused({ source: "other" })];
+      for (const one of [first, second, other]) await scene.store.recordRefused(one);
+      await scene.restart();
+      const { store } = scene;
+      const listed = async (query: { source?: string; before?: string; limit?: number }) =>
+        (await store.listRefused({ limit: 10, ...query })).map(({ id }) => id);
+      expect(await listed({})).toEqual([other.id, second.id, first.id]);
+      expect(await listed({ source: "forge" })).toEqual([second.id, first.id]);
+      expect(await listed({ limit: 1, before: other.id })).toEqual([second.id]);
+      expect(await listed({ before: "no such id" })).toEqual([]);
+      const { headers, body, ...summary } = second;
+      const found = await store.getRefused(second.id);
+      const sizes = { bodyBytes: 2, released: undefined };
+      expect({ ...found, body: undefined }).toEqual({ ...summary, ...sizes, headers: JSON.parse(headers) });
+      expect(Buffer.from(found?.body ?? "")).toEqual(body);
+      expect(await store.getRefused("none")).toBeUndefined();
+      expect(await store.listAlerts({ limit: 10 })).toEqual([]);
+    });
+
+    it("are marked as released once", async () => {
+      const { store } = await openScene(open);
+      const one = refused();
+      await store.recordRefused(one);
+      await store.markReleased(one.id, ["a", "b"], noon + 1);
+      await store.markReleased(one.id, ["c"], noon + 2);
+      expect((await store.getRefused(one.id))?.released).toEqual({ at: noon + 1, alertIds: ["a", "b"] });
+    });
+
+    it("of one source are the newest 200, and no more than 4 MiB but for the newest; others keep theirs", async () => {
+      const { store } = await openScene(open);
+      const kept = refused({ source: "other" });
+      await store.recordRefused(kept);
+      const many = Array.from({ length: 203 }, () => refused());
+      for (const one of many) await store.recordRefused(one);
+      const list = await store.listRefused({ limit: 1000, source: "forge" });
+      expect(list.map(({ id }) => id)).toEqual(
+        many
+          .slice(3)
+          .map(({ id }) => id)
+          .reverse(),
+      );
+      const large = [3, 2, 5].map((mebibytes) => refused({ body: new Uint8Array(mebibytes * 1024 * 1024) }));
+      for (const [index, one] of large.entries()) {
+        await store.recordRefused(one);
+        const left = await store.listRefused({ limit: 1000, source: "forge" });
+        expect(left[0]?.id).toBe(one.id);
+        expect(left.length).toBe([200, 1, 1][index]);
+      }
+      expect((await store.listRefused({ limit: 10, source: "other" })).map(({ id }) => id)).toEqual([kept.id]);
+    });
+
+    it("go with the alerts of their age", async () => {
+      const { store } = await openScene(open);
+      const [old, young] = [refused(), refused({ receivedAt: noon + 1_000 })];
+      for (const one of [old, young]) await store.recordRefused(one);
+      await store.removeAlerts({ receivedBefore: noon + 1, limit: 10 });
+      expect((await store.listRefused({ limit: 10 })).map(({ id }) => id)).toEqual([young.id]);
+    });
+  });
+}

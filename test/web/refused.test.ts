@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import type { RefusedRequest } from "../../src/core/ports/refused.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+const id = "019aa5a0-7c3e-7d2a-9b1c-0242ac120002";
+const refused: RefusedRequest = {
+  id,
+  source: "forge",
+  receivedAt: Date.UTC(2026, 10, 22, 12),
+  reason: "wrong_signature",
+  detail: "no signature is one of this source's",
+  address: "203.0.113.9",
+  contentType: "application/json",
+  headers: '[["x-odd","<b>odd</b>"],["authorization","***"]]',
+  body: Buffer.from('{"title":"<script>alert(1)</script>"}'),
+  items: 1,
+  unkept: 12,
+};
+
+async function openFixture() {
+  const fixture = await createWebFixture({
+    sources: [{ name: "forge", accepted: 0, checks: ["github"], refused: { wrong_signature: 13 }, lastRefusedAt: 1 }],
+    sourceHooks: () => [],
+  });
+  await fixture.store.recordRefused(refused);
+  return fixture;
+}
+
+describe("what was refused", () => {
+  test("is announced over the log while nothing of its source comes through", async () => {
+    const { logIn } = await openFixture();
+    const page = await (await (await logIn()).get("/")).text();
+    expect(page).toContain("is refused");
+    expect(page).toContain('href="/refused?source=forge"');
+  });
+
+  test("is listed with why, from where, and how many were not kept; hostile text is text", async () => {
+    const { logIn } = await openFixture();
+    const browser = await logIn();
+    const list = await (await browser.get("/refused?source=forge")).text();
+    for (const words of ["No signature is one of this source", "203.0.113.9", "and 12 before it"])
+      expect(list).toContain(words);
+    expect(await (await browser.get("/refused?source=other")).text()).toContain("None.");
+    const page = await (await browser.get(`/refused/${id}`)).text();
+    expect(page).toContain("&lt;script&gt;");
+    expect(page).toContain("&lt;b&gt;odd");
+    expect(page).not.toMatch(/<script>alert|<b>odd/);
+    expect((await browser.get("/refused/none")).status).toBe(404);
+  });
+
+  test("is relayed by the press of a button, once, and leads to its alert", async () => {
+    const { logIn, store } = await openFixture();
+    const browser = await logIn();
+    const first = await browser.post(`/refused/${id}/release`);
+    expect(first.status).toBe(303);
+    const [alert, ...more] = await store.listAlerts({ limit: 10 });
+    expect(first.headers.get("location")).toBe(`/alerts/${alert?.id}`);
+    expect(alert).toMatchObject({ source: "forge", origin: "hook" });
+    expect(more).toEqual([]);
+    expect((await browser.post(`/refused/${id}/release`)).headers.get("location")).toBe(`/alerts/${alert?.id}`);
+    expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
+    expect(await (await browser.get(`/refused/${id}`)).text()).toContain(`/alerts/${alert?.id}`);
+    expect((await store.getAlert(alert?.id ?? ""))?.request?.headers).toContainEqual([
+      "x-tocsin-released",
+      `refused request ${id}`,
+    ]);
+  });
+
+  test("is found and released over the API", async () => {
+    const { api, store } = await openFixture();
+    const read = async (path: string, init?: RequestInit) =>
+      (await api(path, init)).json() as Promise<{ data: unknown }>;
+    expect(await read("/api/refused?source=forge&limit=1")).toMatchObject({
+      data: [{ id, reason: "wrong_signature", address: "203.0.113.9", unkept: 12, bodyBytes: refused.body.length }],
+    });
+    expect(await read(`/api/refused?before=${id}`)).toEqual({ data: [] });
+    expect(await read(`/api/refused/${id}`)).toMatchObject({
+      data: {
+        body: Buffer.from(refused.body).toString(),
+        bodyEncoding: "utf8",
+        headers: [
+          ["x-odd", "<b>odd</b>"],
+          ["authorization", "***"],
+        ],
+      },
+    });
+    const released = await read(`/api/refused/${id}/release`, { method: "POST" });
+    const [alert] = await store.listAlerts({ limit: 10 });
+    expect(released).toEqual({ data: { ids: [alert?.id] } });
+    expect(await read(`/api/refused/${id}/release`, { method: "POST" })).toEqual(released);
+    expect((await api("/api/refused/none")).status).toBe(404);
+  });
+
+  test("that was released and whose mark was lost to a kill is not accepted twice", async () => {
+    const { operations, store } = await openFixture();
+    const { markReleased } = store;
+    store.markReleased = () => Promise.reject(new Error("killed"));
+    await expect(operations.releaseRefused(id)).rejects.toThrow("killed");
+    store.markReleased = markReleased;
+    const [alert] = await store.listAlerts({ limit: 10 });
+    expect(await operations.releaseRefused(id)).toEqual([alert?.id]);
+    expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
+  });
+});
