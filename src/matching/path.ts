@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../core/json.ts";
+import { type MappableFact, mappableFacts } from "../core/mapping.ts";
 
 /**
  * The names that a matcher may look at, and the paths of a sender's own key. One grammar for both:
@@ -7,26 +8,13 @@ import { isJsonObject, type Json } from "../core/json.ts";
  *     step    = "." name | "[" index "]" | "[*]" | "[" json-string "]" | "['" characters but "'" "']"
  *     name    = any characters except "." "[" "]" and white space
  */
-export const factFields = [
-  "title",
-  "severity",
-  "status",
-  "metric",
-  "token",
-  "chain",
-  "value",
-  "previousValue",
-  "threshold",
-  "unit",
-  "link",
-  "externalId",
-  "source",
-  "alertKey",
-  "text",
-  "origin",
-  "format",
-] as const;
+export const factFields = [...mappableFacts.filter(isMatchable), "origin", "format"] as const;
 export type FactField = (typeof factFields)[number];
+
+/** When an alert happened is asked by nobody: a mute and quiet hours have times of their own. */
+function isMatchable(fact: MappableFact): fact is Exclude<MappableFact, "occurredAt"> {
+  return fact !== "occurredAt";
+}
 
 export type PathStep =
   | { kind: "key"; key: string }
@@ -88,7 +76,17 @@ export function writeFieldPath(path: FieldPath): string {
 export function writeStep(step: PathStep): string {
   if (step.kind === "index") return `[${step.index}]`;
   if (step.kind === "each") return "[*]";
-  return /^[^\s.[\]"=<>!~,]+$/.test(step.key) ? `.${step.key}` : `[${JSON.stringify(step.key)}]`;
+  return /^[^\s.[\]"=<>!~,\p{Cc}\p{Cf}\p{Cs}]+$/u.test(step.key) ? `.${step.key}` : `[${quote(step.key)}]`;
+}
+
+/** What is not seen, or turns the reading direction, as its code: people read a path and copy it. */
+function quote(key: string): string {
+  return JSON.stringify(key).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 }
 
 /** Whatever stands at these steps; several values only where one of them is `[*]`. */

@@ -8,7 +8,7 @@ import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { factFields, parseFieldPath, writeFieldPath } from "../matching/path.ts";
+import { parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace, PlaceRecord } from "./missing-places.ts";
 import {
   createShapeCatalogue,
@@ -161,7 +161,7 @@ function listReaders(routes: Route[]): Readers {
   }
   return {
     ofPath: (path) => [...(ofPath.get(path) ?? [])],
-    ofFact: (fact) => (factFields.some((name) => name === fact) ? [...(ofFact.get(fact) ?? [])] : []),
+    ofFact: (fact) => [...(ofFact.get(fact) ?? [])],
   };
 }
 

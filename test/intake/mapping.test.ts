@@ -109,6 +109,19 @@ it("maps each alert of a batch, forms, JSON inside an SNS message, and what is l
   expect(translate("plain text", { title })[0]).toMatchObject({ title: "plain text", format: "text" });
 });
 
+it("takes a name in a list of pairs, as the list of shapes has it", () => {
+  const fields = [
+    { name: "Sev", value: "P1" },
+    { name: "a.b", value: "USDC" },
+  ];
+  const mapping: FactMapping = { severity: ["payload.fields.Sev"], token: ['payload.fields["a.b"]', "payload.none"] };
+  expect(translate({ title: "t", fields }, mapping)[0]).toMatchObject({
+    severity: "critical",
+    token: "USDC",
+    mapped: { severity: "payload.fields.Sev", token: 'payload.fields["a.b"]' },
+  });
+});
+
 it("maps in the thread that reads for the relay", async () => {
   const reader = createBodyReader({ entry: readingThreadEntry, mapping: { title: ["payload.rule.headline"] } });
   try {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFieldPath, valueAtPath } from "../../src/matching/path.ts";
+import { parseFieldPath, valueAtPath, writeFieldPath } from "../../src/matching/path.ts";
 
 test("reads the facts of an alert", () => {
   expect(parseFieldPath("severity")).toEqual({ ok: true, path: { kind: "fact", fact: "severity" } });
@@ -44,6 +44,24 @@ test.each([
   "Severity",
 ])("refuses %j", (field) => {
   expect(parseFieldPath(field)).toMatchObject({ ok: false });
+});
+
+test("writes a name that cannot be seen, or turns the reading direction, by its codes, and reads it back", () => {
+  for (const [key, written] of [
+    ["a\u202eb", '["a\\u202eb"]'],
+    ["a\u2028b", '["a\\u2028b"]'],
+    ["\u0085", '["\\u0085"]'],
+    ["\u200b", '["\\u200b"]'],
+    ["\ud800", '["\\ud800"]'],
+    ["\u{e0041}", '["\\udb40\\udc41"]'],
+    ["\u0000\u001b", '["\\u0000\\u001b"]'],
+    ["größe-😀", ".größe-😀"],
+    ["__proto__", ".__proto__"],
+  ] as const) {
+    const path = writeFieldPath({ kind: "payload", steps: [{ kind: "key", key }] });
+    expect(path).toBe(`payload${written}`);
+    expect(parseFieldPath(path)).toMatchObject({ path: { steps: [{ kind: "key", key }] } });
+  }
 });
 
 test("the path of a sender's key reaches one value, and by a number a list and a map alike", () => {

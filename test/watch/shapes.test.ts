@@ -342,6 +342,28 @@ describe("a shape", () => {
     expect(idOf({ a: 1, b: null, c: " " })).toBe(idOf({ a: 1 }));
   });
 
+  it("is the same whatever ids it has for names, as senders write them", () => {
+    const ids = [
+      ["So11111111111111111111111111111111111111112", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"],
+      ["TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "TPYmHEhy5n8TCEfYGqW2rPxsghSfzghPDn"],
+      ["cosmos1fl48vsnmsdzcv85q5d2q4z5ajdha8yu34mf0eh", "cosmos1clpqr4nrk4khgkxj78fcwwh6dl3uw4epsluffn"],
+      ["ethereum_token_total_tvl_0xa0b86991c6218b36c1d1", "base_token_total_tvl_0xffffffffffffffff"],
+      ["2026-11-22", "2026-11-23T10:00:00Z"],
+      ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"],
+      ["pool:123e4567-e89b-12d3-a456-426614174000", "pool:00000000-0000-0000-0000-000000000000"],
+    ];
+    for (const [one = "", other = ""] of ids) {
+      const shapes = [one, other].map((id) => idOf({ title: "t", by: { [id]: { price: 1 } } }));
+      expect(shapes[0], one).toBe(shapes[1]);
+    }
+    for (const name of [
+      "h24UsdVolumeChangePercentOfMax",
+      "priceChangePercentageInCurrency",
+      "total_value_locked_usd_24h",
+    ])
+      expect(idOf({ [name]: 1, a: 1 }), name).not.toBe(idOf({ other: 1, a: 1 }));
+  });
+
   it("is not made of texts, of nothing, and of more than 1,000 places", () => {
     const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]));
     for (const body of ["text", {}, [], wide]) expect(idOf(body)).toBeUndefined();

@@ -240,9 +240,23 @@ function shapeBelow(shape: Place["shape"], name: string): Place["shape"] {
   return { a: Math.imul(a ^ 0x2e, 0x01000193), b: Math.imul(b ^ 0x2e, 0x5bd1e995) };
 }
 
-/** A name that differs from body to body: an address, a hash, a UUID, a number. */
+/** A name that differs from body to body: an address or a key that holds one, a hash, a UUID or ULID, a number, a date. */
 function isId(name: string): boolean {
-  return /^(?:0x[0-9a-f]{6,}|\d+|[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i.test(name);
+  return idForms.some((form) => form.test(name)) || isBase58(name);
+}
+
+const idForms = [
+  /^(?:\d+|[0-9a-f]{16,}|[0-7][0-9a-hjkmnp-tv-z]{25})$/i,
+  /(?:^|[^0-9a-z])0x[0-9a-f]{6,}(?![0-9a-z])/i,
+  /(?:^|[^0-9a-z])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z])/i,
+  /^[a-z]{1,12}1[02-9ac-hj-np-z]{38,90}$/,
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d|$)/,
+];
+
+/** An address as Solana, Tron and Bitcoin write it: names of that length have no three digits and letters of both cases. */
+function isBase58(name: string): boolean {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(name)) return false;
+  return /[a-z]/.test(name) && /[A-Z]/.test(name) && name.replace(/\D/g, "").length >= 3;
 }
 
 /** `alertName`, `alert_name`, `Alert-Name` → `alertname`; `alert.name` and `alert[name]` → two names. */

@@ -28,7 +28,8 @@ export function compileMapping(mapping: FactMapping = {}): CompiledMapping | und
 
 /**
  * What an alert has at the places of a mapping; places without a value are left out. A step costs the same in any
- * payload, and the leaves are looked through once for each value that is found.
+ * payload, and the leaves are looked through once for each place: in a list of `{name, value}` pairs a name leads to
+ * its value, as the list of shapes has it.
  *
  * @param payload as matchers see it
  * @param content the same without its packing, where JSON in a string (an SNS `Message`) can be reached
@@ -38,7 +39,8 @@ export function findMapped(mapping: CompiledMapping, payload: Json, content: Jso
   for (const { fact, places } of mapping) {
     const filled = places.flatMap(({ path, steps }): MappedPlace[] => {
       const value = valueAtSteps(payload, steps) ?? valueAtSteps(content, steps) ?? null;
-      return isEmpty(value) ? [] : [{ path, leaf: leafAt(leaves, steps) ?? leafOf(value, steps) }];
+      const leaf = leafAt(leaves, steps) ?? (isEmpty(value) ? undefined : leafOf(value, steps));
+      return leaf === undefined && isEmpty(value) ? [] : [{ path, leaf }];
     });
     if (filled.length > 0) found.set(fact, filled);
   }
