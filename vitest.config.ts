@@ -43,6 +43,7 @@ const longestFirst = [
   "test/web/browser/accessibility.test.ts",
   "test/web/browser/hostile-text.test.ts",
   "test/journey/unreadable.test.ts",
+  "test/journey/canary.test.ts",
   "test/security/growth.test.ts",
 ];
 

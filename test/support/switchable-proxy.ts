@@ -5,12 +5,15 @@ import { onTestFinished } from "vitest";
 /** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
 export interface SwitchableProxy {
   url: string;
+  /** Where new connections go from now on. */
+  leadTo(target: string): void;
   down(): Promise<void>;
   up(): Promise<void>;
 }
 
-export async function createSwitchableProxy(target: string): Promise<SwitchableProxy> {
-  const { hostname, port } = new URL(target);
+/** @param target an address; may be said later */
+export async function createSwitchableProxy(target?: string): Promise<SwitchableProxy> {
+  let { hostname, port } = new URL(target ?? "http://127.0.0.1:9");
   const sockets = new Set<Socket>();
   const open = () =>
     createServer((incoming) => {
@@ -39,6 +42,9 @@ export async function createSwitchableProxy(target: string): Promise<SwitchableP
   onTestFinished(down);
   return {
     url: `http://127.0.0.1:${ownPort}`,
+    leadTo(next) {
+      ({ hostname, port } = new URL(next));
+    },
     down,
     async up() {
       server = open();

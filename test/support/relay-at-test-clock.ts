@@ -1,0 +1,61 @@
+/**
+ * A whole relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
+ * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
+ * clock begins (epoch milliseconds), and the file `clock` in `DATA_DIR` holds the address that moves it:
+ * `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn.
+ */
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { startRelay } from "../../src/app.ts";
+import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { createLog } from "../../src/log.ts";
+import { compiledThread } from "./compiled-thread.ts";
+import { createTestClock } from "./test-clock.ts";
+
+const config = loadConfig({ env: process.env, cwd: process.cwd() });
+const secrets = await loadOrCreateSecrets(config.dataDir, config);
+const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
+const clock = createTestClock(Number(process.env.CLOCK_AT));
+const readingThreadEntry = new URL("../../dist/intake/thread/thread.js", import.meta.url);
+const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry: compiledThread(), readingThreadEntry });
+
+/** What was woken asks the database, which answers in turn. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) {
+    await clock.settle();
+    await relay.store.health();
+  }
+}
+
+/** In steps in which everybody who looks now and then gets to look. */
+async function advance(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= stepMs) {
+    await clock.advance(Math.min(stepMs, left));
+    await settle();
+  }
+}
+
+const stepMs = 10_000;
+const control = createServer(async (request, response) => {
+  const { searchParams } = new URL(request.url ?? "/", "http://localhost");
+  const [set, ms] = [searchParams.get("set"), searchParams.get("advance")];
+  if (set !== null) await clock.set(Number(set));
+  if (ms !== null) await advance(Number(ms));
+  response.end(String(clock.now()));
+});
+control.listen(0, "127.0.0.1", () => {
+  writeFileSync(join(config.dataDir, "clock"), `http://127.0.0.1:${(control.address() as AddressInfo).port}/`);
+  console.log(JSON.stringify({ data: { url: relay.localUrl } }));
+});
+process.once("SIGTERM", async () => {
+  control.close();
+  const stopping = relay.stop();
+  // Those who wait at its clock wait for no signal at times.
+  const moving = setInterval(() => void clock.advance(1_000), 10);
+  await stopping;
+  clearInterval(moving);
+});
