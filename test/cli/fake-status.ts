@@ -31,7 +31,7 @@ const well: StatusOnWire = {
  */
 export async function serveStatus(
   status:
-    | (Partial<Pick<StatusOnWire, "account" | "watches">> & {
+    | (Partial<Pick<StatusOnWire, "account" | "watches" | "silence" | "canary">> & {
         relay?: Partial<StatusOnWire["relay"]>;
         disk?: Partial<StatusOnWire["disk"]>;
       })

@@ -130,3 +130,30 @@ it("says what each watch finds, what to do, and when the key ends", async () => 
   );
   expect(stdout).toContain("Put it back with: tocsin setup --put-back.\n");
 });
+
+it("says of each watch of silence what it knows, in a line however long its name is", async () => {
+  const common = { since: "2026-11-01T12:00:00.000Z", quietMs: 60_000 };
+  const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
+  const url = await serveStatus({
+    silence: [
+      { ...common, watch: "hook", of: "hook", state: "silent", lastAt: "2026-11-21T12:00:00.000Z", afterMs: 60_000 },
+      {
+        ...common,
+        watch: "source:x",
+        of: "source",
+        name: `Weekly \u001b[31m${"report ".repeat(9)}`,
+        state: "learning",
+        learning,
+      },
+    ],
+    canary: { schedule: "every 1 h", state: "waiting", nextAt: "2026-11-21T12:00:00.000Z" },
+  });
+  const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: makeTempFolder(), PORT: new URL(url).port };
+  const { stdout } = await runTocsin(["status"], { env });
+  expect(stdout).toMatch(/^silence, all alerts +SILENT, not told yet; last alert /m);
+  expect(stdout).toMatch(
+    /^silence, source Weekly \\x1b\[31mreport .*… {2}learning since .*too rare for auto: write a time; no alert since/m,
+  );
+  expect(stdout).toMatch(/^canary +none has come through yet; next /m);
+  expect(Math.max(...stdout.split("\n").map((line) => line.search(/ {2}\S/)))).toBeLessThanOrEqual(50);
+});

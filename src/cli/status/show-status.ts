@@ -6,7 +6,7 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import type { DestinationOnWire } from "../relay/relay-client.ts";
 import { countOf, describeAge, toSeconds, withAge } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { fitText, terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
 
 /** Prints the status; exit status 1 unless the relay runs and is ready. */
@@ -47,7 +47,7 @@ function formatStatus(
     ...describeWatches(status, now),
     ["canary", status.canary && describeCanary(status.canary, now)],
     ...(status.silence ?? []).map((watch): [string, string] => [
-      `silence, ${watch.name === undefined ? "all alerts" : `${watch.of} ${watch.name}`}`,
+      `silence, ${watch.name === undefined ? "all alerts" : `${watch.of} ${fitText(terminalText(watch.name), widestName)}`}`,
       describeSilence(watch, now),
     ]),
   ];
@@ -124,6 +124,9 @@ function describeCanary(canary: NonNullable<RelayStatus["canary"]>, now: number)
   return `FAILS at ${stage}${since === undefined ? "" : ` since ${withAge(since, now)}`}: ${detail}; ${last}; ${next}`;
 }
 
+/** Columns of a source's name: the longest makes the place of all values. */
+const widestName = 32;
+
 type SilenceOnWire = NonNullable<RelayStatus["silence"]>[number];
 
 function describeSilence(watch: SilenceOnWire, now: number): string {
@@ -136,7 +139,8 @@ function describeSilence(watch: SilenceOnWire, now: number): string {
   if (learning !== undefined) {
     const { days, daysNeeded, arrivals, arrivalsNeeded } = learning;
     const needs = `needs ${daysNeeded} days (so far ${days}) and ${arrivalsNeeded} spans with alerts (so far ${arrivals})`;
-    return `learning since ${toSeconds(since)}, ${needs}; ${last}`;
+    const rare = days >= daysNeeded ? "; alerts are too rare for auto: write a time" : "";
+    return `learning since ${toSeconds(since)}, ${needs}${rare}; ${last}`;
   }
   return `${last}${usual}${tellsAt === undefined ? "" : `; told ${describeAge(Date.parse(tellsAt), now)} if none comes`}`;
 }

@@ -62,7 +62,7 @@ function SilencePage({ frame, watches, canary, isMuted }: SilencePageProps) {
         <>
           <p class="soft">
             Told once when no alert comes that should have come, and once when they come again. Tests, Tocsin's own
-            notices and refused requests are no alerts; time in which Tocsin did not run is no silence.
+            notices, refused requests and second tries are no alerts; time in which Tocsin did not run is no silence.
           </p>
           <div class="destinations">
             {watches.map((watch) => (
@@ -178,7 +178,7 @@ function WatchCard({ watch, frame }: { watch: SilenceView; frame: Frame }) {
       </dl>
       {learning && <LearningNote watch={watch} learning={learning} now={now} />}
       {mute === undefined && (
-        <Form frame={frame} action="/silence/mute" class="inline">
+        <Form frame={frame} action="/silence/mute" class="answers-row">
           <input type="hidden" name="watch" value={watch.watch} />
           <label>
             <span class="soft">Do not tell for</span>{" "}
