@@ -90,9 +90,12 @@ describe("office hours", () => {
     expect((told[0] ?? 0) - stopAt).toBeLessThanOrEqual(5 * hour);
   });
 
-  it("may begin and end an hour later, as summer time makes them, without an alarm", () => {
+  it.each([
+    ["later", hour],
+    ["earlier", -hour],
+  ])("may begin and end an hour %s, as summer time makes them, without an alarm", (_when, byMs) => {
     const change = start + 56 * day;
-    const moved = arrivals(120).map((at) => (at < change ? at : at + hour));
+    const moved = arrivals(120).map((at) => (at < change ? at : at + byMs));
     expect(live(moved, start + 70 * day)).toEqual([]);
   });
 });
