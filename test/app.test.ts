@@ -107,7 +107,17 @@ it("moves everything on by signals, before any poll looks", async () => {
   await post(hook, "is routed and tried", "waiting");
 
   const matchers = [{ field: "title", condition: { equals: ["is muted"], not: [] } }];
+  const seen = new Promise<void>((resolve) => {
+    const { listMutes } = store;
+    store.listMutes = async (...asked) => {
+      const mutes = await listMutes(...asked);
+      if (mutes.some(({ id }) => id === "m1")) setImmediate(resolve);
+      return mutes;
+    };
+  });
   await store.addMute(mute("m1", { matchers, startsAt: clock.now(), endsAt: clock.now() + 60_000 }));
+  // The signal has the mutes listed anew; an alert that comes before the answer is not muted.
+  await seen;
   await post(hook, "is muted", "muted");
 
   const added = new Promise<void>((resolve) => {
