@@ -15,7 +15,7 @@ export interface LogOptions {
  * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile
  * field stays within its line; U+2028 and U+2029 are escaped as well.
  */
-export function createLog({ level, secrets, stream = destination({ fd: 2, sync: true }) }: LogOptions): Log {
+export function createLog({ level, secrets, stream = openStandardError() }: LogOptions): Log {
   // A shorter one may be the value of a harmless header, and is found in every other line.
   const redact = createRedactor(secrets, { leastLength: 6 });
   const guarded: DestinationStream = { write: (line) => stream.write(hide(line, redact)) };
@@ -35,6 +35,19 @@ export function createLog({ level, secrets, stream = destination({ fd: 2, sync: 
     warn: (event, fields) => logger.warn(fields ?? {}, event),
     error: (event, fields) => logger.error(fields ?? {}, event),
   };
+}
+
+/** Bytes of lines that could not be written; what comes behind them is dropped. */
+const mostUnwritten = 1024 * 1024;
+
+/**
+ * A log that cannot be written (its disk is full, its terminal is gone) must not end what it is about, as an error that
+ * nobody listens for would. The lines are tried again with each that follows.
+ */
+function openStandardError(): DestinationStream {
+  const stream = destination({ fd: 2, sync: true, maxLength: mostUnwritten });
+  stream.on("error", () => {});
+  return stream;
 }
 
 /** The last line of defence: no caller logs a secret, and if one did it would not get out. */

@@ -6,7 +6,10 @@ const context = createProcessContext();
 const argv = process.argv.slice(2);
 
 const failAtOnce = (thrown: unknown) => {
-  void reportFailure(thrown, context, argv.includes("--json")).then((status) => process.exit(status));
+  void reportFailure(thrown, context, argv.includes("--json")).then(
+    (status) => process.exit(status),
+    () => process.exit(1),
+  );
 };
 process.on("uncaughtException", failAtOnce);
 process.on("unhandledRejection", failAtOnce);

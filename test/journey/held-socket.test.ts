@@ -118,6 +118,33 @@ describe("a socket that cannot be listened on", () => {
   });
 });
 
+describe("what it writes reaching nobody, as on a full disk or behind a terminal that is gone", () => {
+  const args = [bin, "serve", "--listen-fd", "3"];
+  it.each([
+    ["a relay", args],
+    ["the supervisor", [...args, "--supervised"]],
+  ])("%s starts, takes alerts and ends all the same", async (_what, command) => {
+    const { socket, hookUrl } = await holdSocket();
+    const dataDir = makeTempFolder();
+    const full = openSync("/dev/full", "w");
+    onTestFinished(() => closeSync(full));
+    const child = spawn(process.execPath, command, {
+      cwd: dataDir,
+      env: { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret },
+      stdio: ["ignore", full, full, socket],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await waitUntil(
+      () => postOnce(hookUrl, "first").catch(() => 0),
+      (status) => status === 202,
+      { what: "an answer" },
+    );
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  });
+});
+
 describe("the supervisor", () => {
   it("starts a relay that was killed again, which answers what waited, and ends with it at SIGTERM", async () => {
     const relay = await startRelayProcess(makeTempFolder(), quiet, supervised);

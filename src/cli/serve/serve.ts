@@ -1,7 +1,9 @@
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
+import type { Relay } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
+import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
 import { addExamples, type Output, openOutput } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
@@ -40,7 +42,7 @@ async function serveOrSupervise(
   output: Output,
 ): Promise<void> {
   const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
-  if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`);
+  if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
   if (supervised) {
     await superviseRelay(context, output, given.fd);
     return;
@@ -86,7 +88,6 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
   const { secretTextsOf } = await import("../../config/secret-texts.ts");
   const { createLog } = await import("../../log.ts");
   const { startRelay } = await import("../../app.ts");
-  const { loginLink } = await import("../../web/access/login-link.ts");
 
   const config = loadConfig({
     env: context.env,
@@ -109,6 +110,28 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
     failed.abort();
   };
   const relay = await startRelay({ config, secrets, log, listenFd, onFailed });
+  // It relays whether or not anybody can read this.
+  await announce(relay, config, secrets, context, output).catch((error) =>
+    log.warn("serve.not_announced", { error: String(error) }),
+  );
+  await untilAborted(AbortSignal.any([context.signal, failed.signal]));
+  const stopping = relay.stop();
+  if (failure) {
+    // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+    stopping.catch(() => {});
+    throw failure;
+  }
+  await stopping;
+}
+
+async function announce(
+  relay: Relay,
+  config: Config,
+  secrets: ServerSecrets,
+  context: CliContext,
+  output: Output,
+): Promise<void> {
+  const { loginLink } = await import("../../web/access/login-link.ts");
   const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
   await output.result(
     { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
@@ -126,14 +149,6 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
   if (config.rules.destinations.length === 0 && context.isTty.stderr) {
     await output.note("No destination is configured: alerts are stored and shown, and go nowhere. See the README.");
   }
-  await untilAborted(AbortSignal.any([context.signal, failed.signal]));
-  const stopping = relay.stop();
-  if (failure) {
-    // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
-    stopping.catch(() => {});
-    throw failure;
-  }
-  await stopping;
 }
 
 function whereSecretIs({ dataDir, webhookSecret }: Config): string {

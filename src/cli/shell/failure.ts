@@ -1,5 +1,5 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
-import { type CliContext, isClosedPipe, OutputClosed, writeText } from "./context.ts";
+import { type CliContext, OutputClosed, writeText } from "./context.ts";
 import { createStyle, DocumentedFailure, errorDocument } from "./output.ts";
 import { terminalText } from "./terminal-text.ts";
 
@@ -11,10 +11,11 @@ export async function reportFailure(thrown: unknown, context: CliContext, json: 
   if (thrown instanceof OutputClosed) return 0;
   const isDocumented = thrown instanceof DocumentedFailure;
   const error = isDocumented ? thrown.error : asAppError(thrown);
-  await tolerateClosedPipe(async () => {
-    await writeText(context.stderr, describeFailure(error, thrown, context));
-    if (json && !isDocumented) await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`);
-  });
+  // Where nobody reads, or the disk is full, the exit status alone says it.
+  await writeText(context.stderr, describeFailure(error, thrown, context)).catch(() => {});
+  if (json && !isDocumented) {
+    await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`).catch(() => {});
+  }
   return exitStatusOf(error.code);
 }
 
@@ -42,12 +43,4 @@ function describeFailure(error: AppError, thrown: unknown, context: CliContext):
 /** A message may have several lines (all mistakes of a configuration); each is made safe on its own. */
 function toLines(text: string): string {
   return text.split("\n").map(terminalText).join("\n");
-}
-
-async function tolerateClosedPipe(write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    if (!(error instanceof OutputClosed) && !isClosedPipe(error)) throw error;
-  }
 }

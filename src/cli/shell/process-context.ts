@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
-import { type CliContext, isClosedPipe } from "./context.ts";
+import type { CliContext } from "./context.ts";
 
 /**
  * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one.
@@ -13,12 +13,14 @@ import { type CliContext, isClosedPipe } from "./context.ts";
 const sameSignalWithinMs = 1_000;
 
 /**
- * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT and SIGTERM, and tolerates a reader of
- * stdout that goes away.
+ * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT and SIGTERM, and tolerates that what it
+ * writes reaches nobody.
  */
 export function createProcessContext(): CliContext {
-  tolerateClosedPipe(process.stdout);
-  tolerateClosedPipe(process.stderr);
+  // Without a listener a pipe that is closed, a full disk or a terminal that is gone would end the process with a stack;
+  // each write still learns of it by its callback.
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
   const signals = takeSignals();
   const { LISTEN_FDS: _fds, LISTEN_PID: _pid, ...ownEnv } = process.env;
   const [script = ""] = process.argv.slice(1);
@@ -105,13 +107,4 @@ function takeSignals(): { signal: AbortSignal; take(name: string): void } {
   process.on("SIGINT", take);
   process.on("SIGTERM", take);
   return { signal: controller.signal, take };
-}
-
-/**
- * Without a listener a broken pipe would end the process with a stack; each write still learns of it by its callback.
- */
-function tolerateClosedPipe(stream: NodeJS.WriteStream): void {
-  stream.on("error", (error) => {
-    if (!isClosedPipe(error)) throw error;
-  });
 }
