@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, yaml } from "./relay-world.ts";
 
 it("sends one marked alert the whole real way and shows each outcome", async () => {
@@ -92,6 +93,18 @@ mutes:
     );
     const more = await world.run(["test", "--to", "mail", "--timeout", "1s"]);
     expect(more.stderr).toContain("no second test was sent to mail");
+  });
+
+  it("says by Ctrl-C that what was sent goes on, and where to see it", async () => {
+    const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
+    const interrupt = new AbortController();
+    const sleep = async () => {
+      interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
+      throw interrupt.signal.reason;
+    };
+    const run = await world.run(["test", "--to", "mail"], { signal: interrupt.signal, sleep });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}what was sent goes on; see: tocsin alerts show 01/);
   });
 
   it("sends nothing when one of the names is none", async () => {

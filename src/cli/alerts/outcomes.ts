@@ -1,4 +1,5 @@
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
+import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertDetailOnWire, DeliveryDetailOnWire, RelayClient } from "../relay/relay-client.ts";
 import { describeAge, describeSpan } from "../shell/amounts.ts";
@@ -33,7 +34,7 @@ export async function waitUntilSettled(
 ): Promise<Settling | undefined> {
   const endAt = context.now() + timeoutMs;
   for (;;) {
-    const alert = await client.findAlert(id);
+    const alert = await client.findAlert(id).catch(goesOn(id));
     if (alert === undefined) return undefined;
     const deliveries = alert.deliveries.filter(isWanted);
     const open = deliveries.filter((delivery) => !isSettled(delivery));
@@ -44,8 +45,16 @@ export async function waitUntilSettled(
         ? "waiting for the alert to be routed"
         : `waiting for ${open.map(({ destination, state }) => `${destination} (${state})`).join(", ")}`,
     );
-    await context.sleep(Math.min(pollMs, Math.max(1, endAt - context.now())), context.signal);
+    await context.sleep(Math.min(pollMs, Math.max(1, endAt - context.now())), context.signal).catch(goesOn(id));
   }
+}
+
+/** Whoever stops waiting has not stopped what is on its way. */
+function goesOn(id: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
+    throw new AppError("cancelled", error.message, { hint: `what was sent goes on; see: tocsin alerts show ${id}` });
+  };
 }
 
 /** Where each delivery stands, why, and how long it took from `startedAt` on. */

@@ -198,7 +198,7 @@ export async function awaitSecret(run: ProofRun, url: string, secret: Secret): P
       verdict: "problem",
       detail:
         "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
-      mend: "restart the relay with the DATA_DIR that setup is run with, then run setup once more",
+      mend: "see that this runs as the relay's user, with its DATA_DIR, and restart the relay; then run setup once more",
     },
   ]);
 }

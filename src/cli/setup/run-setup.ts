@@ -270,7 +270,7 @@ async function sendTest(
 
 async function warnUnproven({ output }: Run): Promise<undefined> {
   await output.note(
-    "WARNING: --skip-proof: nobody has looked whether alerts reach this relay, and it any destination.",
+    "WARNING: --skip-proof: nobody has looked whether alerts reach this relay, or whether it reaches any destination.",
   );
   return undefined;
 }
