@@ -150,6 +150,29 @@ it("says whether the service outside takes the heartbeat", async () => {
   expect(bad.stdout).toMatch(/✗ heartbeat: it answered 404\n {4}→ compare the address/);
 });
 
+it("says that the canary fails, and of what no alert comes", async () => {
+  const at = "2026-11-21T12:00:00.000Z";
+  const canary = { schedule: "every 1 h", nextAt: at, lastOkAt: at };
+  const watch = { since: at, lastAt: at, quietMs: 1 };
+  const learning = { days: 42, daysNeeded: 14, arrivals: 6, arrivalsNeeded: 30, isReading: false };
+  const bad = await examineState({
+    canary: { ...canary, state: "fails", stage: "tls", detail: "no secure connection could be made" },
+    silence: [
+      { ...watch, watch: "hook", of: "hook", state: "silent" },
+      { ...watch, watch: "source:Pyth", of: "source", name: "Pyth", state: "learning", learning },
+    ],
+  });
+  expect(bad.status).toBe(1);
+  expect(bad.stdout).toMatch(
+    /✗ canary: fails at tls: no secure connection could be made\n {4}→ see what is found at the/,
+  );
+  expect(bad.stdout).toMatch(/! silence: no alert has come since 2026-11-21T12:00:00Z\n {4}→ see whether the sender/);
+  expect(bad.stdout).toMatch(/! silence of source Pyth: alerts are too rare for auto .*\n {4}→ write a time instead/);
+  const good = await examineState({ canary: { ...canary, state: "works" }, silence: [] });
+  expect(good.stdout).toContain("✓ canary: last came through 2026-11-21T12:00:00Z\n");
+  expect(good.stdout).not.toContain("silence");
+});
+
 it("says of a relay without a status that it is older", async () => {
   const run = await examineState(undefined);
   expect(run.stdout).not.toContain("admin token:");

@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import type { DestinationOnWire, RelayClient, StatusOnWire } from "../relay/relay-client.ts";
 import { checkPublicUrl } from "../setup/check-public-url.ts";
+import { toSeconds } from "../shell/amounts.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
@@ -17,7 +18,13 @@ async function checkClient(run: RelayRun, config: Config): Promise<Finding[]> {
     // Asked without the token first, so that a wrong one is not taken for a relay that is down.
     const ready = await client.isReady();
     const [access, status] = await readAccess(client);
-    return [describeRunning(client.url, ready, status), ...access, ...describeHeartbeat(status, config)];
+    return [
+      describeRunning(client.url, ready, status),
+      ...access,
+      ...describeHeartbeat(status, config),
+      ...describeCanary(status, config),
+      ...describeSilence(status),
+    ];
   } catch (error) {
     return [toFinding("relay", error)];
   }
@@ -66,9 +73,42 @@ function describeHeartbeat(status: StatusOnWire | undefined, config: Config): Fi
       "compare the address with the one that the service shows; people there are told that the relay is gone";
     return [{ check, verdict: "problem", detail: summary, ...(status?.relay.ready && { mend }) }];
   }
-  if (status === undefined || config.heartbeat === undefined) return [];
+  return status === undefined || config.heartbeat === undefined ? [] : [describeUnsent(check)];
+}
+
+function describeUnsent(check: string): Finding {
   const detail = "it is configured here, and the running relay sends none";
-  return [{ check, verdict: "warning", detail, mend: "restart the relay, or give it the same configuration" }];
+  return { check, verdict: "warning", detail, mend: "restart the relay, or give it the same configuration" };
+}
+
+function describeCanary(status: StatusOnWire | undefined, config: Config): Finding[] {
+  const check = "canary";
+  if (status?.canary === undefined) return status && config.canary ? [describeUnsent(check)] : [];
+  const { state, lastOkAt, stage, detail } = status.canary;
+  if (state === "fails") {
+    const mend =
+      stage === "routed"
+        ? "see: tocsin status"
+        : "see what is found at the public URL, and whether it leads to this relay";
+    return [{ check, verdict: "problem", detail: `fails at ${stage}: ${detail}`, mend }];
+  }
+  const came = lastOkAt === undefined ? "the first is about to be sent" : `last came through ${toSeconds(lastOkAt)}`;
+  return [{ check, verdict: "ok", detail: came }];
+}
+
+function describeSilence(status: StatusOnWire | undefined): Finding[] {
+  return (status?.silence ?? []).flatMap(({ of, name, state, since, lastAt, learning }): Finding[] => {
+    const check = name === undefined ? "silence" : `silence of ${of} ${name}`;
+    if (state === "silent") {
+      const detail = `no alert has come since ${toSeconds(lastAt ?? since)}`;
+      const mend =
+        "see whether the sender still sends to this address; if the quiet is meant, mute it at Silence on the page";
+      return [{ check, verdict: "warning", detail, mend }];
+    }
+    if (learning === undefined || learning.days < learning.daysNeeded) return [];
+    const detail = `alerts are too rare for auto (${learning.arrivals} spans with one in six weeks): nobody would be told`;
+    return [{ check, verdict: "warning", detail, mend: "write a time instead of auto" }];
+  });
 }
 
 function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
