@@ -1,4 +1,4 @@
-import type { Config } from "./config/config.ts";
+import type { Config, SourceSettings } from "./config/config.ts";
 import { registrationFile } from "./config/registration.ts";
 import type { AlertFacts } from "./core/alert.ts";
 import type { Clock, Random } from "./core/clock.ts";
@@ -25,6 +25,8 @@ export interface WatchesDeps {
   activeMutes(): Mute[];
   /** The hook's secrets that the door takes now, the present one first. */
   hookSecrets(): Secret[];
+  /** Of the hooks of sources, by name. */
+  sourceSecrets: ReadonlyMap<string, Secret>;
   readiness(): Promise<Readiness>;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
@@ -41,6 +43,8 @@ export interface Watches {
   list: Watch[];
   /** Absent: nobody watches the account. */
   account?: AccountWatch;
+  /** Those of sources that have one, by name. */
+  accounts: ReadonlyMap<string, AccountWatch>;
   shapes: ShapeWatch;
   /** Absent: no silence is told. */
   silence?: SilenceWatch;
@@ -57,10 +61,20 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
   const { store, clock, log, publicUrl } = deps;
   const { rules, retention } = config;
   const account = await openAccountWatch(config, deps);
+  const accounts = new Map<string, AccountWatch>();
+  for (const source of config.sources) {
+    const watch = source.account && (await openAccountWatch(config, deps, source));
+    if (watch !== undefined) accounts.set(source.name, watch);
+  }
   const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({ ...deps, routes: rules.routes });
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
-  const describeAccount = () => account && describe(account);
+  /** A source is another sender: of the account nothing follows for it. */
+  const describeAccount = (source?: string) => {
+    const isSource = config.sources.some(({ name }) => name === source);
+    const sender = source !== undefined && isSource ? accounts.get(source) : account;
+    return sender && describe(sender);
+  };
   const silence =
     config.silence.length === 0
       ? undefined
@@ -80,11 +94,12 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           findAlert: store.getAlert,
           activeMutes,
         });
-  const list = [account, heartbeat].filter((watch) => watch !== undefined);
+  const list = [account, ...accounts.values(), heartbeat].filter((watch) => watch !== undefined);
   const duties = [createRetention({ store, rules: retention, clock, log }), shapes, silence, canary, ...list];
   return {
     list,
     account,
+    accounts,
     shapes,
     silence,
     canary,
@@ -104,16 +119,22 @@ function describe(account: AccountWatch): string | undefined {
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
-async function openAccountWatch(config: Config, deps: WatchesDeps): Promise<AccountWatch | undefined> {
+/** @param of the source whose account it is. Default: that of the environment */
+async function openAccountWatch(
+  config: Config,
+  deps: WatchesDeps,
+  of?: SourceSettings,
+): Promise<AccountWatch | undefined> {
   const { watch, upstream, server, dataDir } = config;
-  if (upstream.alerting === undefined || !watch.enabled) return undefined;
+  const access = of === undefined ? upstream.alerting : of.account;
+  if (access === undefined || !watch.enabled) return undefined;
   const [{ createAccountWatch }, { createAlertingClient }] = await Promise.all([
     import("./watch/account-watch.ts"),
     import("./upstream/alerting-client.ts"),
   ]);
   const { clock, random, publicUrl } = deps;
   const service = createAlertingClient({
-    ...upstream.alerting,
+    ...access,
     now: clock.now,
     random,
     sleep: clock.sleep,
@@ -121,9 +142,13 @@ async function openAccountWatch(config: Config, deps: WatchesDeps): Promise<Acco
     retry: { attempts: 2 },
     maxAnswerBytes: 1024 * 1024,
   });
+  const { everyMs, putBack } = watch;
+  const source = of?.name;
+  const secret = source === undefined ? undefined : deps.sourceSecrets.get(source);
+  const hookSecrets = secret === undefined ? deps.hookSecrets : () => [secret];
   return createAccountWatch(
-    { ...deps, service, registration: registrationFile(dataDir) },
-    { publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs: watch.everyMs, putBack: watch.putBack },
+    { ...deps, hookSecrets, service, registration: registrationFile(dataDir, source) },
+    { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
   );
 }
 

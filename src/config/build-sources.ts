@@ -1,5 +1,5 @@
 import { Secret } from "../core/secret.ts";
-import { accountHook, isSourceName } from "../core/source.ts";
+import { accountHook, type CheckRule, isSourceName } from "../core/source.ts";
 import { referTo } from "../ground/shape/refusal.ts";
 import { buildChecks } from "./build-checks.ts";
 import { buildMapping } from "./build-sections.ts";
@@ -8,6 +8,7 @@ import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated
 import { sourceSchema } from "./schema.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { readShape, refuseKind } from "./shape/read-shape.ts";
+import type { UpstreamAccess } from "./upstream-env.ts";
 
 /** Each is compared with every path that is asked for, so that its time tells nothing. */
 const maxSources = 50;
@@ -16,6 +17,8 @@ export interface SourcesContext {
   server: Pick<ServerSettings, "isPublic">;
   /** Those that guard something else. */
   otherSecrets: (Secret | undefined)[];
+  /** The account of the environment. */
+  alerting?: UpstreamAccess;
   isReference(path: ConfigPath): boolean;
   problems: ProblemList;
 }
@@ -54,16 +57,47 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
   }
   if (options === undefined) return undefined;
-  const { secret, idempotency = [], check, silence } = options;
+  const { secret, idempotency = [], check, account, silence } = options;
+  const checks = buildChecks(check, [...path, "check"], context);
   return {
     name,
     ...(secret !== undefined && judgeSecret(secret, [...path, "secret"], context) && { secret: new Secret(secret) }),
     keyPlaces: idempotency,
     mapping,
-    checks: buildChecks(check, [...path, "check"], context),
+    checks,
+    ...(account && buildAccount(account, checks, path, context)),
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),
   };
+}
+
+/** A second account of the service: another one than that of the environment, since an account has one address. */
+function buildAccount(
+  { url, apiKey }: { url: string; apiKey: string },
+  checks: CheckRule[],
+  path: ConfigPath,
+  { alerting, isReference, problems }: SourcesContext,
+): Pick<SourceSettings, "account"> {
+  const at = [...path, "account", "apiKey"];
+  if (!isReference(at.map(String))) {
+    const instead = `write ${referTo("OTHER_API_KEY")} and set that environment variable`;
+    problems.add(at, "is secret and does not belong in the file", instead);
+    return {};
+  }
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    const message = "holds a space, a line break or a character that no key has";
+    problems.add(at, message, "copy the key again, without quotes and line breaks");
+  }
+  if (alerting?.apiKey.reveal() === apiKey && alerting.url === url) {
+    const message = "opens the account of ALERTING_API_KEY, which has one address and sends to the account's own hook";
+    problems.add(at, message, "remove this account, or set the key of another one");
+  }
+  const signs = checks.find(({ type }) => type !== "addresses");
+  if (signs !== undefined) {
+    const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
+    problems.add([...path, "check"], message, "leave check out, or check the addresses", "key");
+  }
+  return { account: { url, apiKey: new Secret(apiKey) } };
 }
 
 /** As `WEBHOOK_SECRET` is judged. */

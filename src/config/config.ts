@@ -7,7 +7,7 @@ import type { Secret } from "../core/secret.ts";
 import type { Source } from "../core/source.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
-import type { UpstreamSettings } from "./upstream-env.ts";
+import type { UpstreamAccess, UpstreamSettings } from "./upstream-env.ts";
 
 export const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -37,6 +37,8 @@ export interface IntakeSettings {
 export interface SourceSettings extends Source {
   /** Of the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
   secret?: Secret;
+  /** Another account of the service, which sends to this hook: watched, and registered by `setup --source`. */
+  account?: UpstreamAccess;
   /** It is in `Config.silence` as well. */
   silence?: SilenceRule["after"] | "off";
   /** `tocsin.yaml:12:5` */

@@ -62,6 +62,8 @@ export interface SourceDescription {
   secret: "given" | "generated";
   /** What its sender has to prove beside: `github`, `hmac (x-signature)`; empty: nothing. */
   checks: string[];
+  /** The address of the service where it has an account of its own. */
+  account?: string;
   /** `header:x-event-id`, `payload.eventId`; empty: what all senders use. */
   idempotency: string[];
   /** Absent: as for all. */
@@ -102,11 +104,20 @@ export function describeConfig(config: Config): ConfigDescription {
   };
 }
 
-function describeSource({ name, secret, checks, keyPlaces, mapping, definedAt }: SourceSettings): SourceDescription {
+function describeSource({
+  name,
+  secret,
+  checks,
+  account,
+  keyPlaces,
+  mapping,
+  definedAt,
+}: SourceSettings): SourceDescription {
   return {
     name,
     secret: secret === undefined ? "generated" : "given",
     checks: checks.map(describeCheck),
+    ...(account && { account: account.url }),
     idempotency: keyPlaces.map((place) => ("path" in place ? place.path : `header:${place.header}`)),
     ...(Object.keys(mapping).length === 0 ? {} : { mapping }),
     definedAt,

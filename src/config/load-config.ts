@@ -78,7 +78,8 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const { timeZone } = defaultsSchema.safeParse(defaults ?? {}).data ?? {};
   const canaries = buildCanary(canary, { known, publicUrl: server.publicUrl, timeZone }, problems);
   const otherSecrets = [webhookSecret, adminToken];
-  const hooks = buildSources(sources, { server, otherSecrets, isReference: file.isReference, problems });
+  const { alerting } = settings.upstream;
+  const hooks = buildSources(sources, { server, otherSecrets, alerting, isReference: file.isReference, problems });
   const config: Config = {
     server: settings.server,
     dataDir: settings.dataDir,

@@ -31,8 +31,9 @@ export interface RegistrationFile {
 
 const followEveryMs = 2_000;
 
-export function registrationFile(dataDir: string): RegistrationFile {
-  const path = join(dataDir, "registration.json");
+/** @param source whose account it is. Default: that of `ALERTING_URL` */
+export function registrationFile(dataDir: string, source?: string): RegistrationFile {
+  const path = join(dataDir, source === undefined ? "registration.json" : `registration-${source}.json`);
   return {
     async read() {
       try {

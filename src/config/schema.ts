@@ -207,6 +207,7 @@ export const mappingSchema = z.strictObject(
 export const sourceSchema = z.strictObject({
   secret: text(referTo("GITHUB_HOOK_SECRET")).optional(),
   check: z.unknown().optional(),
+  account: z.strictObject({ url: httpUrl, apiKey: text(referTo("OTHER_API_KEY")) }).optional(),
   idempotency: listOf(readKeyPlace, "payload.eventId or header:X-Event-Id").optional(),
   mapping: z.unknown().optional(),
   silence: silenceSetting.optional(),

@@ -14,8 +14,9 @@ export function secretTextsOf(
     secrets.adminToken,
     ...(secrets.previousWebhookSecrets ?? []),
     ...(secrets.sourceSecrets?.values() ?? []),
-    ...config.sources.flatMap(({ secret, checks }) => [
+    ...config.sources.flatMap(({ secret, checks, account }) => [
       secret,
+      account?.apiKey,
       ...checks.flatMap((rule) => ("secrets" in rule ? rule.secrets : [])),
     ]),
     alerting?.apiKey,

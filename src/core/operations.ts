@@ -200,6 +200,8 @@ export interface SourceView {
   /** Requests since the start that did not pass, by why. */
   refused: Partial<Record<RefusedReason, number>>;
   lastRefusedAt?: number;
+  /** What is known of its own account at the service. Absent: it has none, or nobody watches it. */
+  account?: Pick<AccountView, "answer" | "canPutBack">;
 }
 
 /** Since the start. */
@@ -382,10 +384,11 @@ export interface Operations {
   endMute(id: string): Promise<void>;
   /**
    * Makes the account send here again, as setup had registered it.
+   * @param source whose account. Default: that of the environment
    * @throws AppError `conflict` (nobody watches the account, another account), `not_found` (not registered here), or as
    *   the service refuses it.
    */
-  putBackOutputs(): Promise<"put-back" | "unchanged">;
+  putBackOutputs(source?: string): Promise<"put-back" | "unchanged">;
   /** What the payloads of alerts are made of, as far as this relay has seen. */
   shapes(): ShapesView;
   /** Named hooks, in the order of the configuration. */

@@ -48,8 +48,8 @@ export interface OperationsDeps {
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
   /** What looks at something around the relay, in the order in which people see it. */
   watches: Pick<Watch, "view">[];
-  /** Absent: nobody watches the account. */
-  accountWatch?: { known(): Pick<AccountView, "answer" | "canPutBack">; putBack(): Promise<"put-back" | "unchanged"> };
+  /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
+  accountWatchOf(source?: string): WatchedAccount | undefined;
   /** The watches over alerts that do not come. */
   silence: Operations["silence"];
   canary: Operations["canary"];
@@ -59,9 +59,15 @@ export interface OperationsDeps {
   log: Log;
 }
 
+interface WatchedAccount {
+  known(): Pick<AccountView, "answer" | "canPutBack">;
+  putBack(): Promise<"put-back" | "unchanged">;
+}
+
 /** What people can do to a running relay, and what it says of itself, over the parts that run. */
 export function createOperations(deps: OperationsDeps): Operations {
-  const { store, mutes, engine, reader, counters, accountWatch, stopping, clock, log } = deps;
+  const { store, mutes, engine, reader, counters, stopping, clock, log } = deps;
+  const accountWatch = deps.accountWatchOf();
   const startedAt = clock.now();
   const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
   const viewWatches = () => deps.watches.map((watch) => watch.view());
@@ -98,8 +104,10 @@ export function createOperations(deps: OperationsDeps): Operations {
     tryDestination: tryNamed,
     testDestination: createDestinationTests(deps),
     destinations,
-    async putBackOutputs() {
-      if (accountWatch !== undefined) return accountWatch.putBack();
+    async putBackOutputs(source) {
+      const watch = deps.accountWatchOf(source);
+      if (watch !== undefined) return watch.putBack();
+      if (source !== undefined) throw new AppError("not_found", `This relay watches no account of a source ${source}.`);
       throw new AppError("conflict", "This relay does not watch the account.", {
         hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled as it is.",
       });

@@ -10,6 +10,8 @@ import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/wat
 import type { Secret } from "../core/secret.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import {
+  type AccountNames,
+  accountNames,
   countLook,
   endOfKey,
   type Finding,
@@ -52,6 +54,8 @@ export interface AccountWatchDeps {
 }
 
 export interface AccountWatchOptions {
+  /** The source whose account it is. Default: it is that of `ALERTING_URL`. */
+  source?: string;
   /** How the outside reaches this relay; absent: nobody has said. */
   publicUrl?: string;
   /** Where people see what is wrong, and can do something about it. */
@@ -87,6 +91,7 @@ const goneEveryMs = 5 * 60_000;
 export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions): AccountWatch {
   const { service, store, registration, clock, random, log } = deps;
   const { publicUrl, everyMs } = options;
+  const names = accountNames(options.source);
   let memory: AccountMemory | undefined;
   let streaks: Streaks = {};
   /** What the last look would have told, had it been the second, and how many looks since could not tell. */
@@ -141,7 +146,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   }
 
   async function look(): Promise<void> {
-    memory ??= readMemory(await store.loadWatchState("account"));
+    memory ??= readMemory(await store.loadWatchState(names.watch));
     const asked = await ask(stopping);
     if (stopping?.aborted) return;
     const now = clock.now();
@@ -152,6 +157,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const target = url === undefined ? undefined : targetOf(url, registered);
     streaks = countLook(streaks, asked, now);
     const findings = judgeAccount({
+      names,
       look: asked,
       streaks,
       registration: registered,
@@ -209,11 +215,11 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       }
       suspected[matter] = { says: due.says, mark, unclear: 0 };
       if (twin?.says !== due.says || isNews(matter, twin.mark, mark)) continue;
-      const facts = writeAccountNotice(due, { account: answer?.name, link: options.pageUrl });
-      await deps.notify(facts, { name: "account", state: due.memory });
+      const facts = writeAccountNotice(due, { account: answer?.name, link: options.pageUrl, names });
+      await deps.notify(facts, { name: names.watch, state: due.memory });
       memory = due.memory;
       delete suspected[matter];
-      log.warn("account.noticed", { matter, says: due.says });
+      log.warn("account.noticed", { watch: names.watch, matter, says: due.says });
     }
   }
 
@@ -230,10 +236,10 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const isTold = ({ matter, verdict, mark }: Finding) =>
       isOutput(matter) && verdict === "bad" && !isNews(matter, memory?.told[matter], mark);
     if (!findings.some(isTold) || isSpent(now)) return;
-    const change = planPutBack(reading, registered, hookOf(registered));
+    const change = planPutBack(reading, registered, hookOf(registered), names);
     if (change === undefined) return;
     const next = { ...memory, putBackAt: [...recent, now] };
-    await store.saveWatchState({ name: "account", state: next });
+    await store.saveWatchState({ name: names.watch, state: next });
     memory = next;
     try {
       await putBack(service, change, stopping);
@@ -261,7 +267,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   }
 
   function describeMend(now: number): string {
-    const byHand = "Put it back with: tocsin setup --put-back, or at Setup on the page.";
+    const byHand = `Put it back with: ${names.setup} --put-back, or at Setup on the page.`;
     if (!options.putBack) return byHand;
     return isSpent(now)
       ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`
@@ -292,7 +298,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       const unfollow = registration.follow(poll.wake);
       await poll.run(stop).finally(unfollow);
     },
-    view: () => viewAccount(last),
+    view: () => viewAccount(names, last),
     known: () => ({
       answer,
       canPutBack: last?.findings.some(({ matter, verdict }) => isOutput(matter) && verdict === "bad") === true,
@@ -300,7 +306,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     async putBack() {
       const reading = await service.lookAtAccount({ signal: stopping });
       const registered = await registration.read();
-      const change = planPutBack(reading, registered, hookOf(registered));
+      const change = planPutBack(reading, registered, hookOf(registered), names);
       if (change !== undefined) await putBack(service, change, stopping);
       poll.wake();
       return change === undefined ? "unchanged" : "put-back";
@@ -313,9 +319,9 @@ function isOutput(matter: Finding["matter"]): boolean {
 }
 
 function viewAccount(
+  { watch: name, setup }: AccountNames,
   last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined,
 ): WatchView {
-  const name = "account";
   if (last === undefined) {
     return { name, verdict: "unknown", summary: "the service was not asked yet", troubles: [] };
   }
@@ -333,7 +339,7 @@ function viewAccount(
   if (first) return seen("trouble", more.length === 0 ? first.title : `${first.title}, and ${more.length} more`);
   if (look.kind !== "answer") return seen("unknown", `cannot tell: ${look.why}`);
   if (registered === undefined) {
-    return seen("idle", "not registered here yet, so there is nothing to compare with; run: tocsin setup");
+    return seen("idle", `not registered here yet, so there is nothing to compare with; run: ${setup}`);
   }
   if (registered.webhookOff) return seen("idle", "setup has turned the account's webhook off");
   const unstated = findings.filter(({ matter, verdict }) => matter !== "expiry" && verdict === "unknown");

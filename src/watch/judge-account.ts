@@ -8,6 +8,25 @@ import { cut } from "../ground/text/graphemes.ts";
 export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
 export type Matter = (typeof matters)[number];
 
+/** How an account, and what mends it, is called. */
+export interface AccountNames {
+  /** Absent: it is the account of `ALERTING_URL`. */
+  source?: string;
+  /** The watch, what it remembers, and the first part of its notices' keys: `account`, `account:desk`. */
+  watch: string;
+  /** `tocsin setup`, or the same for a source. */
+  setup: string;
+  /** Where its key is set. */
+  key: string;
+}
+
+/** @param source whose account it is. Default: that of `ALERTING_URL` */
+export function accountNames(source?: string): AccountNames {
+  if (source === undefined) return { watch: "account", setup: "tocsin setup", key: "ALERTING_API_KEY" };
+  const key = `the variable of sources.${source}.account.apiKey`;
+  return { source, watch: `account:${source}`, setup: `tocsin setup --source ${source}`, key };
+}
+
 /** What came of asking for the account. */
 export type Look =
   | { kind: "answer"; reading: AccountReading }
@@ -75,6 +94,7 @@ export interface Finding {
 }
 
 export interface AccountSight {
+  names: AccountNames;
   look: Look;
   streaks: Streaks;
   /** What setup made the account send to; absent: nothing was registered here. */
@@ -131,7 +151,7 @@ function judgeService({ look, streaks: { gone }, now }: AccountSight): Finding {
   return found(isLong ? "bad" : "unknown");
 }
 
-function judgeKey({ look, streaks: { refused }, now }: AccountSight): Finding {
+function judgeKey({ names, look, streaks: { refused }, now }: AccountSight): Finding {
   const found = (verdict: Finding["verdict"]): Finding => ({
     matter: "key",
     verdict,
@@ -139,7 +159,7 @@ function judgeKey({ look, streaks: { refused }, now }: AccountSight): Finding {
     title: verdict === "bad" ? "The alerting service refuses the API key" : "The alerting service takes the API key",
     text:
       verdict === "bad" && refused !== undefined
-        ? `Since ${instant(refused.since)}: ${refused.why}. It may have expired or been revoked, and then no alert is sent. Ask the service for a new key, set ALERTING_API_KEY and restart Tocsin.`
+        ? `Since ${instant(refused.since)}: ${refused.why}. It may have expired or been revoked, and then no alert is sent. Ask the service for a new key, set ${names.key} and restart Tocsin.`
         : "",
     severity: "critical",
   });
@@ -156,7 +176,7 @@ export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number 
   return keyExpiresAt === undefined || keyExpiresAt < now - dayMs ? undefined : keyExpiresAt;
 }
 
-function judgeExpiry({ look, now }: AccountSight): Finding {
+function judgeExpiry({ names, look, now }: AccountSight): Finding {
   const at = look.kind === "answer" ? endOfKey(look.reading, now) : undefined;
   if (at === undefined) return expiry("unknown", "", "", "");
   const days = expiryDays.find((some) => at - now <= some * dayMs);
@@ -170,7 +190,7 @@ function judgeExpiry({ look, now }: AccountSight): Finding {
     "bad",
     writeExpiryMark({ days, at }),
     `The API key of the alerting service ${when}`,
-    `It ends ${on}, and no alert is sent with it any longer. Ask the service for a new key, set ALERTING_API_KEY and restart Tocsin.`,
+    `It ends ${on}, and no alert is sent with it any longer. Ask the service for a new key, set ${names.key} and restart Tocsin.`,
     days > 3 ? "warning" : "critical",
   );
 }
@@ -200,7 +220,7 @@ export function isNews(matter: Matter, told: string | undefined, mark: string): 
   return Math.abs(at - toldAt) > dayMs || days < toldDays;
 }
 
-function judgeIdentity({ look, registration }: AccountSight): Finding {
+function judgeIdentity({ names, look, registration }: AccountSight): Finding {
   const id = look.kind === "answer" ? look.reading.id : undefined;
   const found = (verdict: Finding["verdict"]): Finding => ({
     matter: "account",
@@ -212,7 +232,7 @@ function judgeIdentity({ look, registration }: AccountSight): Finding {
         : "The API key belongs to the account that was set up",
     text:
       verdict === "bad"
-        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. If that is meant, run: tocsin setup. If not, set the right ALERTING_API_KEY and restart Tocsin.`
+        ? `Setup registered this relay with the account ${registration?.accountId}; the key now opens ${id}. If that is meant, run: ${names.setup}. If not, set the right ${names.key} and restart Tocsin.`
         : "",
     severity: "critical",
   });
@@ -256,7 +276,7 @@ function judgeWebhook(sight: AccountSight): Finding {
 }
 
 function judgeChannel(sight: AccountSight): Finding {
-  const { look, registration, mend, isLeft } = sight;
+  const { names, look, registration, mend, isLeft } = sight;
   const channel = look.kind === "answer" ? look.reading.messengerChannelId : undefined;
   const wanted = registration?.messengerChannelId;
   const found = (verdict: Finding["verdict"], title: string): Finding => ({
@@ -264,7 +284,7 @@ function judgeChannel(sight: AccountSight): Finding {
     verdict,
     mark: verdict === "bad" ? `${oneLine(String(channel), 64)}${isLeft ? left : ""}` : "",
     title,
-    text: verdict === "bad" ? `${mend} If it is meant, run: tocsin setup.` : "",
+    text: verdict === "bad" ? `${mend} If it is meant, run: ${names.setup}.` : "",
     severity: "warning",
   });
   if (wanted === undefined || !isComparable(sight)) return found("idle", "");

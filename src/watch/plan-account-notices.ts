@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
-import { type Finding, isNews, type Matter, matters } from "./judge-account.ts";
+import { type AccountNames, type Finding, isNews, type Matter, matters } from "./judge-account.ts";
 
 /** What people were told about the account, kept over restarts. */
 export interface AccountMemory {
@@ -69,22 +69,25 @@ export function planAccountNotice(
   return { finding, says: "better", memory: { ...memory, told: others } };
 }
 
-/** @param account how the account is called, if it says */
+/**
+ * @param account how the account is called, if it says
+ * @param names of an account of a source, in whose name the notice is
+ */
 export function writeAccountNotice(
   { finding, says, memory }: DueNotice,
-  { account, link }: { account?: string; link: string },
+  { account, link, names }: { account?: string; link: string; names: AccountNames },
 ): AlertFacts {
   const isWorse = says === "worse";
   const isLast = isWorse && (memory.toldAt[finding.matter]?.length ?? 0) >= mostADay;
   const last =
     " This has changed three times within a day; what changes further is told until tomorrow only when it lasts for an hour.";
   return {
-    title: finding.title,
+    title: names.source === undefined ? finding.title : `${names.source}: ${finding.title}`,
     text: `${finding.text}${isLast ? last : ""}`.trim() || undefined,
     severity: isWorse ? finding.severity : "info",
     status: isWorse ? "firing" : "resolved",
     format: "empty",
-    alertKey: `tocsin:account:${finding.matter}`,
+    alertKey: `tocsin:${names.watch}:${finding.matter}`,
     source: "Tocsin",
     link,
     fields: account === undefined ? [] : [{ name: "account", value: account }],

@@ -1,6 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import type { Secret } from "../core/secret.ts";
+import { type AccountNames, accountNames } from "./judge-account.ts";
 
 interface Outputs {
   webhookUrl?: string | null;
@@ -10,7 +11,8 @@ interface Outputs {
 /**
  * What has to change for the account to send to this relay as it was registered; undefined when nothing has. Pure.
  *
- * @param isHere whether an address is a hook that this relay takes
+ * @param hook `isHere`: whether an address is a hook that this relay takes
+ * @param names for what to do about it. Default: those of the account of `ALERTING_URL`
  * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook
  *   setup has turned off.
  */
@@ -18,20 +20,21 @@ export function planPutBack(
   reading: AccountReading,
   registration: Registration | undefined,
   hook: { url: string; isHere(url: string): boolean },
+  names: AccountNames = accountNames(),
 ): Outputs | undefined {
   if (registration === undefined) {
     throw new AppError("not_found", "There is nothing to put back: this relay was not registered from here yet.", {
-      hint: "Register it with: tocsin setup",
+      hint: `Register it with: ${names.setup}`,
     });
   }
   if (reading.id !== registration.accountId) {
     throw new AppError("conflict", "The API key belongs to another account than the one that was set up.", {
-      hint: "Set the right ALERTING_API_KEY; or, if the other account is meant, run: tocsin setup",
+      hint: `Set the right ${names.key}; or, if the other account is meant, run: ${names.setup}`,
     });
   }
   if (registration.webhookOff) {
     throw new AppError("conflict", "Setup has turned the account's webhook off, so there is nothing to put back.", {
-      hint: "Turn it on again with: tocsin setup",
+      hint: `Turn it on again with: ${names.setup}`,
     });
   }
   const { webhookUrl, messengerChannelId } = reading;

@@ -21,8 +21,8 @@ export interface SilenceDeps {
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
   /** Those that hold now. */
   activeMutes(): Mute[];
-  /** What is known of the account that should send, in one sentence. Absent or undefined: nothing is. */
-  describeAccount?(): string | undefined;
+  /** What is known of the account that should send to this source, in one sentence. Absent or undefined: nothing is. */
+  describeAccount?(source?: string): string | undefined;
   /** How people reach the page. */
   publicUrl: string;
   clock: Clock;
@@ -108,7 +108,7 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
     const takeBack = book.pass(now);
     await orElse(takeBack, store.saveWatchState({ name: stateName, state: book.save() }));
     for (const news of book.news(knownUntil(now))) {
-      const context = { link: pageOf(deps.publicUrl), account: deps.describeAccount?.() };
+      const context = { link: pageOf(deps.publicUrl), account: deps.describeAccount?.(ofSource(news.state.rule)) };
       const facts = writeSilenceNotice(news, knownUntil(now), context);
       const mute = findMute(news.state.rule, facts);
       if (mute !== undefined && news.says === "silent") continue;
@@ -208,4 +208,8 @@ async function orElse(takeBack: () => void, written: Promise<void>): Promise<voi
 
 function pageOf(publicUrl: string): string {
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/silence`;
+}
+
+function ofSource({ of, name }: SilenceRule): string | undefined {
+  return of === "source" ? name : undefined;
 }

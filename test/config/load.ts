@@ -24,6 +24,7 @@ export const exampleEnv = {
   NTFY_TOKEN: "tk_canaryNtfy",
   PAGERDUTY_ROUTING_KEY: "canaryRoutingKeyOf32Characters00",
   GITHUB_HOOK_SECRET: "canary-github-hook-kS93jdLwm2Pz",
+  TREASURY_API_KEY: "canaryTreasuryKey",
   GITHUB_HMAC: "canary-github-hmac",
   STRIPE_NEW: "canary-stripe-new",
   STRIPE_OLD: "canary-stripe-old",

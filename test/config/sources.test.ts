@@ -104,6 +104,36 @@ describe("sources", () => {
     ]);
   });
 
+  it("may have another account of the service, whose key is secret", () => {
+    const more = {
+      OTHER_KEY: "canary-other-key",
+      ALERTING_URL: "https://api.example.com",
+      ALERTING_API_KEY: "canary-key",
+    };
+    const yaml = (account: string, rest = "") => `sources: { desk: { account: { ${account} }${rest} } }`;
+    const key = `apiKey: ${reference("OTHER_KEY")}`;
+    const config = load(base + yaml(`url: "https://api.example.com/", ${key}`), { ...env, ...more });
+    expect(config.sources[0]?.account).toMatchObject({ url: "https://api.example.com" });
+    expect(describeConfig(config).sources[0]).toMatchObject({ account: "https://api.example.com" });
+    expect(JSON.stringify(config)).not.toContain("canary-");
+    const own = `url: "https://api.example.com", apiKey: ${reference("ALERTING_API_KEY")}`;
+    expect(problems(yaml(own), more)).toEqual([
+      ["sources.desk.account.apiKey", expect.stringContaining("opens the account of ALERTING_API_KEY")],
+    ]);
+    expect(problems(yaml(`url: "https://a.example", apiKey: written-out`), more)).toEqual([
+      ["sources.desk.account.apiKey", "is secret and does not belong in the file"],
+    ]);
+    expect(problems(yaml(key), more)).toEqual([["sources.desk.account.url", "is missing"]]);
+    const check = `, check: { type: bearer, token: ${reference("GITHUB_HOOK")} }`;
+    expect(problems(yaml(`url: "https://a.example", ${key}`, check), more)).toEqual([
+      ["sources.desk.check", expect.stringContaining("asks for what the service does not send (bearer)")],
+    ]);
+    const addresses = ", check: { type: addresses, ranges: [203.0.113.0/24] }";
+    expect(load(base + yaml(`url: "https://a.example", ${key}`, addresses), { ...env, ...more }).sources).toHaveLength(
+      1,
+    );
+  });
+
   it("refuses more of them than a path is compared with", () => {
     const names = Array.from({ length: 51 }, (_none, index) => `s${index}: {}`);
     expect(problems(`sources: { ${names.join(", ")} }`)).toEqual([["sources", "has 51 sources, and 50 are the most"]]);

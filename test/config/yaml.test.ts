@@ -118,6 +118,7 @@ describe("the example file", () => {
       "canaryAdmin",
       exampleEnv.GITHUB_HOOK_SECRET,
       exampleEnv.GITHUB_HMAC,
+      exampleEnv.TREASURY_API_KEY,
       exampleEnv.ALERTING_API_KEY,
       exampleEnv.HEARTBEAT_URL,
       botToken,

@@ -211,6 +211,7 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["sources"],
     ["setup", "--yes"],
     ["setup", "--restore"],
+    ["setup", "--source", "second", "--yes"],
     ["upstream", "account"],
     ["upstream", "outputs"],
     ["upstream", "metrics", "--chain", "eth"],

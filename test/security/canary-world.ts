@@ -41,6 +41,7 @@ export const canaries = {
   heartbeat: makeCanary("heartbeat", "%20%3C"),
   applicationUrl: makeCanary("applicationUrl", "%22"),
   sourceHook: makeCanary("sourceHook", "_-"),
+  sourceKey: makeCanary("sourceKey", `"\\<&+/=`),
   sourceCheck: makeCanary("sourceCheck", `"\\<&%+/=`),
 } satisfies Record<string, Canary>;
 
@@ -117,6 +118,7 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
     PLAIN_HEADER: canaries.plainHeader.value,
     HEARTBEAT: `${origins.rejects}/ping/${canaries.heartbeat.value}?key=${canaries.heartbeat.value}`,
     SOURCE_HOOK: canaries.sourceHook.value,
+    SOURCE_KEY: canaries.sourceKey.value,
     SOURCE_CHECK: canaries.sourceCheck.value,
     NTFY_TOKEN: canaries.ntfyToken.value,
     APPRISE_URL: `mailto://${canaries.appriseUser.value}:${canaries.applicationUrl.value}@mail.example`,
@@ -141,7 +143,7 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
   const configFile = join(dataDir, "tocsin.yaml");
   writeFileSync(
     configFile,
-    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } } }\n`,
+    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }, second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } } }\n`,
   );
   env.TOCSIN_CONFIG = configFile;
   const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");

@@ -13,6 +13,26 @@ import {
 
 const elsewhere = "https://other.example/in/7e0d4e7b-secret";
 
+describe("the watch over the account of a source", () => {
+  it("tells, remembers and advises in its own name", async () => {
+    const world = await startAccountWatch({ source: "desk" });
+    await world.clock.advance(hour);
+    world.account.webhookUrl = elsewhere;
+    await world.clock.advance(5 * minute);
+    const told = "critical firing: desk: The account sends its alerts to https://other.example/… and no longer here";
+    expect(await world.notices()).toEqual([told]);
+    const [notice] = await world.store.listAlerts({ limit: 1 });
+    expect(notice?.facts?.alertKey).toBe("tocsin:account:desk:webhook");
+    expect(await world.store.loadWatchState("account")).toBeUndefined();
+    const { name, troubles } = world.watch.view();
+    expect(name).toBe("account:desk");
+    expect(troubles).toEqual([expect.stringContaining("Put it back with: tocsin setup --source desk --put-back")]);
+    await world.restart();
+    await world.clock.advance(hour);
+    expect(await world.notices()).toEqual([told]);
+  });
+});
+
 describe("the watch over the account", () => {
   it("tells of another program's PUT once, to each who gets notices, within one interval, and when it is well", async () => {
     const world = await startAccountWatch();

@@ -32,8 +32,10 @@ const schema = z.discriminatedUnion("step", [
 
 export type LastRun = z.output<typeof schema>;
 
-export function lastRunFile(dataDir: string): KeptFile<LastRun> {
-  return keptFile(join(dataDir, "setup-run.json"), schema, "how far setup has come");
+/** @param source whose account it was about. Default: that of `ALERTING_URL` */
+export function lastRunFile(dataDir: string, source?: string): KeptFile<LastRun> {
+  const name = source === undefined ? "setup-run.json" : `setup-run-${source}.json`;
+  return keptFile(join(dataDir, name), schema, "how far setup has come");
 }
 
 /** `changed`: neither what was there before the run that was cut off nor what it wanted. */

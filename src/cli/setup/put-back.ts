@@ -1,7 +1,5 @@
 import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { type RegistrationFile, registrationFile } from "../../config/registration.ts";
-import { requireAlerting } from "../../config/upstream-env.ts";
 import type { AccountReading } from "../../core/ports/account.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import { showAddress } from "../../watch/judge-account.ts";
@@ -10,9 +8,12 @@ import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { askToChange } from "./ask.ts";
+import { findSubject } from "./subject.ts";
 
 export interface PutBackOptions {
   dryRun?: boolean;
+  /** See `SetupOptions`. */
+  source?: string;
   yes?: boolean;
 }
 
@@ -21,25 +22,26 @@ export interface PutBackOptions {
  * first on a terminal, reads back, and leaves what `--restore` would put back as it is.
  */
 export async function runPutBack(options: PutBackOptions, context: CliContext, output: Output): Promise<void> {
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const { config, alerting, names } = await findSubject(context, options.source);
   const { now, random, sleep, signal } = context;
-  const service = createAlertingClient({ ...requireAlerting(context.env), now, random, sleep });
-  const registration = await registrationFile(config.dataDir).read();
+  const service = createAlertingClient({ ...alerting, now, random, sleep });
+  const file = registrationFile(config.dataDir, names.source);
+  const registration = await file.read();
   const before = await service.lookAtAccount({ signal });
   const { webhookSecret, previousWebhookSecrets } = await loadOrCreateSecrets(config.dataDir, config);
   const place = config.server.publicUrl ?? registration?.publicUrl;
   const places = [place, registration?.publicUrl].filter((some) => some !== undefined);
-  const change = planPutBack(before, registration, {
-    url: `${place}/hooks/${webhookSecret.reveal()}`,
-    isHere: (url) => places.some((some) => isSecretOf(url, some, [webhookSecret, ...previousWebhookSecrets])),
-  });
+  const isHere = (url: string) =>
+    places.some((some) => isSecretOf(url, some, [webhookSecret, ...previousWebhookSecrets]));
+  const hook = { url: `${place}/hooks/${webhookSecret.reveal()}`, isHere };
+  const change = planPutBack(before, registration, hook, names);
   const after = { ...before, ...change };
   const result = change === undefined ? "unchanged" : options.dryRun ? "dry-run" : "put-back";
   if (change !== undefined && !options.dryRun) {
     const question = "Put the account back like this?";
     await askToChange({ context, output, yes: options.yes }, formatChange(output, before, after), question);
     await putBack(service, change, signal);
-    await wakeWatch(registrationFile(config.dataDir), now());
+    await wakeWatch(file, now());
   }
   const data = { result, changed: result === "put-back", before: shown(before), after: shown(after) };
   await output.result(data, () => `${formatChange(output, before, after)}\n${closingLines[result]}\n`);

@@ -1,3 +1,4 @@
+import type { AccountNames } from "../../watch/judge-account.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
@@ -12,6 +13,8 @@ export interface ReportedRun {
   options: Pick<SetupOptions, "rotateSecret">;
   context: CliContext;
   output: Output;
+  /** Whose account it is about, and what to say for it. */
+  names: AccountNames;
   stages: Stages;
   /** A run before this one was cut off or not confirmed, and left the account so. */
   interrupted?: { startedAt: string; account: LeftAs };
@@ -76,7 +79,7 @@ export function describeChange({ options, output }: ReportedRun, { before, after
     .trimEnd();
 }
 
-function closingLine({ stages }: ReportedRun, result: SetupResult, { isOurs }: SetupPlan): string {
+function closingLine({ stages, names: { setup } }: ReportedRun, result: SetupResult, { isOurs }: SetupPlan): string {
   switch (result) {
     case "dry-run":
       return stages.findings.some(({ verdict }) => verdict === "problem")
@@ -85,10 +88,10 @@ function closingLine({ stages }: ReportedRun, result: SetupResult, { isOurs }: S
     case "unchanged":
       return "Everything is as it should be; nothing had to change.";
     case "changed":
-      return "Changed, and read back. Undo with: tocsin setup --restore";
+      return `Changed, and read back. Undo with: ${setup} --restore`;
     case "turned-off":
       return `Changed, and read back: the account sends to no webhook any more. ${
-        isOurs ? "Turn it on again with: tocsin setup" : "Undo with: tocsin setup --restore"
+        isOurs ? `Turn it on again with: ${setup}` : `Undo with: ${setup} --restore`
       }`;
     case "restored":
       return "Restored, and read back.";

@@ -1,8 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
-import { loadConfig } from "../../config/load-config.ts";
 import { registrationFile } from "../../config/registration.ts";
-import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -22,6 +20,7 @@ import { type SavedOutputs, savedOutputsFile, toOutputs } from "./saved-outputs.
 import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 import { openStages } from "./stages.ts";
+import { findSubject } from "./subject.ts";
 
 interface Run extends ReportedRun {
   options: SetupOptions;
@@ -47,9 +46,8 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   refuseContradictions(options);
   if (options.putBack) return runPutBack(options, context, output);
   const channel = readChannel(options);
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const { config, alerting, names } = await findSubject(context, options.source);
   const { now, random, sleep } = context;
-  const alerting = requireAlerting(context.env);
   const run: Run = {
     options,
     context,
@@ -58,8 +56,9 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
     client: createAlertingClient({ ...alerting, now, random, sleep }),
     serviceUrl: alerting.url,
     stages: openStages(output, options),
-    saved: savedOutputsFile(config.dataDir),
-    progress: lastRunFile(config.dataDir),
+    names,
+    saved: savedOutputsFile(config.dataDir, names.source),
+    progress: lastRunFile(config.dataDir, names.source),
     startedAt: now(),
   };
   run.interrupted = await tellLastRun(run);
@@ -222,7 +221,7 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
     await change(run, account.id, plan);
   }
   await run.saved.remove();
-  await registrationFile(run.config.dataDir).remove();
+  await registrationFile(run.config.dataDir, run.names.source).remove();
   await report(run, { account, plan, result: plan.change ? "restored" : "unchanged" });
 }
 
@@ -263,7 +262,7 @@ async function sendTest(
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
     throw new AppError("cancelled", "Stopped: the account has the change, read back; only the test was not awaited.", {
-      hint: "Send another one with: tocsin test. Undo the change with: tocsin setup --restore",
+      hint: `Send another one with: tocsin test. Undo the change with: ${run.names.setup} --restore`,
     });
   }
 }
@@ -288,6 +287,11 @@ function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: O
 
 function refuseContradictions(options: SetupOptions): void {
   const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
+  if (options.source !== undefined && options.rotateSecret) {
+    throw new AppError("usage", "--rotate-secret is for the account's own hook", {
+      hint: `remove DATA_DIR/secrets/source-${options.source} (or change its variable), restart the relay, and run this without it`,
+    });
+  }
   if (options.restore && others) {
     throw new AppError("usage", "--restore puts everything back and goes with --dry-run, --take-over and --yes only");
   }
@@ -360,7 +364,7 @@ async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan):
  */
 async function keepRegistration(run: Run, accountId: string, after: Outputs): Promise<void> {
   const { dataDir, server } = run.config;
-  const file = registrationFile(dataDir);
+  const file = registrationFile(dataDir, run.names.source);
   const publicUrl = server.publicUrl ?? (await file.read())?.publicUrl;
   if (publicUrl === undefined) return;
   const { webhookUrl, messengerChannelId } = after;

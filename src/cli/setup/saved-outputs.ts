@@ -21,9 +21,10 @@ const schema = z.object({
 
 export type SavedOutputs = z.output<typeof schema>;
 
-/** What an account had before setup changed it, kept in the data folder until it is restored. */
-export function savedOutputsFile(dataDir: string): KeptFile<SavedOutputs> {
-  return keptFile(join(dataDir, "outputs-before-setup.json"), schema, "what the account had before setup");
+/** What an account had before setup changed it, kept in the data folder until it is restored. @param source see `lastRunFile` */
+export function savedOutputsFile(dataDir: string, source?: string): KeptFile<SavedOutputs> {
+  const name = source === undefined ? "outputs-before-setup.json" : `outputs-before-setup-${source}.json`;
+  return keptFile(join(dataDir, name), schema, "what the account had before setup");
 }
 
 export function toOutputs(outputs: { webhookUrl: string | null; messengerChannelId: string | null }): Outputs {

@@ -12,6 +12,8 @@ export interface SetupOptions {
   webhookOff?: boolean;
   skipProof?: boolean;
   putBack?: boolean;
+  /** Whose own account it is about. Default: that of `ALERTING_URL`. */
+  source?: string;
   yes?: boolean;
 }
 
@@ -31,6 +33,7 @@ export function registerSetup(program: Command, context: CliContext): void {
     .option("--rotate-secret", "make a new secret for the hook and register the new address")
     .option("--webhook-off", "let the account send to no webhook, instead of to this relay")
     .option("--skip-proof", "change the account without looking whether alerts would arrive, and without a test")
+    .option("--source <name>", "all of this for the account of a source and its hook, instead of ALERTING_URL's")
     .option("-y, --yes", "do not ask")
     .action(async (_options: SetupOptions, self: Command) => {
       const options = self.opts<SetupOptions>();

@@ -68,10 +68,11 @@ function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now
 }
 
 /** One row for each watch, named as it is; what is wrong stands below the table in full. */
-function describeWatches({ watches = [], account }: RelayStatus, now: number): [string, string][] {
+function describeWatches({ watches = [], account, sources = [] }: RelayStatus, now: number): [string, string][] {
   return watches.map(({ name, verdict, summary, lookedAt }) => {
     const looked = lookedAt === undefined ? "" : ` (looked ${describeAge(Date.parse(lookedAt), now)})`;
-    const expiresAt = name === "account" ? account?.answer?.keyExpiresAt : undefined;
+    const watched = name === "account" ? account : sources.find((source) => name === `account:${source.name}`)?.account;
+    const expiresAt = watched?.answer?.keyExpiresAt;
     const expiry = expiresAt === undefined ? "" : `; its key expires ${withAge(expiresAt, now)}`;
     return [name, terminalText(`${verdict === "trouble" ? "TROUBLE: " : ""}${summary}${expiry}${looked}`)];
   });

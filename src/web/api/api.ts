@@ -123,7 +123,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(putBackRoute, async (c) => {
-    return c.json({ data: { result: await operations.putBackOutputs() } }, 200);
+    return c.json({ data: { result: await operations.putBackOutputs(c.req.valid("json")?.source) } }, 200);
   });
 
   api.openapi(statusRoute, async (c) => c.json({ data: statusToWire(await operations.status()) }, 200));

@@ -238,6 +238,19 @@ export const putBackRoute = createRoute({
   summary: "Make the account send to this relay again",
   description:
     "Sets webhook and messenger channel at the alerting service to what setup had left, and reads back. Changes nothing when they are that.",
+  request: {
+    body: {
+      required: false,
+      content: json(
+        z.strictObject({
+          source: z
+            .string()
+            .optional()
+            .openapi({ description: "Whose own account. Default: that of the environment." }),
+        }),
+      ),
+    },
+  },
   responses: {
     200: answer("What was done.", z.object({ result: z.enum(["put-back", "unchanged"]) })),
     404: failure("This relay was not registered from here yet."),

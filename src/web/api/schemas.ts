@@ -351,6 +351,10 @@ export const sourceSchema = z
       .default({})
       .openapi({ description: "Requests since the start that did not pass, by why." }),
     lastRefusedAt: instant.optional(),
+    account: accountSchema
+      .pick({ answer: true, canPutBack: true })
+      .optional()
+      .openapi({ description: "Its own account at the service; absent: it has none, or nobody watches it." }),
   })
   .openapi("Source");
 

@@ -175,8 +175,9 @@ export function statusToWire(view: StatusView): StatusOnWire {
     relay: { ...relay, startedAt: toIso(relay.startedAt) },
     ...logToWire(view),
     account: accountToWire(account),
-    sources: sources.map((source) => ({
+    sources: sources.map(({ account: own, ...source }) => ({
       ...source,
+      ...(own && { account: accountToWire(own) }),
       lastAcceptedAt: toOptionalIso(source.lastAcceptedAt),
       lastRefusedAt: toOptionalIso(source.lastRefusedAt),
     })),
@@ -193,7 +194,7 @@ export function statusToWire(view: StatusView): StatusOnWire {
   };
 }
 
-function accountToWire({ answer, ...others }: AccountView): StatusOnWire["account"] {
+function accountToWire<T extends Pick<AccountView, "answer" | "canPutBack">>({ answer, ...others }: T) {
   if (answer === undefined) return others;
   const { at, keyExpiresAt } = answer;
   return { ...others, answer: { ...answer, at: toIso(at), keyExpiresAt: toOptionalIso(keyExpiresAt) } };

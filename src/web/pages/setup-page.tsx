@@ -4,6 +4,7 @@ import { countRefused, type StatusView } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
 import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -33,7 +34,8 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
   app.post("/setup/put-back", async (c) => {
     deps.log.info("account.put_back_asked");
-    const result = await deps.operations.putBackOutputs();
+    const source = readField(await readForm(c), "source");
+    const result = await deps.operations.putBackOutputs(source === "" ? undefined : source);
     return c.redirect(`/setup?done=${result}#watches-title`, 303);
   });
 }
@@ -290,6 +292,11 @@ function WatchFacts({ watch, frame, status }: { watch: WatchView; frame: Frame; 
         </div>
       )}
       {name === "account" && <AccountFacts frame={frame} account={status.account} />}
+      {status.sources.map(
+        ({ name: source, account }) =>
+          account !== undefined &&
+          name === `account:${source}` && <AccountFacts frame={frame} account={account} source={source} />,
+      )}
       {lookedAt !== undefined && (
         <p class="soft">
           Looked <Instant at={lookedAt} now={frame.now} show="relative" />.
@@ -299,7 +306,14 @@ function WatchFacts({ watch, frame, status }: { watch: WatchView; frame: Frame; 
   );
 }
 
-function AccountFacts({ frame, account }: { frame: Frame; account: StatusView["account"] }) {
+interface AccountFactsProps {
+  frame: Frame;
+  account: Pick<StatusView["account"], "answer" | "canPutBack">;
+  /** Whose account it is. Default: that of the environment. */
+  source?: string;
+}
+
+function AccountFacts({ frame, account, source }: AccountFactsProps) {
   const { answer, canPutBack } = account;
   if (answer === undefined) return null;
   const { name, id, keyExpiresAt, webhook, webhookAddress, messengerChannelId } = answer;
@@ -321,6 +335,7 @@ function AccountFacts({ frame, account }: { frame: Frame; account: StatusView["a
       </dl>
       {canPutBack && (
         <Form frame={frame} action="/setup/put-back">
+          {source !== undefined && <input type="hidden" name="source" value={source} />}
           <button type="submit" class="primary">
             Put back: let the account send here
           </button>

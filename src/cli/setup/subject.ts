@@ -1,0 +1,33 @@
+import type { Config } from "../../config/config.ts";
+import { loadSourceSecrets } from "../../config/generated-secrets.ts";
+import { loadConfig } from "../../config/load-config.ts";
+import { requireAlerting, type UpstreamAccess } from "../../config/upstream-env.ts";
+import { AppError } from "../../core/errors.ts";
+import { suggestOrList } from "../../ground/text/suggest.ts";
+import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
+import type { CliContext } from "../shell/context.ts";
+
+/** Whose account setup is about, and which hook it is to send to. */
+export interface Subject {
+  /** Of a source: its hook's secret stands in the place of the account's. */
+  config: Config;
+  alerting: UpstreamAccess;
+  names: AccountNames;
+}
+
+/** @throws AppError `usage` for a source without an account; `config_invalid` where the environment names none. */
+export async function findSubject({ env, cwd }: CliContext, source: string | undefined): Promise<Subject> {
+  const config = loadConfig({ env, cwd });
+  const names = accountNames(source);
+  if (source === undefined) return { config, alerting: requireAlerting(env), names };
+  const found = config.sources.find(({ name }) => name === source);
+  if (found?.account === undefined) {
+    const known = config.sources.filter(({ account }) => account !== undefined).map(({ name }) => name);
+    const hint =
+      known.length === 0 ? "give it one: sources.NAME.account with url and apiKey" : suggestOrList(source, known);
+    const why = found === undefined ? "is not in the configuration" : "has no account of its own";
+    throw new AppError("usage", `the source ${source} ${why}`, { hint });
+  }
+  const secrets = await loadSourceSecrets(config.dataDir, [found]);
+  return { config: { ...config, webhookSecret: secrets.get(source) }, alerting: found.account, names };
+}

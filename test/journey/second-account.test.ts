@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startSandbox } from "../sandbox/service-fixture.ts";
+import { runTocsin } from "../support/cli.ts";
+import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
+import { waitUntil, webhookSecret } from "../support/relay-process.ts";
+
+interface Status {
+  data: {
+    account: { canPutBack: boolean };
+    sources: { name: string; account?: { canPutBack: boolean; answer?: { webhook?: string } } }[];
+    watches: { name: string; verdict: string; troubles: string[] }[];
+  };
+}
+
+const publicUrl = "http://alerts.example:9";
+
+it("a second account is registered, watched, told of and put back by itself, beside the first", async () => {
+  const first = await startSandbox({ at: Date.now() });
+  const second = await startSandbox({ at: Date.now(), key: "canary-key-of-the-second" });
+  for (const { sandbox } of [first, second]) onTestFinished(() => sandbox.close());
+  const world = await createJourneyWorld({
+    yaml: `watch: { every: 10s }\nsources: { second: { account: { url: "${second.sandbox.alertingUrl}", apiKey: "\${SECOND_KEY}" } } }\n`,
+  });
+  const env = {
+    PUBLIC_URL: publicUrl,
+    ALERTING_URL: first.sandbox.alertingUrl,
+    ALERTING_API_KEY: first.sandbox.apiKey,
+    SECOND_KEY: second.sandbox.apiKey,
+  };
+  const relay = await world.start(env);
+  const command = { ...env, TOCSIN_CONFIG: join(world.dataDir, "tocsin.yaml"), DATA_DIR: world.dataDir };
+  const setup = (...argv: string[]) =>
+    runTocsin(["setup", "--skip-proof", "--yes", ...argv], {
+      env: { ...command, WEBHOOK_SECRET: webhookSecret, TELEGRAM_BOT_TOKEN: world.env.TELEGRAM_BOT_TOKEN as string },
+      cwd: world.dataDir,
+    });
+  const webhookOf = async ({ sandbox, call }: typeof first) => {
+    const { body } = await call(`${sandbox.alertingUrl}/account`);
+    return (body as { data: { alertOutputs: { webhookUrl: string | null } } }).data.alertOutputs.webhookUrl;
+  };
+  const hookOf = (secret: string) => `${publicUrl}/hooks/${secret}`;
+  const ownSecret = readFileSync(join(world.dataDir, "secrets/source-second"), "utf8").trim();
+  const untilVerdict = (name: string, verdict: string) =>
+    waitUntil(
+      async () => (await relay.getJson<Status>("/api/status")).data,
+      ({ watches }) => watches.some((watch) => watch.name === name && watch.verdict === verdict),
+      { what: `${name} to be ${verdict}` },
+    );
+  const told = (words: string) => world.chat.messages(deskChat).filter(({ text }) => text.includes(words)).length;
+
+  expect((await setup()).status).toBe(0);
+  const registered = await setup("--source", "second");
+  expect([registered.status, registered.stdout + registered.stderr]).toEqual([
+    0,
+    expect.stringContaining("tocsin setup --source second --restore"),
+  ]);
+  expect(registered.stdout + registered.stderr).not.toContain(ownSecret);
+  expect(await webhookOf(first)).toBe(hookOf(webhookSecret));
+  expect(await webhookOf(second)).toBe(hookOf(ownSecret));
+  await untilVerdict("account", "well");
+  await untilVerdict("account:second", "well");
+
+  await second.setOutputs({ webhookUrl: "https://other.example/in/4f1c9a-secret" });
+  const found = await untilVerdict("account:second", "trouble");
+  expect(found.watches.find(({ name }) => name === "account")?.verdict).toBe("well");
+  expect(found.account.canPutBack).toBe(false);
+  expect(found.sources).toMatchObject([{ account: { canPutBack: true, answer: { webhook: "elsewhere" } } }]);
+  const trouble = found.watches.find(({ name }) => name === "account:second")?.troubles.join();
+  expect(trouble).toContain("tocsin setup --source second --put-back");
+  const words = "second: The account sends its alerts to https://other.example/…";
+  await waitUntil(
+    () => told(words),
+    (count) => count > 0,
+    { what: "the notice" },
+  );
+
+  const answer = await relay.api("/api/account/put-back", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"source":"second"}',
+  });
+  expect(await answer.json()).toEqual({ data: { result: "put-back" } });
+  expect(await webhookOf(second)).toBe(hookOf(ownSecret));
+  const again = "second: The account sends its alerts here again";
+  await waitUntil(
+    () => told(again),
+    (count) => count > 0,
+    { what: "the notice that it is well" },
+  );
+  expect([told(words), told(again)]).toEqual([1, 1]);
+
+  await second.setOutputs({ webhookUrl: null });
+  const putBack = await runTocsin(["setup", "--source", "second", "--put-back", "--yes"], {
+    env: { ...command, TELEGRAM_BOT_TOKEN: world.env.TELEGRAM_BOT_TOKEN as string },
+    cwd: world.dataDir,
+  });
+  expect(putBack.status).toBe(0);
+  expect(await webhookOf(second)).toBe(hookOf(ownSecret));
+  expect((await setup("--source", "second", "--restore")).status).toBe(0);
+  expect(await webhookOf(second)).toBeNull();
+  expect(await webhookOf(first)).toBe(hookOf(webhookSecret));
+  expect(relay.log()).not.toContain(second.sandbox.apiKey);
+});
