@@ -8,6 +8,7 @@ import { recovery } from "./recovery.ts";
 import { createRelayScenario } from "./relay.ts";
 import { routing } from "./routing.ts";
 import { sandbox } from "./sandbox.ts";
+import { shapes } from "./shapes.ts";
 
 /** In the order of the table. */
 export const scenarios: Scenario[] = [
@@ -20,6 +21,7 @@ export const scenarios: Scenario[] = [
   storm,
   intake,
   routing,
+  shapes,
   pages,
   startUp,
   memory,

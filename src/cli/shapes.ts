@@ -42,7 +42,7 @@ function formatShapes({ kinds, unfollowed }: ShapesOnWire, output: Output, now: 
       : `Of ${countOf(unfollowed.unknown, "more alert")} it cannot tell: too many other shapes are known.`,
     unfollowed.without === 0
       ? ""
-      : `${countOf(unfollowed.without, "alert")} had no shape: plain texts, or more than 1,000 places.`,
+      : `${countOf(unfollowed.without, "alert")} had no shape: texts, broken JSON, or more than 1,000 places.`,
   ]);
 }
 

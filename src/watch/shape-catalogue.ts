@@ -61,7 +61,7 @@ const leastNames = 4;
 export interface Unfollowed {
   /** Of a shape that is not known: too many others are. */
   unknown: number;
-  /** Alerts that are no JSON and no form, or have more than 1,000 places. */
+  /** Alerts that are no JSON and no form, or have none or more than 1,000 places. */
   without: number;
 }
 

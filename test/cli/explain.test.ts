@@ -246,3 +246,28 @@ it("tries a mapping beside the guess, and says what each finds", async () => {
   ]);
   expect(explained.facts.title).toBe("Vault drained");
 });
+
+it("says why a path of a mapping finds nothing: a slip, an object, a list, what is no such fact", async () => {
+  const world = await createRelayWorld();
+  const body = { ...alert, rule: { headline: "Vault drained" }, rows: [{ level: "P1" }], when: "soon" };
+  writeFileSync(join(world.dataDir, "body.json"), JSON.stringify(body));
+  const mapping = {
+    title: "payload.rule.headlin",
+    token: "payload.rule",
+    severity: "payload.level",
+    link: "payload.rows",
+    occurredAt: "payload.when",
+    source: "payload.nowhere",
+  };
+  writeFileSync(join(world.dataDir, "next.yaml"), JSON.stringify({ mapping }));
+  const { stdout } = await world.run(["explain", "body.json", "--config", "next.yaml"]);
+  for (const line of [
+    "title +nothing at payload\\.rule\\.headlin \\(there is payload\\.rule\\.headline\\), so it is guessed",
+    "token +nothing at payload\\.rule \\(payload\\.rule is an object: name one of its members\\), so it is guessed",
+    "severity +nothing at payload\\.level \\(there is payload\\.rows\\[0\\]\\.level\\), so it is guessed",
+    "link +nothing at payload\\.rows \\(payload\\.rows is a list: name one of its elements\\), so it is guessed",
+    "occurredAt +nothing at payload\\.when \\(what payload\\.when holds cannot be read as that\\), so it is guessed",
+    "source +nothing at payload\\.nowhere, so it is guessed",
+  ])
+    expect(stdout).toMatch(new RegExp(line));
+});

@@ -27,6 +27,8 @@ export interface MappedFact {
   paths: string[];
   /** Where it was found; absent: nowhere, so that it is guessed. */
   path?: string;
+  /** What is wrong with the first path that gave nothing, where none did: "there is payload.rule.name". */
+  why?: string;
   value?: string;
   /** What it would be without the mapping. */
   guess?: string;
@@ -62,8 +64,9 @@ function describeRest({ facts, fields }: ExplainedAlert, now: number): [string, 
   return [...rows, ...facts.notes.map((note): [string, string] => ["note", note])];
 }
 
-function describeMapped({ fact, paths, path, value, guess }: MappedFact): string[] {
-  if (path === undefined) return [fact, `nothing at ${paths.join(", ")}, so it is guessed`];
+function describeMapped({ fact, paths, path, why, value, guess }: MappedFact): string[] {
+  if (path === undefined)
+    return [fact, `nothing at ${paths.join(", ")}${why === undefined ? "" : ` (${why})`}, so it is guessed`];
   const shown = guess === undefined ? "nothing" : quoteValue(guess);
   return [fact, `from ${path} by mapping, the guess would be ${guess === value ? "the same" : shown}`];
 }

@@ -1,9 +1,12 @@
 import { AppError } from "../../core/errors.ts";
+import { isJsonObject } from "../../core/json.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
+import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
+import { valueAtPath } from "../../matching/path.ts";
 import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
@@ -88,12 +91,31 @@ function refuseUnknownSource(name: string | undefined, sources: readonly { name:
 
 /** What a mapping gave, and what its facts would be without it. */
 function compareWithGuess(mapping: FactMapping, reading: ExplainedReading, guess: ExplainedReading): MappedFact[] {
+  const advise = createMissingAdvice();
   return mappableFacts.flatMap((fact) => {
     const paths = mapping[fact];
     if (paths === undefined) return [];
     const path = reading.mapped?.[fact];
-    return [{ fact, paths, path, value: textOfFact(reading, fact), guess: textOfFact(guess, fact) }];
+    const why = path === undefined ? whyNothing(paths, reading, advise) : undefined;
+    return [{ fact, paths, path, why, value: textOfFact(reading, fact), guess: textOfFact(guess, fact) }];
   });
+}
+
+function whyNothing(
+  paths: string[],
+  { facts, payload }: ExplainedReading,
+  advise: AdviseOnMissing,
+): string | undefined {
+  for (const path of paths) {
+    const value = payload === undefined ? undefined : valueAtPath(payload, path);
+    if (isJsonObject(value)) return `${path} is an object: name one of its members`;
+    if (Array.isArray(value)) return `${path} is a list: name one of its elements`;
+    if (value !== undefined && value !== null) return `what ${path} holds cannot be read as that`;
+    const near = advise(path, { facts, payload, origin: "hook" });
+    // A mapping names one element.
+    if (near !== undefined) return near.replaceAll("[*]", "[0]");
+  }
+  return undefined;
 }
 
 function textOfFact({ facts }: ExplainedReading, fact: MappableFact): string | undefined {

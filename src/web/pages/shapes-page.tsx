@@ -37,7 +37,7 @@ function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; sh
         </Notice>
       )}
       {unfollowed.without > 0 && (
-        <p>{count(unfollowed.without)} had no shape: plain texts, or more than 1,000 places.</p>
+        <p>{count(unfollowed.without)} had no shape: texts, broken JSON, or more than 1,000 places.</p>
       )}
     </Layout>
   );
@@ -102,14 +102,12 @@ function Places({ places, alerts, now }: { places: ShapePlaceView[]; alerts: num
                 <code>{place.path}</code>
               </td>
               <td>{place.isGone ? `${place.type}, gone` : place.type}</td>
-              <td>{place.alerts === alerts ? "all" : place.alerts.toLocaleString("en")}</td>
-              <td>
+              <td data-says="in">{place.alerts === alerts ? "all" : place.alerts.toLocaleString("en")}</td>
+              <td data-says="last">
                 <Instant at={place.lastAt} now={now} show="relative" />
               </td>
-              <td>{place.facts.join(", ")}</td>
-              <td>
-                <bdi>{place.routes.join(", ")}</bdi>
-              </td>
+              <td data-says="read as">{place.facts.join(", ")}</td>
+              <td data-says="routes">{place.routes.length > 0 && <bdi>{place.routes.join(", ")}</bdi>}</td>
               <td>
                 <bdi>{place.example}</bdi>
               </td>
