@@ -25,6 +25,8 @@ const youngestRemovedMs = 3_600_000;
 /** Between these a step is neither so long that an alert waits for it, nor so short that it is mostly its sync. */
 const shortMs = 1;
 const longMs = 2;
+/** While nothing comes in: the larger a step, the fewer pages it writes for each alert. */
+const longAloneMs = 10;
 /** With fewer, more pages are written for each than it has. */
 const leastLimit = 16;
 const mostLimit = 512;
@@ -52,8 +54,9 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
   const rest = (step: Step, stop: AbortSignal) => clock.sleep(pace.restAfter(step), stop);
 
   function adaptLimit(tookMs: number): void {
-    if (tookMs < shortMs) limit = Math.min(mostLimit, limit * 2);
-    if (tookMs > longMs) limit = Math.max(leastLimit, Math.floor(limit / 2));
+    const most = pace.isAlone() ? longAloneMs : longMs;
+    if (tookMs < (most * shortMs) / longMs) limit = Math.min(mostLimit, limit * 2);
+    if (tookMs > most) limit = Math.max(leastLimit, Math.floor(limit / 2));
   }
 
   /** Through all that came before, or until `isEnough`. Gives how many were removed, and what the log takes then. */
@@ -131,6 +134,8 @@ const growth = 1.05;
 /** A quarter faster than alerts come in, so that a log that has grown shrinks. */
 const ahead = 1.25;
 const perRoundMs = 1_000;
+/** With fewer, nothing counts as coming in. */
+const leastPerSecond = 1;
 
 interface Step {
   /** How long it took until it was on disk. */
@@ -158,11 +163,14 @@ function createPace(now: Now) {
       round = { at: now(), accepted };
     },
 
+    /** Nothing came in lately. */
+    isAlone: () => perSecond !== undefined && perSecond < leastPerSecond,
+
     restAfter({ wholeMs, alerts, isGrowing }: Step): number {
       const longest = Math.min(mostRestMs, Math.max(leastRestMs, wholeMs * longestRest));
       const shortest = Math.max(leastRestMs, wholeMs * shortestRest);
       if (perSecond === undefined) return longest;
-      if (perSecond < 1) return shortest;
+      if (perSecond < leastPerSecond) return shortest;
       if (!isGrowing) return longest;
       return Math.min(longest, Math.max(shortest, (1000 * alerts) / (perSecond * ahead) - wholeMs));
     },

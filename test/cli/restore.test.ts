@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
@@ -160,6 +161,18 @@ it("changes nothing while another program reads the database, and names what it 
   reader.close();
   expect(await idsBeside(killed.path)).toEqual([late, id]);
   expect(readdirSync(killed.dataDir).filter((name) => /restoring|before/.test(name))).toEqual([]);
+});
+
+it("takes a backup of an earlier Tocsin, which the next start brings up to date", async () => {
+  const dataDir = makeTempFolder();
+  const file = join(dataDir, "old.db");
+  writeFileSync(file, gunzipSync(readFileSync(new URL("../fixtures/databases/0a9fe3b.db.gz", import.meta.url))));
+  const { data } = (await runTocsin(["restore", file, "--json"], { env: { DATA_DIR: dataDir } })).json();
+  expect(data.alerts).toBeGreaterThan(10);
+  expect(data.waiting).toBeGreaterThan(0);
+  const store = openLocalStore({ path: join(dataDir, "tocsin.db"), ballastBytes: 0 });
+  expect((await store.countAlerts()).kept).toBe(data.alerts);
+  await store.close();
 });
 
 it("refuses the database itself, also by a second name", async () => {

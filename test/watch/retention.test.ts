@@ -124,6 +124,18 @@ describe("retention", () => {
     expect(calls).toBe(4);
   });
 
+  it("makes larger steps while nothing comes in, and short ones again as soon as something does", async () => {
+    const log = floodedLog({ perSecond: 100, tookMs: 1.5, msPerAlert: 0.05 });
+    await log.run(20_000);
+    expect(log.lastLimit()).toBe(32);
+    log.flood(0);
+    await log.run(20_000);
+    expect(log.lastLimit()).toBe(128);
+    log.flood(100);
+    await log.run(5_000);
+    expect(log.lastLimit()).toBe(32);
+  });
+
   it("waits ten minutes again when the clock has jumped: it may be wrong, and all would be old", async () => {
     const received = every(1, 0);
     const log = fakeLog(received);
@@ -145,13 +157,25 @@ describe("retention", () => {
 });
 
 /** A log that is never short of old alerts, into which so many come a second. */
-function floodedLog({ perSecond, tookMs }: { perSecond: number; tookMs: number }) {
+function floodedLog({
+  perSecond,
+  tookMs,
+  msPerAlert,
+}: {
+  perSecond: number;
+  /** Of a step. */
+  tookMs: number;
+  /** Instead of that. */
+  msPerAlert?: number;
+}) {
   const clock = createTestClock();
   const stop = new AbortController();
   let [walked, accepted, since, steps] = [0, 0, clock.now(), 0];
-  let [sleptMs, lastRestMs] = [0, 0];
+  let [sleptMs, lastRestMs, lastLimit] = [0, 0, 0];
   const store: Retention = {
     async removeAlerts({ limit }) {
+      lastLimit = limit;
+      if (msPerAlert !== undefined) tookMs = limit * msPerAlert;
       await clock.sleep(Math.ceil(tookMs));
       accepted += (perSecond * (clock.now() - since)) / 1000;
       since = clock.now();
@@ -187,6 +211,7 @@ function floodedLog({ perSecond, tookMs }: { perSecond: number; tookMs: number }
       perSecond = rate;
     },
     walked: () => walked,
+    lastLimit: () => lastLimit,
     usedBytes: () => 1e6 + accepted - walked,
     busyShare: () => (steps * Math.ceil(tookMs)) / (steps * Math.ceil(tookMs) + sleptMs),
     restsPerStep: () => lastRestMs / Math.ceil(tookMs),
