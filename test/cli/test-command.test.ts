@@ -95,6 +95,12 @@ mutes:
     expect(more.stderr).toContain("no second test was sent to mail");
   });
 
+  it("says how long it took by the relay's clock, where that of this machine is an hour behind", async () => {
+    const world = await createRelayWorld();
+    const run = await world.run(["test", "--to", "desk"], { now: () => Date.now() - 3_600_000 });
+    expect(run.stdout).toMatch(/desk +\S+ +sent +\d+\.\d s\n/);
+  });
+
   it("says by Ctrl-C that what was sent goes on, and where to see it", async () => {
     const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
     const interrupt = new AbortController();

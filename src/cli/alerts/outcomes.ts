@@ -57,12 +57,8 @@ function goesOn(id: string): (error: unknown) => never {
   };
 }
 
-/** Where each delivery stands, why, and how long it took from `startedAt` on. */
-export function formatOutcomes(
-  deliveries: DeliveryDetailOnWire[],
-  output: Output,
-  { startedAt, now }: { startedAt: number; now: number },
-): string {
+/** Where each delivery stands, why, and how long it took by the relay's clock, which need not be that of this machine. */
+export function formatOutcomes(deliveries: DeliveryDetailOnWire[], output: Output, now: number): string {
   return output.table(
     [
       { title: "destination" },
@@ -75,7 +71,9 @@ export function formatOutcomes(
       delivery.destination,
       delivery.recipient,
       delivery.state,
-      delivery.finishedAt === undefined ? "" : describeSpan(Date.parse(delivery.finishedAt) - startedAt),
+      delivery.finishedAt === undefined
+        ? ""
+        : describeSpan(Date.parse(delivery.finishedAt) - Date.parse(delivery.createdAt)),
       describeOutcome(delivery, now),
     ]),
   );

@@ -19,7 +19,6 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
   const { output, context } = run;
   const { client } = await connectRelay(run);
   if (options.to === undefined && !options.yes && canAsk(context)) await askWhether(run, client, id);
-  const startedAt = context.now();
   const made = await client.resend(id, options.to);
   const ids = new Set(made.map((delivery) => delivery.id));
   if (!options.wait) {
@@ -31,7 +30,7 @@ export async function resendAlert(run: RelayRun, id: string, options: ResendOpti
     isWanted: (delivery) => ids.has(delivery.id),
   });
   const deliveries = settling?.deliveries ?? [];
-  await output.result(deliveries, () => formatOutcomes(deliveries, output, { startedAt, now: context.now() }));
+  await output.result(deliveries, () => formatOutcomes(deliveries, output, context.now()));
   if (settling?.timedOut) await output.note("the time ran out; the relay goes on trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }

@@ -18,8 +18,6 @@ export interface ProofTest {
   id?: string;
   page?: string;
   deliveries: DeliveryDetailOnWire[];
-  /** Epoch milliseconds. */
-  sentAt: number;
 }
 
 /**
@@ -37,13 +35,12 @@ export async function sendProof(
   const wait = (id: string, isWanted: () => boolean) =>
     waitUntilSettled({ ...run, flags: {} }, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
   const post = createRelayClient({ url: hook.url, signal: context.signal });
-  const sentAt = context.now();
   let id: string | undefined;
   try {
     await output.progress.update("sending a test through the public address");
-    id = await post.postToHook(hook.secret, testBody(sentAt), { "x-tocsin-test": "1" });
+    id = await post.postToHook(hook.secret, testBody(context.now()), { "x-tocsin-test": "1" });
     const routed = await wait(id, () => false);
-    if (routed === undefined) return lost(id, sentAt);
+    if (routed === undefined) return lost(id);
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const name of destinations.filter((destination) => !named.has(destination))) await client.resend(id, name);
     const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
@@ -53,10 +50,10 @@ export async function sendProof(
     const words = timedOut
       ? `${count} after ${timeoutMs / 1_000} s; the relay goes on trying the others.`
       : `${count}.`;
-    return { ok, words, id, page: alert.url, deliveries, sentAt };
+    return { ok, words, id, page: alert.url, deliveries };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "cancelled") throw error;
-    return { ok: false, words: `The test could not be followed: ${error.message}.`, id, deliveries: [], sentAt };
+    return { ok: false, words: `The test could not be followed: ${error.message}.`, id, deliveries: [] };
   }
 }
 
@@ -65,9 +62,9 @@ function hasArrived(name: string, deliveries: DeliveryDetailOnWire[]): boolean {
   return own.length > 0 && own.every(hasReached);
 }
 
-function lost(id: string, sentAt: number): ProofTest {
+function lost(id: string): ProofTest {
   const words = `The test was taken at the public address as ${id}, and the relay that was asked does not have it.`;
-  return { ok: false, words, id, deliveries: [], sentAt };
+  return { ok: false, words, id, deliveries: [] };
 }
 
 /** Its own id and time, so that no two tests are taken for one. */
@@ -84,7 +81,7 @@ function testBody(now: number): Record<string, string> {
 }
 
 export function formatProof(test: ProofTest, output: Output, now: number): string {
-  const { deliveries, sentAt: startedAt, ok, words } = test;
-  const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, { startedAt, now })}\n`;
+  const { deliveries, ok, words } = test;
+  const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, now)}\n`;
   return `${table}${output.style(ok ? "green" : "red", words)}`;
 }

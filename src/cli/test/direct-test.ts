@@ -34,7 +34,6 @@ export interface DirectTest {
 export async function sendDirectTests(run: RelayRun, options: DirectTestOptions): Promise<void> {
   const { context, output } = run;
   const { client } = await connectRelay(run);
-  const startedAt = context.now();
   const configured = await findConfigured(client, options.to);
   const tests = await testDestinations(run, client, options);
   const deliveries = tests.flatMap((test) => test.deliveries);
@@ -51,7 +50,7 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
     const more = timedOut ? ` after ${options.timeout / 1_000} s; the relay goes on trying the others.` : ".";
     const advice = missed.map((delivery) => adviseOn(delivery, configured.get(delivery.destination)));
     return [
-      formatOutcomes(deliveries, output, { startedAt, now: context.now() }),
+      formatOutcomes(deliveries, output, context.now()),
       output.style(ok ? "green" : "red", `${reached}${more}`),
       ...new Set(advice.map(terminalText)),
       ...tests.map(({ page }) => page),

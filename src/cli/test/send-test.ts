@@ -19,9 +19,8 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   const { context, output } = run;
   const connection = await connectRelay(run);
   const { client } = connection;
-  const startedAt = context.now();
   const secret = await findHookSecret(connection);
-  const id = await client.postToHook(secret, testBody(options.severity, startedAt), { "x-tocsin-test": "1" });
+  const id = await client.postToHook(secret, testBody(options.severity, context.now()), { "x-tocsin-test": "1" });
   const settling = await waitUntilSettled(run, client, id, {
     timeoutMs: options.timeout,
     isWanted: () => true,
@@ -31,8 +30,7 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   const { alert, deliveries } = settling;
   const verdict = judge(settling, options);
   await output.result({ id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries }, () => {
-    const now = context.now();
-    const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, { startedAt, now })}\n`;
+    const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, context.now())}\n`;
     return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
   });
   if (!verdict.ok) context.setExitStatus(1);
