@@ -250,6 +250,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     retention: config.retention,
     watches: watches.list,
     accountWatchOf: (source) => (source === undefined ? watches.account : watches.accounts.get(source)),
+    gapWatch: watches.gaps,
     silence: () => watches.silence?.views() ?? [],
     canary: () => watches.canary?.view(),
     stopping: stopping.signal,

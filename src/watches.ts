@@ -13,12 +13,16 @@ import type { Mute } from "./core/rules.ts";
 import { Secret } from "./core/secret.ts";
 import type { AccountWatch } from "./watch/account-watch.ts";
 import type { Canary } from "./watch/canary.ts";
+import type { GapWatch } from "./watch/gaps/gap-watch.ts";
 import { createRetention } from "./watch/retention.ts";
 import { openShapeWatch, type ShapeWatch } from "./watch/shapes.ts";
 import type { SilenceWatch } from "./watch/silence.ts";
 
 export interface WatchesDeps {
-  store: WatchStore & Retention & Pick<AlertLog, "getAlert" | "listArrivals"> & Pick<Administration, "health">;
+  store: WatchStore &
+    Retention &
+    Pick<AlertLog, "getAlert" | "listArrivals" | "listFacts"> &
+    Pick<Administration, "health">;
   /** See `Engine.notify`. */
   notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
   /** Those made at run time that hold now. */
@@ -45,6 +49,8 @@ export interface Watches {
   account?: AccountWatch;
   /** Those of sources that have one, by name. */
   accounts: ReadonlyMap<string, AccountWatch>;
+  /** Absent: nobody looks for alerts that did not come. */
+  gaps?: GapWatch;
   shapes: ShapeWatch;
   /** Absent: no silence is told. */
   silence?: SilenceWatch;
@@ -60,15 +66,16 @@ export interface Watches {
 export async function openWatches(config: Config, deps: WatchesDeps): Promise<Watches> {
   const { store, clock, log, publicUrl } = deps;
   const { rules, retention } = config;
+  const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
   const account = await openAccountWatch(config, deps);
   const accounts = new Map<string, AccountWatch>();
   for (const source of config.sources) {
     const watch = source.account && (await openAccountWatch(config, deps, source));
     if (watch !== undefined) accounts.set(source.name, watch);
   }
+  const gaps = await openGaps(config, { ...deps, activeMutes });
   const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({ ...deps, routes: rules.routes });
-  const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
   /** A source is another sender: of the account nothing follows for it. */
   const describeAccount = (source?: string) => {
     const isSource = config.sources.some(({ name }) => name === source);
@@ -94,12 +101,13 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           findAlert: store.getAlert,
           activeMutes,
         });
-  const list = [account, ...accounts.values(), heartbeat].filter((watch) => watch !== undefined);
+  const list = [account, ...accounts.values(), gaps, heartbeat].filter((watch) => watch !== undefined);
   const duties = [createRetention({ store, rules: retention, clock, log }), shapes, silence, canary, ...list];
   return {
     list,
     account,
     accounts,
+    gaps,
     shapes,
     silence,
     canary,
@@ -150,6 +158,20 @@ async function openAccountWatch(
     { ...deps, hookSecrets, service, registration: registrationFile(dataDir, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
   );
+}
+
+/** Its own client, since it reads much more than the account and is in no hurry. */
+async function openGaps({ watch, upstream }: Config, deps: WatchesDeps): Promise<GapWatch | undefined> {
+  const { gapsEveryMs: everyMs } = watch;
+  if (upstream.alerting === undefined || !watch.enabled || everyMs === undefined) return undefined;
+  const [{ openGapWatch }, { createAlertingClient }] = await Promise.all([
+    import("./watch/gaps/gap-watch.ts"),
+    import("./upstream/alerting-client.ts"),
+  ]);
+  const { clock, random } = deps;
+  const retry = { attempts: 3 };
+  const service = createAlertingClient({ ...upstream.alerting, now: clock.now, random, sleep: clock.sleep, retry });
+  return openGapWatch({ ...deps, service }, { everyMs });
 }
 
 async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {

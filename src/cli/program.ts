@@ -10,6 +10,7 @@ import { registerDemo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
+import { registerGaps } from "./gaps.ts";
 import { registerMutes } from "./mutes.ts";
 import { registerRepair } from "./repair.ts";
 import { registerRestore } from "./restore.ts";
@@ -43,6 +44,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerDestinations,
   registerShapes,
   registerSources,
+  registerGaps,
   registerBackup,
   registerRestore,
   registerRepair,

@@ -131,11 +131,12 @@ export function buildHeartbeat(
 }
 
 const defaultWatchMs = 5 * 60_000;
+const defaultGapsMs = 15 * 60_000;
 
 /** The section `watch:`. */
 export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemList): WatchSettings {
   const options = readShape(watchSchema, value, ["watch"], problems) ?? {};
-  const { enabled = true, every = defaultWatchMs, putBack = false } = options;
+  const { enabled = true, every = defaultWatchMs, putBack = false, gaps = defaultGapsMs } = options;
   // The rest is how it would be, as in the example file.
   if (putBack && !(enabled && canWatch)) {
     problems.warn(
@@ -144,7 +145,7 @@ export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemL
       "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
     );
   }
-  return { enabled, everyMs: every, putBack };
+  return { enabled, everyMs: every, putBack, ...(gaps !== "off" && { gapsEveryMs: gaps }) };
 }
 
 /** The section `silence:`, one setting or a map, and what routes and sources say of it. */

@@ -276,6 +276,7 @@ export const watchSchema = z.strictObject({
   enabled: flag.optional(),
   every: duration(10 * second, 1 * hour).optional(),
   putBack: flag.optional(),
+  gaps: orOff(readDuration(5 * minute, 1 * day)).optional(),
 });
 
 export const heartbeatSchema = z.strictObject({

@@ -1,6 +1,7 @@
 import type { Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
+import type { GapReport, GapWindow } from "./gaps.ts";
 import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
 import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
@@ -402,6 +403,13 @@ export interface Operations {
    * @throws AppError `not_found`.
    */
   releaseRefused(id: string): Promise<string[]>;
+  /** What the last look for alerts that did not come has found; undefined: none was made since the start. */
+  gaps(): GapReport | undefined;
+  /**
+   * Looks for alerts that should have come in that time and did not: asks the service, and may take a minute. Tells nobody.
+   * @throws AppError `conflict` when this relay does not look for any.
+   */
+  checkGaps(window: GapWindow): Promise<GapReport>;
   readiness(): Promise<Readiness>;
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
+import type { GapReport, GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { AccountView, DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
@@ -50,6 +51,8 @@ export interface OperationsDeps {
   watches: Pick<Watch, "view">[];
   /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
+  /** Absent: nobody looks for alerts that did not come. */
+  gapWatch?: { report(): GapReport | undefined; check(window: GapWindow): Promise<GapReport> };
   /** The watches over alerts that do not come. */
   silence: Operations["silence"];
   canary: Operations["canary"];
@@ -117,6 +120,13 @@ export function createOperations(deps: OperationsDeps): Operations {
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
     releaseRefused: (id) => releaseRefused(deps, id),
+    gaps: () => deps.gapWatch?.report(),
+    async checkGaps(window) {
+      if (deps.gapWatch !== undefined) return deps.gapWatch.check(window);
+      throw new AppError("conflict", "This relay does not look for alerts that did not come.", {
+        hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled and watch.gaps as they are.",
+      });
+    },
     readiness: () => readiness({ health }),
     watches: viewWatches,
     silence: deps.silence,

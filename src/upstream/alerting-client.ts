@@ -1,5 +1,6 @@
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService } from "../core/ports/account.ts";
+import type { MetricHistoryService } from "../core/ports/metric-history.ts";
 import {
   type Account,
   type AlertOutputs,
@@ -9,9 +10,11 @@ import {
   type Metric,
   type MetricHistory,
   metricsAnswerSchema,
+  recordsReadingSchema,
   type Subscription,
   setOutputsAnswerSchema,
   subscriptionsAnswerSchema,
+  subscriptionsReadingSchema,
   type Token,
   tokensAnswerSchema,
   type User,
@@ -51,7 +54,7 @@ interface HistoryQuery extends HistoryRange {
 }
 
 /** The alerting interface (interface document 4.6 to 4.12). Every method may throw as `Requester.send` does. */
-export interface AlertingClient extends AccountService {
+export interface AlertingClient extends AccountService, MetricHistoryService {
   /** Verifies the key as well: an invalid one throws. */
   readAccount(options?: CallOptions): Promise<{ message?: string; account: Account }>;
   /**
@@ -121,6 +124,15 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
         return requester.readData({ path: "/metrics/records/range", query, signal }, historyAnswerSchema);
       }),
 
+    lookAtRecords: async ({ key, fromAt, toAt }, { signal } = {}) => {
+      const { points, unread } = await readRange({ fromAt, toAt }, (range) =>
+        requester.readData({ path: "/metrics/records/range", query: { key, ...range }, signal }, recordsReadingSchema),
+      );
+      // Of two at one time the later one counts.
+      const byTime = new Map(points.map(({ at, value }) => [at, value]));
+      return { points: [...byTime].map(([at, value]) => ({ at, value })).sort((a, b) => a.at - b.at), unread };
+    },
+
     listTokens: ({ chainId, addresses }, { signal } = {}) => {
       const query = { chainId, addresses: lowerCase(addresses) };
       return requester.readData({ path: "/tokens", query, signal }, tokensAnswerSchema);
@@ -131,6 +143,9 @@ export function createAlertingClient(options: UpstreamClientOptions): AlertingCl
 
     listSubscriptions: ({ userIds } = {}, { signal } = {}) =>
       requester.readData({ path: "/subscriptions", query: { userIds }, signal }, subscriptionsAnswerSchema),
+
+    lookAtSubscriptions: ({ signal } = {}) =>
+      requester.readData({ path: "/subscriptions", signal }, subscriptionsReadingSchema),
   };
 }
 

@@ -81,6 +81,33 @@ export const setOutputsAnswerSchema = z.looseObject({
   data: z.looseObject({ alertOutputs: alertOutputsSchema, message: z.string().nullish() }),
 });
 
+/** Points of which some cannot be read, under a wrong key, or without any: what is there is taken. */
+export const recordsReadingSchema = z.looseObject({
+  data: z
+    .union([z.looseObject({ points: z.array(z.unknown()) }).transform(({ points }) => points), z.array(z.unknown())])
+    .transform(readRecords),
+});
+
+function readRecords(given: readonly unknown[]) {
+  const points = given.flatMap((point) => {
+    const { timestamp, value } = (typeof point === "object" && point !== null ? point : {}) as Record<string, unknown>;
+    const isTime = typeof timestamp === "number" || typeof timestamp === "string";
+    const at = isTime ? toEpochMs(timestamp) : undefined;
+    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    if (!isTime || at === undefined || typeof number !== "number" || !Number.isFinite(number)) return [];
+    return [{ timestamp, at, value: number }];
+  });
+  return { points, unread: given.length - points.length };
+}
+
+/** Entries of any form. */
+export const subscriptionsReadingSchema = z.looseObject({ data: z.array(z.unknown()) }).transform((answer) => {
+  const meta = typeof answer.meta === "object" && answer.meta !== null ? answer.meta : {};
+  const { total, count } = { ...answer, ...meta } as Record<string, unknown>;
+  const said = typeof total === "number" ? total : typeof count === "number" ? count : undefined;
+  return { data: { entries: answer.data, total: said } };
+});
+
 /** A point whose value is `null` is a bucket without records. */
 const pointSchema = z
   .looseObject({ timestamp: z.union([z.number(), z.string()]), value: z.number().nullable() })

@@ -15,6 +15,7 @@ import { addAlertPage } from "./pages/alert-page.tsx";
 import { addApiPage } from "./pages/api-page.tsx";
 import { addDestinationsPage } from "./pages/destinations-page.tsx";
 import type { PageDeps } from "./pages/frame.ts";
+import { addGapsPage } from "./pages/gaps-page.tsx";
 import { answerErrorPage } from "./pages/layout.tsx";
 import { addLogPage } from "./pages/log-page.tsx";
 import { addLoginPages } from "./pages/login-page.tsx";
@@ -151,6 +152,7 @@ function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument
   addDestinationsPage(app, deps);
   addMutesPage(app, deps);
   addShapesPage(app, deps);
+  addGapsPage(app, deps);
   addSilencePage(app, deps);
   addRefusedPages(app, deps);
   addSetupPage(app, deps);

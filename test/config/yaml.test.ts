@@ -240,6 +240,7 @@ describe("lines and words of mistakes", () => {
     ["watch: { every: 5s }", "watch.every"],
     ["watch: { every: 2h }", "watch.every"],
     ["watch: { putBack: maybe }", "watch.putBack"],
+    ["watch: { gaps: 10s }", "watch.gaps"],
     ["watch: { account: true }", "watch.account"],
     ["retention: 90d", "retention"],
     ["retention: { age: 30 }", "retention.age"],
@@ -266,11 +267,13 @@ describe("lines and words of mistakes", () => {
   });
 
   test("the watch is on, asks every five minutes, and puts nothing back unless it is told to", () => {
-    const plain = { enabled: true, everyMs: 300_000, putBack: false };
+    const plain = { enabled: true, everyMs: 300_000, putBack: false, gapsEveryMs: 900_000 };
     expect(load("").watch).toEqual(plain);
     expect(load("watch:").watch).toEqual(plain);
     const off = load("watch: { enabled: false, every: 30s }").watch;
     expect(off).toEqual({ ...plain, enabled: false, everyMs: 30_000 });
+    expect(load("watch: { gaps: 1h }").watch).toEqual({ ...plain, gapsEveryMs: 3_600_000 });
+    for (const never of ["off", "false"]) expect(load(`watch: { gaps: ${never} }`).watch.gapsEveryMs).toBeUndefined();
     const service = { ALERTING_URL: "https://service.example", ALERTING_API_KEY: "canary-key" };
     const yaml = "watch: { putBack: true }";
     const warnings = (env: Record<string, string>) => load(yaml, env).warnings.map(({ where }) => where);

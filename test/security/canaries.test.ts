@@ -209,6 +209,7 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["repair"],
     ["shapes", "--all"],
     ["sources"],
+    ["gaps", "--since", "-1h"],
     ["setup", "--yes"],
     ["setup", "--restore"],
     ["setup", "--source", "second", "--yes"],

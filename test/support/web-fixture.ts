@@ -4,6 +4,8 @@ import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
 import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
+import { AppError } from "../../src/core/errors.ts";
+import type { GapReport } from "../../src/core/gaps.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type {
@@ -94,6 +96,9 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   probe?: Outcome;
   /** Default: none have come. */
   shapes?: ShapesView;
+  /** Default: it has not been looked. */
+  gaps?: GapReport;
+  checkGaps?: Operations["checkGaps"];
 }
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
@@ -155,6 +160,11 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       reader: createLocalReader(),
       clock,
     }),
+    gaps: () => options.gaps,
+    checkGaps: async (window) => {
+      if (options.checkGaps !== undefined) return options.checkGaps(window);
+      throw new AppError("conflict", "This relay does not look for alerts that did not come.");
+    },
     shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     sources: () => options.sources ?? [],
     listRefused: store.listRefused,

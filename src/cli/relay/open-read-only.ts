@@ -12,6 +12,8 @@ export type ReadOnlyStore = Pick<
   | "getAlert"
   | "countAlerts"
   | "listMutes"
+  | "listFacts"
+  | "loadWatchState"
   | "loadStatuses"
   | "countByDestination"
   | "health"

@@ -1,6 +1,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
+import type { GapWindow } from "../../core/gaps.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
   deliverySchema,
   destinationSchema,
   destinationTestSchema,
+  gapsSchema,
   mutePreviewSchema,
   muteSchema,
   newMuteSchema,
@@ -61,6 +63,8 @@ export interface RelayClient {
   testDestination(name: string, severity?: Severity): Promise<DestinationTestOnWire>;
   /** What alerts are made of. Throws `failed` for a relay that is too old to say it. */
   readShapes(): Promise<ShapesOnWire>;
+  /** Looks now for alerts that did not come. Throws `failed` for a relay that is too old to do it. */
+  checkGaps(window: GapWindow): Promise<GapsOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   addMute(mute: NewMute): Promise<NewMuteOnWire>;
   /** What a mute with these `field=value` texts would have held of the last 24 hours. */
@@ -162,6 +166,19 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
         throw isNotFound(error) ? olderRelay(options.url, "GET /api/shapes") : error;
       }),
 
+    checkGaps: ({ since, until }) =>
+      readData(
+        {
+          path: "/api/gaps",
+          method: "POST",
+          body: { since: toOptionalIso(since), until: toOptionalIso(until) },
+          timeoutMs: checkTimeoutMs,
+        },
+        ({ gapsSchema }) => gapsSchema,
+      ).catch((error: unknown) => {
+        throw isNotFound(error) ? olderRelay(options.url, "POST /api/gaps") : error;
+      }),
+
     listMutes: (includeEnded) =>
       readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) => z.array(muteSchema)),
 
@@ -201,6 +218,8 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
 const tryTimeoutMs = 60_000;
 /** 100,000 take half a minute. */
 const resendTimeoutMs = 10 * 60_000;
+/** One call of the service for each metric, with rests between. */
+const checkTimeoutMs = 5 * 60_000;
 
 function isNotFound(error: unknown): boolean {
   return error instanceof AppError && error.code === "not_found";
@@ -223,7 +242,6 @@ function toQuery(filters: AlertFilters, page: { limit?: number; cursor?: string 
 
 /** The filters as the relay reads them. Named one by one: it refuses a parameter that it does not know. */
 function toFields(filters: AlertFilters & { failedUntil?: number }): Record<string, string> {
-  const toIso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
   const { q, severity, state, destination, source, from, to, failedUntil } = filters;
   const all = {
     q,
@@ -231,11 +249,15 @@ function toFields(filters: AlertFilters & { failedUntil?: number }): Record<stri
     state,
     source,
     destination,
-    from: toIso(from),
-    to: toIso(to),
-    failedUntil: toIso(failedUntil),
+    from: toOptionalIso(from),
+    to: toOptionalIso(to),
+    failedUntil: toOptionalIso(failedUntil),
   };
   return Object.fromEntries(Object.entries(all).filter((field): field is [string, string] => field[1] !== undefined));
+}
+
+function toOptionalIso(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString();
 }
 
 function otherSecret(url: string): AppError {
@@ -250,6 +272,7 @@ export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
 type DeliveryOnWire = z.infer<typeof deliverySchema>;
 export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
 export type ShapesOnWire = z.infer<typeof shapesSchema>;
+export type GapsOnWire = z.infer<typeof gapsSchema>;
 export type StatusOnWire = z.infer<typeof statusSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
 export type ReleaseOnWire = z.infer<typeof releaseSchema>;

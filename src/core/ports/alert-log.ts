@@ -165,6 +165,7 @@ export interface StoredFacts {
   position: Position;
   alertSeq: number;
   origin: AlertOrigin;
+  receivedAt: number;
   facts: AlertFacts;
 }
 

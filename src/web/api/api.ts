@@ -9,7 +9,9 @@ import type { WebEnv } from "../web-env.ts";
 import type { EventStreams } from "./event-stream.ts";
 import {
   addMuteRoute,
+  checkGapsRoute,
   endMuteRoute,
+  gapsRoute,
   getAlertRoute,
   getRefusedRoute,
   listAlertsRoute,
@@ -34,6 +36,7 @@ import {
   alertToWire,
   deliveryToWire,
   destinationToWire,
+  gapsToWire,
   mutePreviewToWire,
   muteToWire,
   previewToWire,
@@ -131,6 +134,19 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   api.openapi(listDestinationsRoute, async (c) => {
     const destinations = await operations.destinations();
     return c.json({ data: destinations.map(destinationToWire) }, 200);
+  });
+
+  api.openapi(gapsRoute, (c) => {
+    const report = operations.gaps();
+    return c.json({ data: report === undefined ? null : gapsToWire(report) }, 200);
+  });
+
+  api.openapi(checkGapsRoute, async (c) => {
+    const window = c.req.valid("json") ?? {};
+    if ((window.since ?? 0) >= (window.until ?? Number.POSITIVE_INFINITY)) {
+      throw new AppError("invalid_request", "since must be before until.", { hint: describedAt });
+    }
+    return c.json({ data: gapsToWire(await operations.checkGaps(window)) }, 200);
   });
 
   api.openapi(shapesRoute, (c) => c.json({ data: shapesToWire(operations.shapes()) }, 200));

@@ -9,6 +9,7 @@ import {
   destinationSchema,
   destinationTestSchema,
   errorSchema,
+  gapsSchema,
   instant,
   mutePreviewSchema,
   muteSchema,
@@ -393,6 +394,43 @@ export const streamRoute = createRoute({
       content: { "text/event-stream": { schema: z.string() } },
     },
     503: failure("Too many streams are open, or the relay is being stopped."),
+    ...refused,
+  },
+});
+
+export const gapsRoute = createRoute({
+  method: "get",
+  path: "/api/gaps",
+  summary: "Alerts that should have come and did not, as the last look found",
+  description:
+    "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
+  responses: { 200: answer("Of the last seven days.", gapsSchema.nullable()), ...refused },
+});
+
+export const checkGapsRoute = createRoute({
+  method: "post",
+  path: "/api/gaps",
+  summary: "Look now for alerts that should have come and did not",
+  description: "Asks the alerting service, one metric after the other, so it may take a minute. Tells nobody.",
+  request: {
+    body: {
+      required: false,
+      content: json(
+        z.strictObject({
+          since: alertFilters.shape.from.openapi({
+            type: "string",
+            format: "date-time",
+            description: "Default, and at most: seven days ago, which is what the service has records of.",
+          }),
+          until: alertFilters.shape.to.openapi({ type: "string", format: "date-time", description: "Default: now." }),
+        }),
+      ),
+    },
+  },
+  responses: {
+    200: answer("What is missing, and what cannot be told.", gapsSchema),
+    400: failure("The body cannot be read, or `since` is not before `until`."),
+    409: failure("This relay does not look for any."),
     ...refused,
   },
 });

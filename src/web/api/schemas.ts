@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
+import { gapVerdicts } from "../../core/gaps.ts";
 import { canaryStages } from "../../core/operations.ts";
 import { watchVerdicts } from "../../core/ports/watch.ts";
 import { decisionResults } from "../../core/rules.ts";
@@ -278,7 +279,9 @@ const accountSchema = z
 
 export const watchSchema = z
   .object({
-    name: z.string().openapi({ description: "`account`: the account at the alerting service." }),
+    name: z.string().openapi({
+      description: "`account`: the account at the alerting service. `gaps`: alerts that should have come.",
+    }),
     verdict: z.enum(watchVerdicts).openapi({
       description:
         "`unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with.",
@@ -549,6 +552,46 @@ export const shapesSchema = z
       .openapi({ description: "Alerts of unknown shapes beside too many others, and those without a shape." }),
   })
   .openapi("Shapes");
+
+export const gapsSchema = z
+  .object({
+    since: instant,
+    until: instant,
+    checkedAt: instant,
+    downtimes: z
+      .array(z.object({ fromAt: instant, toAt: instant }))
+      .openapi({ description: "When no relay ran, to a minute." }),
+    missing: z
+      .array(
+        z.object({
+          verdict: z.enum(gapVerdicts).openapi({
+            description:
+              "`sure`: every such crossing of this rule brought an alert before. `likely`: `reason` says what speaks against it.",
+          }),
+          rule: z.string().openapi({ description: "The subscription's id, or metric and condition." }),
+          metricKey: z.string(),
+          condition: z.string().openapi({ example: "above 3300" }),
+          status: z.enum(["firing", "resolved"]).openapi({ description: "What the alert would have said." }),
+          fromAt: instant.openapi({ description: "The record before the crossing." }),
+          toAt: instant.openapi({ description: "The record after it." }),
+          before: z.number(),
+          after: z.number(),
+          reason: z.string(),
+          whileDown: z.boolean().openapi({ description: "The relay did not run then." }),
+        }),
+      )
+      .openapi({ description: "Alerts that should have come and did not, the newest first. None is sent afterwards." }),
+    unknown: z
+      .array(z.object({ what: z.string(), why: z.string() }))
+      .openapi({ description: "What it cannot tell, and why." }),
+    rules: z.int(),
+    crossings: z.int().openapi({ description: "That the records show, of all rules." }),
+    answered: z.int().openapi({ description: "Those of them of which an alert came." }),
+    recordEveryMs: z.number().optional().openapi({
+      description: "The usual time between two records: what begins and ends within it is not seen.",
+    }),
+  })
+  .openapi("Gaps");
 
 export const errorSchema = z
   .object({

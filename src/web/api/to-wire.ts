@@ -1,5 +1,6 @@
 import type { z } from "@hono/zod-openapi";
 import type { AlertFacts } from "../../core/alert.ts";
+import type { GapReport } from "../../core/gaps.ts";
 import type {
   AccountView,
   DestinationView,
@@ -25,6 +26,7 @@ import type {
   deliverySchema,
   destinationSchema,
   factsSchema,
+  gapsSchema,
   mutePreviewSchema,
   muteSchema,
   refusedDetailSchema,
@@ -284,6 +286,18 @@ export function toIso(at: number): string {
 
 function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}
+
+export function gapsToWire(report: GapReport): z.infer<typeof gapsSchema> {
+  const span = ({ fromAt, toAt }: { fromAt: number; toAt: number }) => ({ fromAt: toIso(fromAt), toAt: toIso(toAt) });
+  return {
+    ...report,
+    since: toIso(report.since),
+    until: toIso(report.until),
+    checkedAt: toIso(report.checkedAt),
+    downtimes: report.downtimes.map(span),
+    missing: report.missing.map((one) => ({ ...one, ...span(one) })),
+  };
 }
 
 export function shapesToWire({ kinds, unfollowed }: ShapesView): z.infer<typeof shapesSchema> {

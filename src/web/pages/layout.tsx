@@ -14,6 +14,7 @@ const sections = [
   { path: "/mutes", name: "Mutes" },
   { path: "/shapes", name: "Shapes" },
   { path: "/silence", name: "Silence" },
+  { path: "/gaps", name: "Gaps" },
   { path: "/setup", name: "Setup" },
   { path: "/api", name: "API" },
 ] as const;

@@ -40,6 +40,13 @@ interface RequestRow {
   duplicates: number;
 }
 
+interface FactsRow {
+  seq: number;
+  origin: AlertOrigin;
+  received_at: number;
+  facts: string;
+}
+
 /** Facts that travel between threads at once, as JSON text: a few milliseconds. */
 const mostFactsUnits = 1024 * 1024;
 
@@ -82,8 +89,8 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const duplicates = db.prepare<[], number>("SELECT count FROM duplicate_count").pluck();
   const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
 
-  const facts = db.prepare<[number, string, number, number], { seq: number; origin: AlertOrigin; facts: string }>(
-    `SELECT seq, origin, facts FROM alerts
+  const facts = db.prepare<[number, string, number, number], FactsRow>(
+    `SELECT seq, origin, received_at, facts FROM alerts
      WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ?
        AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
      ORDER BY seq DESC ${boundLimit}`,
@@ -189,13 +196,19 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       const found: StoredFacts[] = [];
       let units = 0;
       const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      for (const { seq, origin, facts: text } of facts.iterate(upTo, firstIdAt(fromAt), fromAt, limit)) {
+      for (const { seq, origin, received_at: receivedAt, facts: text } of facts.iterate(
+        upTo,
+        firstIdAt(fromAt),
+        fromAt,
+        limit,
+      )) {
         units += text.length;
         if (units > mostFactsUnits && found.length > 0) break;
         found.push({
           position: toPosition(seq),
           alertSeq: seq,
           origin,
+          receivedAt,
           facts: JSON.parse(text) as AlertFacts,
         });
       }

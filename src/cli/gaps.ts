@@ -1,0 +1,134 @@
+import type { Command } from "commander";
+import { AppError } from "../core/errors.ts";
+import type { GapWindow } from "../core/gaps.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
+import {
+  addRelayOptions,
+  connectRelay,
+  type RelayConnection,
+  type RelayFlags,
+  type RelayRun,
+} from "./relay/connect-relay.ts";
+import { openReadOnly } from "./relay/open-read-only.ts";
+import type { GapsOnWire } from "./relay/relay-client.ts";
+import { RelayUnreachable } from "./relay/relay-transport.ts";
+import { countOf, withAge } from "./shell/amounts.ts";
+import { parseInstant } from "./shell/arguments.ts";
+import type { CliContext } from "./shell/context.ts";
+import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
+import { terminalText } from "./shell/terminal-text.ts";
+
+/** `tocsin gaps`: alerts that should have come and did not, by the running relay or else by the log that it left. */
+export function registerGaps(program: Command, context: CliContext): void {
+  const command = program
+    .command("gaps")
+    .description("alerts that should have come and did not: what the service's records show against what is in the log")
+    .option("--since <time>", "ISO 8601, or e.g. -6h; seven days ago is the default, and the most", (text) =>
+      parseInstant(text, context.now()),
+    )
+    .option("--until <time>", "default: now", (text) => parseInstant(text, context.now()))
+    .action(async (options: RelayFlags & GapWindow, self: Command) => {
+      await showGaps({ context, flags: options, output: openOutput(context, self) }, options);
+    });
+  addExamples(addRelayOptions(command), "tocsin gaps", "tocsin gaps --since -6h --json");
+}
+
+async function showGaps(run: RelayRun, { since, until }: GapWindow): Promise<void> {
+  const { context, output } = run;
+  if ((since ?? 0) >= (until ?? context.now())) {
+    throw new AppError("usage", "--since must be earlier than --until", {
+      hint: "e.g. --since -6h, or --since -2d --until -1d",
+    });
+  }
+  const connection = await connectRelay(run);
+  const report = await askRelay(run, connection, { since, until });
+  await output.result(report, () => formatGaps(report, output, context.now()));
+}
+
+async function askRelay(run: RelayRun, connection: RelayConnection, window: GapWindow): Promise<GapsOnWire> {
+  const { client, isElsewhere } = connection;
+  try {
+    // Needs no token: where none is known, that nobody answers is still the news.
+    await client.isReady();
+    return await client.checkGaps(window);
+  } catch (error) {
+    if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
+    return checkLeft(run, connection, window, error);
+  }
+}
+
+/** By the log that the relay left, and the service that this machine is told of. */
+async function checkLeft(
+  { context, output }: RelayRun,
+  { loadConfig }: RelayConnection,
+  window: GapWindow,
+  unreachable: AppError,
+): Promise<GapsOnWire> {
+  const { requireAlerting } = await import("../config/upstream-env.ts");
+  const access = requireAlerting(context.env);
+  const config = await loadConfig();
+  const store = await openReadOnly(config);
+  await output.note(`${unreachable.message}; reading the database in ${config.dataDir} instead`);
+  try {
+    const [{ createAlertingClient }, { createGapCheck }, { downtimesOf, loadGapState }, { gapsToWire }] =
+      await Promise.all([
+        import("../upstream/alerting-client.ts"),
+        import("../watch/gaps/gap-check.ts"),
+        import("../watch/gaps/gap-watch.ts"),
+        import("../web/api/to-wire.ts"),
+      ]);
+    const { now, random, sleep, signal } = context;
+    const service = createAlertingClient({ ...access, now, random, sleep });
+    const check = createGapCheck({ service, store, clock: { now, sleep } });
+    const downtimes = downtimesOf(await loadGapState(store), now());
+    return gapsToWire(await check.check({ ...window, downtimes }, signal));
+  } finally {
+    await store.close();
+  }
+}
+
+function formatGaps(report: GapsOnWire, output: Output, now: number): string {
+  const { since, until, downtimes, missing, unknown, rules, crossings, answered, recordEveryMs } = report;
+  const sure = missing.filter(({ verdict }) => verdict === "sure").length;
+  const head =
+    missing.length === 0
+      ? "No alert is missing, as far as the records show."
+      : `${countOf(sure, "alert")} missing for sure, ${missing.length - sure} likely.`;
+  const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
+  return joinSections([
+    `${output.style("bold", head)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}; an alert came of ${answered}.`,
+    missing.length === 0 ? "" : formatMissing(missing, output),
+    downtimes.length === 0 ? "" : `Tocsin did not run:\n${downtimes.map(describeDowntime).join("\n")}`,
+    unknown.length === 0
+      ? ""
+      : `It cannot tell:\n${unknown.map(({ what, why }) => terminalText(`- ${what}: ${why}`)).join("\n")}`,
+    `Not seen is what begins and ends between two records${every}; where one alert is listed several may be missing. None is sent afterwards.`,
+  ]);
+}
+
+function describeDowntime({ fromAt, toAt }: { fromAt: string; toAt: string }): string {
+  return `- from ${fromAt} for ${formatDuration(Date.parse(toAt) - Date.parse(fromAt))}`;
+}
+
+function formatMissing(missing: GapsOnWire["missing"], output: Output): string {
+  return output.table(
+    [
+      { title: "verdict", keep: true },
+      { title: "metric" },
+      { title: "condition" },
+      { title: "after" },
+      { title: "until" },
+      { title: "value" },
+      { title: "why" },
+    ],
+    missing.map((one) => [
+      one.verdict,
+      one.metricKey,
+      one.status === "firing" ? one.condition : `${one.condition} ended`,
+      one.fromAt.slice(0, 19),
+      one.toAt.slice(0, 19),
+      `${one.before} to ${one.after}`,
+      one.reason,
+    ]),
+  );
+}

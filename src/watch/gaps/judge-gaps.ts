@@ -1,0 +1,320 @@
+import type { Downtime, GapReport, MissingAlert, UnknownGap } from "../../core/gaps.ts";
+import type { HistoryPoint } from "../../core/ports/metric-history.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
+import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf, median } from "./crossings.ts";
+import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
+import { attribute, revealRules, type Sighting } from "./sightings.ts";
+
+export interface GapEvidence {
+  /** What is looked at. What lies before it, as far as it is given, only shows how the rules behave. */
+  since: number;
+  until: number;
+  now: number;
+  /** Why there are none, in words, where the service did not give them. */
+  subscriptions: ReadSubscriptions | { failed: string };
+  /** By key of the metric. A text: why there is no history, in words. */
+  histories: ReadonlyMap<string, { points: readonly HistoryPoint[]; unread: number } | string>;
+  /** In any order. */
+  sightings: readonly Sighting[];
+  downtimes: readonly Downtime[];
+}
+
+/** So many crossings must have brought an alert, and none failed to, before a missing one is sure. */
+const leastAnswered = 3;
+/** Without a known downtime, so many must be missing in one stretch in which nothing came. */
+const leastTogether = 3;
+/** So many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
+const leastBrief = { whileDown: 3, else: 20 };
+/** A service that repeats what failed may still send it. */
+const stillComesMs = 15 * 60_000;
+/** One that is known to repeat does so for hours. */
+const mostLateMs = 6 * 3_600_000;
+const lateMs = 60_000;
+/** A rule that brought an alert this often is likely to have owed one. */
+const likelyShare = 0.8;
+/** A rule may keep silent for a while after each alert; what comes sooner than half the shortest such time is unsure. */
+const shortestShare = 0.5;
+
+/**
+ * Compares what should have come with what came. An alert is expected where the records cross a rule's threshold; how
+ * the rule has behaved at the other crossings says how sure a missing one is. Pure.
+ */
+export function judgeGaps(evidence: GapEvidence): GapReport {
+  const { since, until, now, subscriptions, sightings, downtimes } = evidence;
+  const unknown: UnknownGap[] = [];
+  const judged = followRules(evidence, unknown);
+  const context = createContext(evidence, judged);
+  const suspects = judged.flatMap((one) => suspectsOf(one, evidence, context, unknown));
+  const missing = suspects.map((suspect) => toMissing(suspect, isExplained(suspect, suspects)));
+  const within = judged.flatMap(({ found }) =>
+    found.crossings.filter(({ fromAt, toAt }) => toAt > since && fromAt < until),
+  );
+  const spacings = judged.flatMap(({ found }) => (found.everyMs > 0 ? [found.everyMs] : []));
+  if ("failed" in subscriptions) unknown.unshift({ what: "subscriptions", why: subscriptions.failed });
+  if (sightings.length === 0 && judged.length > 0)
+    unknown.unshift({ what: "the log", why: "it has no alert of that time" });
+  return {
+    since,
+    until,
+    checkedAt: now,
+    downtimes: downtimes.filter(({ fromAt, toAt }) => toAt > since && fromAt < until),
+    missing: missing.sort((a, b) => b.toAt - a.toAt),
+    unknown,
+    rules: judged.length,
+    crossings: within.length,
+    answered: within.filter(({ answer }) => answer !== undefined).length,
+    recordEveryMs: spacings.length === 0 ? undefined : median(spacings),
+  };
+}
+
+/** Each rule whose alerts and records can be compared, with its crossings. */
+function followRules(evidence: GapEvidence, unknown: UnknownGap[]): JudgedRule[] {
+  const rules = collectRules(evidence, unknown);
+  const { ofRule, unclear } = attribute(rules, evidence.sightings);
+  const lookMs = lookTimeOf(ofRule.values());
+  // Before the first of their alerts the service may not have sent here.
+  const logBeganAt = Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? []));
+  return rules.flatMap((rule) => {
+    const history = evidence.histories.get(rule.metricKey);
+    const told = ofRule.get(rule) ?? [];
+    const why =
+      history === undefined
+        ? "its metric was not looked at: there are too many"
+        : typeof history === "string"
+          ? history
+          : unclear.has(rule)
+            ? "its alerts cannot be told from those of another rule"
+            : history.points.length < 2
+              ? `the service has no records of ${rule.metricKey}`
+              : undefined;
+    if (why !== undefined || history === undefined || typeof history === "string") {
+      unknown.push({ what: rule.name, why: why ?? "" });
+      return [];
+    }
+    const found = findCrossings(rule, history.points, told, lookMs);
+    return [{ rule, told, found: { ...found, crossings: found.crossings.filter(({ toAt }) => toAt >= logBeganAt) } }];
+  });
+}
+
+interface JudgedRule {
+  rule: GapRule;
+  told: Sighting[];
+  found: CrossingsFound;
+}
+
+/** The subscriptions' rules, and those that alerts reveal where the subscriptions leave room for them. */
+function collectRules({ subscriptions, sightings, histories }: GapEvidence, unknown: UnknownGap[]): GapRule[] {
+  const isKey = (word: string) => histories.has(word);
+  if ("failed" in subscriptions) return revealRules(sightings, isKey);
+  const { rules, unread } = subscriptions;
+  if (unread.length === 0) return rules;
+  const keys = new Set(unread.map(({ metricKey }) => metricKey));
+  // A rule that no subscription has any more is over; one that could not be read may be what alerts reveal.
+  const revealed = revealRules(attribute(rules, sightings).others, isKey).filter(
+    ({ metricKey }) => keys.has(metricKey) || keys.has(undefined),
+  );
+  const isRevealed = (key: string | undefined) => revealed.some(({ metricKey }) => metricKey === key);
+  for (const { what, why, metricKey } of unread) if (!isRevealed(metricKey)) unknown.push({ what, why });
+  return [...rules, ...revealed];
+}
+
+/** What is true of a crossing among all others. */
+interface Context {
+  isDown(crossing: Crossing): boolean;
+  /** The time between two alerts, whichever rule's, in which it lies. */
+  stretchOf(crossing: Crossing): Stretch;
+  /** The service has told of others that were as brief, and failed to tell of none. */
+  isProvenBrief(crossing: Crossing): boolean;
+  /** Others of the same downtime came when it was over, so this one may still come. */
+  mayStillCome(crossing: Crossing): boolean;
+}
+
+function createContext({ downtimes, sightings, until, now }: GapEvidence, judged: JudgedRule[]): Context {
+  const overlaps = (crossing: Crossing) => (down: Downtime) =>
+    crossing.fromAt < down.toAt && crossing.dueUntil > down.fromAt;
+  const isDown = (crossing: Crossing) => downtimes.some(overlaps(crossing));
+  const stretches = quietStretches(judged, until);
+  const stretchOf = (crossing: Crossing) => findStretch(stretches, crossing);
+  const brief = judged.flatMap(({ found }) => found.crossings.filter(({ isBrief, hasHole }) => isBrief && !hasHole));
+  const told = brief.filter(({ answer }) => answer !== undefined).length;
+  const untold = new Set(brief.filter((one) => one.answer === undefined && !isDown(one)).map(stretchOf));
+  const repeatedAt = sightings.filter(({ at, receivedAt, hasOwnTime }) => hasOwnTime && receivedAt - at > lateMs);
+  return {
+    isDown,
+    stretchOf,
+    isProvenBrief(crossing) {
+      const least = isDown(crossing) ? leastBrief.whileDown : leastBrief.else;
+      return told >= least && [...untold].every((stretch) => stretch === stretchOf(crossing));
+    },
+    mayStillCome: (crossing) =>
+      downtimes.some(
+        (down) =>
+          overlaps(crossing)(down) &&
+          now - down.toAt < mostLateMs &&
+          repeatedAt.some(({ at }) => at >= down.fromAt && at < down.toAt),
+      ),
+  };
+}
+
+/** A crossing of which no alert came. */
+interface Suspect {
+  rule: GapRule;
+  crossing: Crossing;
+  whileDown: boolean;
+  stretch: Stretch;
+  /** What speaks against it, the first of it. */
+  doubt?: string;
+  /** How the rule behaved otherwise. */
+  seen: string;
+}
+
+function suspectsOf(
+  judged: JudgedRule,
+  { since, until, now }: GapEvidence,
+  context: Context,
+  unknown: UnknownGap[],
+): Suspect[] {
+  const suspects: Suspect[] = [];
+  const untold: string[] = [];
+  for (const holds of [true, false]) {
+    const turns = judged.found.crossings.filter((crossing) => crossing.holds === holds);
+    for (const crossing of turns) {
+      const { answer, fromAt, toAt } = crossing;
+      const isAsked = toAt > since && fromAt < until && toAt <= Math.min(until, now - stillComesMs);
+      if (answer !== undefined || !isAsked) continue;
+      const suspect = suspectOf(crossing, turns, judged, context);
+      if (typeof suspect === "string") untold.push(suspect);
+      else suspects.push(suspect);
+    }
+  }
+  for (const [why, count] of countEach(untold)) {
+    unknown.push({ what: judged.rule.name, why: count === 1 ? why : `${why} (${count} crossings)` });
+  }
+  return suspects;
+}
+
+/** A text: why it cannot be told. */
+function suspectOf(
+  crossing: Crossing,
+  turns: Crossing[],
+  { rule, told }: JudgedRule,
+  { isDown, stretchOf, isProvenBrief, mayStillCome }: Context,
+): Suspect | string {
+  const { holds, fromAt, toAt, isBrief, hasHole, sinceLastMs } = crossing;
+  const whileDown = isDown(crossing);
+  const stretch = stretchOf(crossing);
+  const answered = turns.filter(({ answer }) => answer !== undefined);
+  const against = turns.filter(
+    (other) => other.answer === undefined && !other.hasHole && !isDown(other) && stretchOf(other) !== stretch,
+  );
+  const what = holds ? "crossings" : "returns";
+  if (hasHole) return "records are missing where it may have crossed its threshold";
+  if (answered.length === 0) {
+    if (!holds && told.length > 0 && told.every((sighting) => sighting.holds !== false)) {
+      return "it has never told that its condition ended";
+    }
+    return `none of its ${what} brought an alert so far, so whether this one should have is not known`;
+  }
+  const others = answered.length + against.length;
+  if (answered.length / others < likelyShare) {
+    return `only ${answered.length} of ${others} ${what} brought an alert, so it does not tell of each`;
+  }
+  const isOlder = rule.since !== undefined ? rule.since <= fromAt : answered.some(({ toAt: at }) => at <= fromAt);
+  if (!isOlder) return "it may be younger than the crossing";
+  if (told.some((sighting) => !sighting.hasOwnTime && mayBeLate(sighting, crossing, turns))) {
+    return "an alert that came later and says no time of its own may be the one";
+  }
+  const spaces = answered.flatMap(({ sinceLastMs: ms }) => ms ?? []);
+  const shortestMs = spaces.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...spaces);
+  const doubts = [
+    rule.kind === "change" && "how the service compares over a time is not documented",
+    answered.length < leastAnswered && `only ${answered.length} of its ${what} brought an alert so far`,
+    against.length > 0 && `${against.length} other ${what} brought none either`,
+    isBrief && !isProvenBrief(crossing) && "it may have been too brief for the service to see",
+    sinceLastMs !== undefined &&
+      sinceLastMs < shortestMs * shortestShare &&
+      "it follows another more closely than any that brought an alert",
+    rule.from === "alerts" &&
+      !answered.some(({ fromAt: at }) => at >= toAt) &&
+      "no subscription that could be read has this rule, and it has sent nothing since",
+    mayStillCome(crossing) && "others of that time came late, so it may still come",
+  ];
+  const doubt = doubts.find((one) => one !== false) || undefined;
+  const seen = `${answered.length} of ${others} other ${what} brought an alert`;
+  return { rule, crossing, whileDown, stretch, doubt, seen };
+}
+
+/** Why nothing came is known: the relay was down, or several that are beyond doubt are missing together. */
+function isExplained({ whileDown, stretch }: Suspect, suspects: Suspect[]): boolean {
+  if (whileDown) return true;
+  const together = suspects.filter((other) => other.doubt === undefined && other.stretch === stretch);
+  const events = together.map(({ rule, crossing }) => `${rule.metricKey} ${crossing.toAt}`);
+  return new Set(events).size >= leastTogether;
+}
+
+function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownWhy: boolean): MissingAlert {
+  const { holds, fromAt, toAt, before, after } = crossing;
+  const why = doubt ?? (isKnownWhy ? undefined : "Tocsin ran, and too few others are missing with it");
+  const where = whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing came";
+  return {
+    verdict: why === undefined ? "sure" : "likely",
+    rule: rule.name,
+    metricKey: rule.metricKey,
+    condition: describeCondition(rule),
+    status: holds ? "firing" : "resolved",
+    fromAt,
+    toAt,
+    before,
+    after,
+    reason: why === undefined ? `${seen}; ${where}` : `${why}; ${seen}`,
+    whileDown,
+  };
+}
+
+/** It came within hours and tells what no crossing of its own explains. */
+function mayBeLate(sighting: Sighting, crossing: Crossing, turns: Crossing[]): boolean {
+  const afterMs = sighting.receivedAt - crossing.toAt;
+  if (sighting.holds !== crossing.holds && sighting.holds !== undefined) return false;
+  return afterMs > 0 && afterMs <= mostLateMs && !turns.some(({ answer }) => answer === sighting);
+}
+
+export function describeCondition({ kind, threshold, windowMs }: GapRule): string {
+  return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
+}
+
+interface Stretch {
+  fromAt: number;
+  toAt: number;
+}
+
+/** The times between one alert and the next, whichever rule's they are. Those of other senders say nothing here. */
+function quietStretches(judged: readonly JudgedRule[], until: number): Stretch[] {
+  const times = [...new Set(judged.flatMap(({ told }) => told.map(({ at }) => at)))].sort((a, b) => a - b);
+  return [Number.NEGATIVE_INFINITY, ...times].map((fromAt, index) => ({ fromAt, toAt: times[index] ?? until }));
+}
+
+/** The one of which the most lies where the alert could be expected. */
+function findStretch(stretches: Stretch[], { fromAt, dueUntil }: Crossing): Stretch {
+  let low = 0;
+  let high = stretches.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((stretches[middle] as Stretch).toAt > fromAt) high = middle;
+    else low = middle + 1;
+  }
+  let best = stretches[low] as Stretch;
+  let mostMs = -1;
+  for (let index = low; index < stretches.length; index += 1) {
+    const stretch = stretches[index] as Stretch;
+    if (stretch.fromAt >= dueUntil) break;
+    const ms = Math.min(stretch.toAt, dueUntil) - Math.max(stretch.fromAt, fromAt);
+    if (ms > mostMs) [best, mostMs] = [stretch, ms];
+  }
+  return best;
+}
+
+function countEach(texts: string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,162 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import { type GapRule, toNumber } from "./read-subscriptions.ts";
+
+/** What one stored alert says of the rule that sent it. */
+export interface Sighting {
+  /** When it happened: by the sender's word where that can be, else when it came. */
+  at: number;
+  receivedAt: number;
+  /** The sender says when it happened; else a late one cannot be told from one in time. */
+  hasOwnTime: boolean;
+  /** Whether the condition holds from then on; absent: it does not say. */
+  holds?: boolean;
+  kind?: GapRule["kind"];
+  threshold?: number;
+  value?: number;
+  /** Where the name of the metric or of the subscription may stand. */
+  words: string[];
+  token?: string;
+  chain?: string;
+  metric?: string;
+}
+
+/** A sender's clock may be this far ahead. */
+const mostAheadMs = 5 * 60_000;
+const mostBehindMs = 8 * 24 * 3_600_000;
+const maxWords = 48;
+
+/** What the check needs of an alert's facts, so that a week of alerts fits into memory. Pure. */
+export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
+  const { occurredAt, metric, fields, status, title, text } = facts;
+  const hasOwnTime =
+    occurredAt !== undefined && occurredAt <= receivedAt + mostAheadMs && occurredAt >= receivedAt - mostBehindMs;
+  const threshold = toNumber(facts.threshold);
+  const value = toNumber(facts.value);
+  const kind = readKind(facts, title) ?? readKind(facts, text ?? "");
+  return {
+    at: hasOwnTime ? occurredAt : receivedAt,
+    receivedAt,
+    hasOwnTime,
+    holds: status === "firing" ? true : status === "resolved" ? false : holdsBy(kind, value, threshold),
+    kind,
+    threshold,
+    value,
+    words: [metric, ...fields.slice(0, maxWords).map((field) => field.value)].flatMap((word) =>
+      word !== undefined && word.length <= 300 ? [word] : [],
+    ),
+    token: facts.token,
+    chain: facts.chain,
+    metric,
+  };
+}
+
+function holdsBy(kind: Sighting["kind"], value?: number, threshold?: number): boolean | undefined {
+  if (value === undefined || threshold === undefined) return undefined;
+  if (kind === "above") return value >= threshold;
+  return kind === "below" ? value <= threshold : undefined;
+}
+
+const conditionNames =
+  /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison|direction)$/i;
+
+function readKind({ fields }: AlertFacts, sentence: string): Sighting["kind"] {
+  for (const { name, value } of fields) {
+    if (!conditionNames.test(name)) continue;
+    if (/change|percent|pct|moved|deviat/i.test(value)) return "change";
+    if (/above|over|greater|^gte?$|^>/i.test(value)) return "above";
+    if (/below|under|less|^lte?$|^</i.test(value)) return "below";
+  }
+  const isMove = /\bmoved\b|\bchanged? (?:by|of)\b/i.test(sentence);
+  if (isMove) return "change";
+  const isAbove = /\babove\b|\bover\b|\bexceed/i.test(sentence);
+  const isBelow = /\bbelow\b|\bunder\b/i.test(sentence);
+  return isAbove === isBelow ? undefined : isAbove ? "above" : "below";
+}
+
+export interface Attribution {
+  /** In the order of their times. */
+  ofRule: Map<GapRule, Sighting[]>;
+  /** Rules that share alerts of which nobody can say whose they are. */
+  unclear: Set<GapRule>;
+  /** That no rule accounts for. */
+  others: Sighting[];
+}
+
+/** Says which rule sent which alert: by the subscription's id, the metric's key, or token and chain. Pure. */
+export function attribute(rules: readonly GapRule[], sightings: readonly Sighting[]): Attribution {
+  const ofRule = new Map<GapRule, Sighting[]>(rules.map((rule) => [rule, []]));
+  const unclear = new Set<GapRule>();
+  const others: Sighting[] = [];
+  const byId = groupBy(rules, ({ subscriptionId }) => subscriptionId);
+  const byKey = groupBy(rules, ({ metricKey }) => metricKey);
+  const byPlace = groupBy(rules, ({ token, chain }) => placeOf(token, chain));
+  for (const sighting of sightings) {
+    const { words, token, chain } = sighting;
+    const named = firstOf(words, byId) ?? firstOf(words, byKey) ?? byPlace.get(placeOf(token, chain) ?? "") ?? [];
+    const fitting = named.filter((rule) => fits(rule, sighting));
+    const [first] = fitting;
+    if (first === undefined) others.push(sighting);
+    else if (fitting.every((rule) => isSame(rule, first))) {
+      for (const rule of fitting) ofRule.get(rule)?.push(sighting);
+    } else for (const rule of fitting) unclear.add(rule);
+  }
+  for (const list of ofRule.values()) list.sort((a, b) => a.at - b.at);
+  return { ofRule, unclear, others };
+}
+
+function groupBy(rules: readonly GapRule[], nameOf: (rule: GapRule) => string | undefined): Map<string, GapRule[]> {
+  const groups = new Map<string, GapRule[]>();
+  for (const rule of rules) {
+    const name = nameOf(rule);
+    if (name === undefined) continue;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [rule]);
+    else group.push(rule);
+  }
+  return groups;
+}
+
+function firstOf(words: string[], groups: Map<string, GapRule[]>): GapRule[] | undefined {
+  for (const word of words) {
+    const group = groups.get(word);
+    if (group !== undefined) return group;
+  }
+  return undefined;
+}
+
+function placeOf(token: string | undefined, chain: string | undefined): string | undefined {
+  return token === undefined || chain === undefined ? undefined : `${token} ${chain}`.toLowerCase();
+}
+
+function fits(rule: GapRule, { kind, threshold }: Sighting): boolean {
+  return (kind === undefined || kind === rule.kind) && (threshold === undefined || isEqual(threshold, rule.threshold));
+}
+
+function isEqual(a: number, b: number): boolean {
+  return Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+}
+
+function isSame(a: GapRule, b: GapRule): boolean {
+  return a.metricKey === b.metricKey && a.kind === b.kind && a.threshold === b.threshold && a.windowMs === b.windowMs;
+}
+
+/** One alert may be a person's try. */
+const leastSightings = 3;
+
+/**
+ * The rules that alerts reveal by themselves: a key, a threshold and a side that several of them share. For services
+ * whose subscriptions cannot be read.
+ */
+export function revealRules(sightings: readonly Sighting[], isKey: (word: string) => boolean): GapRule[] {
+  const found = new Map<string, { rule: GapRule; count: number }>();
+  for (const { words, kind, threshold, token, chain } of sightings) {
+    if (kind === undefined || kind === "change" || threshold === undefined) continue;
+    const metricKey = words.find(isKey);
+    if (metricKey === undefined) continue;
+    const name = `${metricKey} ${kind} ${threshold}`;
+    const known = found.get(name);
+    if (known !== undefined) known.count += 1;
+    else found.set(name, { rule: { name, metricKey, kind, threshold, from: "alerts", token, chain }, count: 1 });
+  }
+  return [...found.values()].filter(({ count }) => count >= leastSightings).map(({ rule }) => rule);
+}

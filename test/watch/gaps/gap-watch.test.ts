@@ -1,0 +1,283 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../../../src/core/alert.ts";
+import { AppError } from "../../../src/core/errors.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
+import type { Mute } from "../../../src/core/rules.ts";
+import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
+import { type GapWatch, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
+import { newIdAt, openScene } from "../../conformance/store/scene.ts";
+import { createTestClock } from "../../support/test-clock.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
+const recordEvery = 5 * minute;
+
+/** A price that stands at 90 and goes to 110 for half an hour, every two hours; a rule at 100 tells of both turns. */
+function priceAt(at: number): number {
+  return at % (2 * hour) < 30 * minute ? 110 : 90;
+}
+
+interface Options {
+  subscriptions?: () => unknown[];
+  /** What a call throws instead of an answer. */
+  fails?: (call: "subscriptions" | "records") => Error | undefined;
+  mutes?: Mute[];
+  /** What alerts call the metric. Default: its key. */
+  word?: string;
+}
+
+async function open({ subscriptions, fails, mutes = [], word = key }: Options = {}) {
+  const clock = createTestClock(Date.UTC(2026, 10, 21, 12));
+  const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, now: clock.now }));
+  const told: AlertFacts[] = [];
+  const calls = { subscriptions: 0, records: [] as { fromAt?: number; toAt?: number }[] };
+  const service: MetricHistoryService = {
+    async lookAtSubscriptions() {
+      calls.subscriptions += 1;
+      const failure = fails?.("subscriptions");
+      if (failure !== undefined) throw failure;
+      const listed = subscriptions?.() ?? [
+        { subscription: { id: "sub_1", condition: { kind: "above", threshold: 100 } }, metric: { key } },
+      ];
+      return { entries: listed };
+    },
+    async lookAtRecords({ fromAt = 0, toAt = clock.now() }) {
+      calls.records.push({ fromAt, toAt });
+      const failure = fails?.("records");
+      if (failure !== undefined) throw failure;
+      const points = [];
+      const from = Math.max(fromAt, clock.now() - 7 * 24 * hour);
+      for (let at = Math.ceil(from / recordEvery) * recordEvery; at <= toAt; at += recordEvery) {
+        points.push({ at, value: priceAt(at) });
+      }
+      return { points, unread: 0 };
+    },
+  };
+  let ending = new AbortController();
+  let running: Promise<void> | undefined;
+  const world = {
+    clock,
+    scene,
+    told,
+    calls,
+    watch: undefined as unknown as GapWatch,
+    /** The alert of the turn at this time, as it was received. */
+    async comes(at: number) {
+      const holds = priceAt(at) > 100;
+      await scene.route({
+        to: [],
+        receivedAt: at + 900,
+        facts: {
+          metric: word,
+          threshold: "100",
+          value: String(priceAt(at)),
+          status: holds ? "firing" : "resolved",
+          fields: [{ name: "condition", value: "above" }],
+          occurredAt: at + 500,
+        },
+      });
+    },
+    /** All turns of a time come. */
+    async turnsCome(fromAt: number, toAt: number) {
+      for (let at = Math.ceil(fromAt / (30 * minute)) * 30 * minute; at < toAt; at += 30 * minute) {
+        if (priceAt(at) !== priceAt(at - 1)) await world.comes(at);
+      }
+    },
+    async start() {
+      ending = new AbortController();
+      world.watch = await openGapWatch(
+        {
+          service,
+          store: scene.store,
+          async notify(facts, watch) {
+            const id = newIdAt(clock.now());
+            await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
+            told.push(facts);
+          },
+          activeMutes: () => mutes,
+          publicUrl: "https://tocsin.example.com",
+          clock,
+          random: () => 0.5,
+          log: silentLog,
+        },
+        { everyMs: 15 * minute },
+      );
+      running = world.watch.run(ending.signal);
+      await clock.settle();
+    },
+    async stop() {
+      ending.abort();
+      await running;
+    },
+  };
+  onTestFinished(world.stop);
+  return world;
+}
+
+describe("a relay that was down", () => {
+  it("tells once of what did not come meanwhile, and over restarts not again", async () => {
+    const world = await open();
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.clock.advance(10 * minute);
+    expect(world.watch.view()).toMatchObject({ name: "gaps", verdict: "well" });
+    expect(world.told).toEqual([]);
+    await world.turnsCome(begin, world.clock.now());
+    await world.stop();
+
+    await world.clock.jump(3 * hour);
+    const back = world.clock.now();
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts have not come, from when Tocsin did not run"]);
+    expect(world.told[0]?.text).toContain(
+      `Sure: ${key} above 100, between 21 Nov 2026, 13:55:00 UTC and 14:00 UTC (90 to 110)`,
+    );
+    expect(world.told[0]).toMatchObject({ severity: "warning", link: "https://tocsin.example.com/gaps" });
+    expect(world.watch.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 sure")] });
+    const { missing, downtimes } = world.watch.report() ?? { missing: [], downtimes: [] };
+    expect(missing.map(({ verdict, status, whileDown }) => `${verdict} ${status} ${whileDown}`).sort()).toEqual([
+      "sure firing true",
+      "sure resolved true",
+      "sure resolved true",
+    ]);
+    expect(downtimes).toEqual([{ fromAt: begin + 10 * minute, toAt: back }]);
+
+    for (let restart = 0; restart < 3; restart += 1) {
+      await world.stop();
+      await world.start();
+      await world.clock.advance(6 * minute);
+      await world.turnsCome(back + 1, world.clock.now());
+    }
+    expect(world.told).toHaveLength(1);
+    await world.stop();
+    const notices = (await world.scene.store.listAlerts({ limit: 200 })).filter(({ origin }) => origin === "notice");
+    expect(notices).toHaveLength(1);
+    // It is a notice and no alert: it is not among what the check itself looks at.
+    const facts = await world.scene.store.listFacts({ fromAt: 0, limit: 500 });
+    expect(facts.every(({ origin }) => origin === "hook")).toBe(true);
+  });
+
+  it("asks the service for what is new, once a quarter of an hour", async () => {
+    const world = await open();
+    await world.turnsCome(world.clock.now() - 24 * hour, world.clock.now());
+    await world.start();
+    await world.clock.advance(65 * minute);
+    expect(world.calls.subscriptions).toBeLessThanOrEqual(6);
+    const [first, ...later] = world.calls.records.map(({ fromAt = 0, toAt = 0 }) => toAt - fromAt);
+    expect(first).toBe(7 * 24 * hour);
+    expect(later.length).toBeGreaterThan(2);
+    expect(Math.max(...later)).toBeLessThan(90 * minute);
+  });
+
+  it("a mute that holds for the notice keeps it back for good", async () => {
+    const mute: Mute = {
+      id: "m",
+      matchers: [{ field: "source", condition: { equals: ["Tocsin"], not: [] } }],
+      reason: "quiet",
+      startsAt: 0,
+      endsAt: Number.MAX_SAFE_INTEGER,
+      createdAt: 0,
+      createdBy: "test",
+    };
+    const world = await open({ mutes: [mute] });
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.watch.report()?.missing.length).toBeGreaterThan(0);
+    expect(world.told).toEqual([]);
+  });
+
+  it("what a sender that repeats brings later is missing no more", async () => {
+    const world = await open();
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    await world.turnsCome(begin, world.clock.now());
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.watch.report()?.missing).toEqual([]);
+    expect(world.told).toEqual([]);
+  });
+});
+
+describe("answers that say nothing", () => {
+  const refused = new AppError(
+    "upstream_bad_answer",
+    "alerting: GET /subscriptions answered an HTML page, where JSON was expected",
+  );
+
+  async function lookedAt(options: Options) {
+    const world = await open(options);
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    await world.start();
+    await world.clock.advance(6 * minute);
+    return world;
+  }
+
+  it.each<[string, Options, string]>([
+    ["an HTML page for records", { fails: (call) => (call === "records" ? refused : undefined) }, "HTML"],
+    [
+      "subscriptions of unknown members",
+      { subscriptions: () => [{ a: 1 }, "x", null], word: "price" },
+      "the key of its metric",
+    ],
+    [
+      "no service",
+      { fails: () => new AppError("upstream_unreachable", "alerting: no answer within 15 s") },
+      "no answer",
+    ],
+  ])("%s: it cannot tell, and alarms nobody", async (_what, options, why) => {
+    const { watch, told } = await lookedAt(options);
+    expect(told).toEqual([]);
+    expect(watch.report()?.missing).toEqual([]);
+    expect(watch.view()).toMatchObject({ verdict: "unknown", troubles: [] });
+    expect(JSON.stringify([watch.view(), watch.report()?.unknown])).toContain(why);
+  });
+
+  it("no subscription at all: nothing is expected", async () => {
+    const { watch, told } = await lookedAt({ subscriptions: () => [] });
+    expect(told).toEqual([]);
+    expect(watch.view()).toMatchObject({ verdict: "idle", troubles: [] });
+  });
+
+  it.each<[string, Options]>([
+    ["are refused", { fails: (call) => (call === "subscriptions" ? refused : undefined) }],
+    ["have unknown members", { subscriptions: () => [{ a: 1 }, "x", null] }],
+  ])("goes by the rules that alerts reveal where subscriptions %s", async (_what, options) => {
+    const { watch, told } = await lookedAt(options);
+    const verdicts = watch.report()?.missing.map(({ verdict }) => verdict) ?? [];
+    expect(verdicts.length).toBeGreaterThan(0);
+    // Nobody has said that the rule is still there.
+    expect(new Set(verdicts)).toEqual(new Set(["likely"]));
+    expect(told).toHaveLength(1);
+  });
+
+  it("a service that fails is not asked for every metric", async () => {
+    const subscriptions = Array.from({ length: 50 }, (_, index) => ({
+      subscription: { id: `sub_${index}`, op: ">", value: 100 },
+      metric: { key: `${key.slice(0, -2)}${String(index).padStart(2, "0")}` },
+    }));
+    const world = await open({
+      subscriptions: () => subscriptions,
+      fails: (call) => (call === "records" ? new AppError("upstream_failed", "alerting: 502") : undefined),
+    });
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.calls.records).toHaveLength(3);
+    expect(world.watch.report()?.unknown).toHaveLength(50);
+  });
+});
