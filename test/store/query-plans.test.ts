@@ -61,21 +61,27 @@ const exempt: [RegExp, string][] = [
   [/a\.alert_key IN \(SELECT value/, "sorts the positions of what waits for one destination"],
 ];
 
+/** All that is prepared once and for all. */
+function statementsOf(db: Database): string[] {
+  const statements: string[] = [];
+  const spied = new Proxy(db, {
+    get(target, name) {
+      if (name !== "prepare") return Reflect.get(target, name);
+      return (sql: string) => {
+        statements.push(sql);
+        return target.prepare(sql);
+      };
+    },
+  });
+  createTransactions({ db: spied, newId, now: Date.now, changed: new Set(), version: 0 });
+  createHealthReading(spied, db.name);
+  return statements;
+}
+
 describe("the plan of every statement", () => {
   it("reads no table from end to end and sorts nothing", () => {
     const db = open();
-    const statements: string[] = [];
-    const spied = new Proxy(db, {
-      get(target, name) {
-        if (name !== "prepare") return Reflect.get(target, name);
-        return (sql: string) => {
-          statements.push(sql);
-          return target.prepare(sql);
-        };
-      },
-    });
-    createTransactions({ db: spied, newId, now: Date.now, changed: new Set(), version: 0 });
-    createHealthReading(spied, db.name);
+    const statements = statementsOf(db);
     expect(statements.length).toBeGreaterThan(60);
     for (const [pattern] of exempt) expect(statements.some((sql) => pattern.test(sql))).toBe(true);
     for (const sql of new Set(statements)) {
@@ -129,6 +135,21 @@ describe("what failed and was not resent", () => {
       const plan = planOf(db, toFailedCountStatement({ ...query, destination }, undefined, bounds).sql);
       expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
     }
+  });
+});
+
+describe("every index", () => {
+  it("is one that a statement or a page reads: each is written for every alert", () => {
+    const db = open();
+    const statements = statementsOf(db);
+    for (const query of everyQuery) {
+      statements.push(...toCountStatements(query).map(([, { sql }]) => sql));
+      for (const driver of ["deliveries", "log"] as const)
+        statements.push(toListStatement(query, undefined, driver).sql);
+    }
+    const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
+    const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
+    expect(names.filter((name) => !new RegExp(`INDEX ${name}\\b`).test(plans))).toEqual([]);
   });
 });
 

@@ -50,8 +50,8 @@ export interface RetentionRules {
 /** How the log is kept from growing for ever. Each call is one short commit beside those of the alerts. */
 export interface Retention {
   /**
-   * Removes alerts that are old and finished, each with its deliveries, attempts and threads, and its request when no
-   * other alert is of it. Finished is what was routed and of which every delivery is sent, failed, muted, expired or
+   * Removes alerts that are old and finished, each with its deliveries and attempts, and its request when no other alert
+   * is of it; which messages their keys had is forgotten a few at each step, and so by and by. Finished is what was routed and of which every delivery is sent, failed, muted, expired or
    * digested, or held and resent. The rest stays however old it is, and so does what the log needs to number what
    * comes next. It goes no further than the first alert that is young: what was stored behind it is younger, whatever a
    * clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full disk.
