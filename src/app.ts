@@ -176,6 +176,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     notify: engine.notify,
     activeMutes: mutes.active,
     hookSecrets: () => [webhookSecret, ...formerSecrets],
+    hooks: () => door.sources,
     sourceSecrets: secrets.sourceSecrets,
     readiness: () => operations.readiness(),
     askForShape: reader.forgetShape,

@@ -14,6 +14,7 @@ import { Secret } from "./core/secret.ts";
 import type { AccountWatch } from "./watch/account-watch.ts";
 import type { Canary } from "./watch/canary.ts";
 import type { GapWatch } from "./watch/gaps/gap-watch.ts";
+import type { HookSight } from "./watch/refusals.ts";
 import { createRetention } from "./watch/retention.ts";
 import { openShapeWatch, type ShapeWatch } from "./watch/shapes.ts";
 import type { SilenceWatch } from "./watch/silence.ts";
@@ -29,6 +30,8 @@ export interface WatchesDeps {
   activeMutes(): Mute[];
   /** The hook's secrets that the door takes now, the present one first. */
   hookSecrets(): Secret[];
+  /** What has come to the hooks of sources, by name. */
+  hooks(): ReadonlyMap<string, HookSight>;
   /** Of the hooks of sources, by name. */
   sourceSecrets: ReadonlyMap<string, Secret>;
   readiness(): Promise<Readiness>;
@@ -101,7 +104,15 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           findAlert: store.getAlert,
           activeMutes,
         });
-  const list = [account, ...accounts.values(), gaps, heartbeat].filter((watch) => watch !== undefined);
+  const checked = config.sources.filter(({ checks }) => checks.length > 0).map(({ name }) => name);
+  const refusals =
+    checked.length === 0
+      ? undefined
+      : await (await import("./watch/refusals.ts")).openRefusalWatch({
+          ...deps,
+          hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
+        });
+  const list = [account, ...accounts.values(), refusals, gaps, heartbeat].filter((watch) => watch !== undefined);
   const duties = [createRetention({ store, rules: retention, clock, log }), shapes, silence, canary, ...list];
   return {
     list,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RefusedRequest } from "../../src/core/ports/refused.ts";
+import { Secret } from "../../src/core/secret.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const id = "019aa5a0-7c3e-7d2a-9b1c-0242ac120002";
@@ -20,18 +21,18 @@ const refused: RefusedRequest = {
 async function openFixture() {
   const fixture = await createWebFixture({
     sources: [{ name: "forge", accepted: 0, checks: ["github"], refused: { wrong_signature: 13 }, lastRefusedAt: 1 }],
-    sourceHooks: () => [],
+    sourceHooks: () => [{ name: "forge", url: new Secret("http://tocsin.test/hooks/canary-forge") }],
   });
   await fixture.store.recordRefused(refused);
   return fixture;
 }
 
 describe("what was refused", () => {
-  test("is announced over the log while nothing of its source comes through", async () => {
+  test("is counted beside the address of its source, and leads to the list", async () => {
     const { logIn } = await openFixture();
-    const page = await (await (await logIn()).get("/")).text();
-    expect(page).toContain("is refused");
-    expect(page).toContain('href="/refused?source=forge"');
+    const page = await (await (await logIn()).get("/setup")).text();
+    expect(page).toContain('<a href="/refused?source=forge">13 since the start</a>');
+    expect(page).toContain("github");
   });
 
   test("is listed with why, from where, and how many were not kept; hostile text is text", async () => {

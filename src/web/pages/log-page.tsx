@@ -65,7 +65,7 @@ interface LogPageProps {
   duplicates: number;
   destinations: DestinationView[];
   sources: SourceView[];
-  troubles: Omit<TroublesProps, "destinations" | "sources" | "now">;
+  troubles: Omit<TroublesProps, "destinations" | "now">;
 }
 
 function LogPage(props: LogPageProps) {
@@ -74,7 +74,7 @@ function LogPage(props: LogPageProps) {
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
       <div data-live="troubles">
-        <Troubles {...props.troubles} destinations={props.destinations} sources={props.sources} now={frame.now} />
+        <Troubles {...props.troubles} destinations={props.destinations} now={frame.now} />
       </div>
       <FilterForm
         filters={filters}

@@ -1,4 +1,4 @@
-import type { CanaryView, DestinationView, SilenceView, SourceView } from "../../core/operations.ts";
+import type { CanaryView, DestinationView, SilenceView } from "../../core/operations.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
 import { Instant, lengthOf } from "./instants.tsx";
 
@@ -7,7 +7,6 @@ export interface TroublesProps {
   watches: WatchView[];
   silence: SilenceView[];
   canary?: CanaryView;
-  sources: SourceView[];
   now: number;
 }
 
@@ -15,7 +14,7 @@ export interface TroublesProps {
  * Whoever looks at the log is to see at once that some of it reaches nobody, and that alerts which are not there may be
  * missing: a log that stands still looks like a quiet market.
  */
-export function Troubles({ destinations, watches, silence, canary, sources, now }: TroublesProps) {
+export function Troubles({ destinations, watches, silence, canary, now }: TroublesProps) {
   const unwell = destinations.filter(({ health }) => health === "dead" || health === "down" || health === "paused");
   return (
     <>
@@ -26,15 +25,6 @@ export function Troubles({ destinations, watches, silence, canary, sources, now 
             <b>{name}</b>: <span dir="auto">{summary}</span>. <a href="/setup#watches-title">Why, and what to do</a>
           </p>
         ))}
-      {sources.filter(isRefused).map(({ name, lastRefusedAt = 0 }) => (
-        <p class="notice warning">
-          <b>
-            What comes to <bdi>{name}</bdi> is refused
-          </b>
-          , last <Instant at={lastRefusedAt} now={now} show="relative" />: its sender did not pass the check.{" "}
-          <a href={`/refused?source=${name}`}>Why, and what it was</a>
-        </p>
-      ))}
       {silence
         .filter(({ state }) => state === "silent")
         .map(({ of, name, quietMs }) => (
@@ -90,9 +80,4 @@ function UnwellDestination({ destination, now }: { destination: DestinationView;
       {waiting > 0 && `, ${waiting} wait`}. <a href="/destinations">Why, and what to do</a>
     </p>
   );
-}
-
-/** Nothing came through since: a secret was changed, or somebody else has the address. */
-function isRefused({ lastRefusedAt, lastAcceptedAt = 0 }: SourceView): boolean {
-  return lastRefusedAt !== undefined && lastRefusedAt > lastAcceptedAt;
 }

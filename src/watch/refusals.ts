@@ -1,0 +1,137 @@
+import { z } from "zod";
+import type { AlertFacts } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import { countRefused, type SourceView } from "../core/operations.ts";
+import { createPoll } from "../core/poll.ts";
+import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
+import { createTimeFormat } from "../ground/time/time-format.ts";
+
+/** What has come to the hook of one source since the start. */
+export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
+
+export interface RefusalWatchDeps {
+  /** Of the sources that check their sender, by name. */
+  hooks(): ReadonlyMap<string, HookSight>;
+  store: WatchStore;
+  /** Saves the state in the same step. Rejects as the store does. */
+  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+  /** How people reach the page. */
+  publicUrl: string;
+  clock: Clock;
+  log: Log;
+}
+
+const stateName = "refusals";
+const lookEveryMs = 15_000;
+/** A sender that is let in meanwhile is not locked out: somebody else has the address, and the page says so. */
+const tellAfterMs = 60_000;
+/** Of one source, whatever a stranger sends to it. */
+const tellEveryMs = 24 * 3_600_000;
+
+const { full } = createTimeFormat("UTC");
+
+/** By source. */
+const stateSchema = z.record(
+  z.string(),
+  z.object({
+    /** When people were told that it is locked out. */
+    toldAt: z.number(),
+    /** A request has passed since, and that was told, too. */
+    isOver: z.boolean(),
+  }),
+);
+type Told = z.infer<typeof stateSchema>;
+
+/** Since when nothing but refusals comes to a source, and how many had come by then. */
+interface LockOut {
+  since: number;
+  before: number;
+}
+
+/**
+ * Tells people once when a source lets nobody in any more: most often its secret was changed at one end, and every alert of
+ * it is refused. Told again when one passes.
+ */
+export async function openRefusalWatch(deps: RefusalWatchDeps): Promise<Watch> {
+  const { hooks, store, clock, log, publicUrl } = deps;
+  let told: Told = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
+  const lockedOut = new Map<string, LockOut>();
+  let lookedAt: number | undefined;
+
+  async function tell(source: string, facts: AlertFacts, next: Told[string]): Promise<void> {
+    const state = { ...told, [source]: next };
+    await deps.notify(facts, { name: stateName, state });
+    told = state;
+    log.warn("source.noticed", { source, status: facts.status });
+  }
+
+  async function look(): Promise<void> {
+    const now = clock.now();
+    lookedAt = now;
+    for (const [source, sight] of hooks()) {
+      const known = told[source];
+      if (!isLockedOut(sight)) {
+        lockedOut.delete(source);
+        const isWell = sight.lastAcceptedAt !== undefined && known?.isOver === false;
+        if (isWell) await tell(source, writeBetter(source, pageOf(source)), { ...known, isOver: true });
+        continue;
+      }
+      const found = lockedOut.get(source) ?? { since: sight.lastRefusedAt ?? now, before: countRefused(sight) - 1 };
+      lockedOut.set(source, found);
+      const isNews = known === undefined || (known.isOver && Math.abs(now - known.toldAt) >= tellEveryMs);
+      if (!isNews || now - found.since < tellAfterMs) continue;
+      await tell(source, writeWorse(source, sight, found, pageOf(source)), { toldAt: now, isOver: false });
+    }
+  }
+
+  function view(): WatchView {
+    const troubles = [...hooks()].flatMap(([source, sight]) => {
+      const found = lockedOut.get(source);
+      return found === undefined ? [] : [`${titleOf(source)}. ${describe(source, sight, found)}`];
+    });
+    const seen = { name: "sources", troubles, lookedAt };
+    const [first] = lockedOut.keys();
+    if (first === undefined) return { ...seen, verdict: "well", summary: "no source locks its sender out" };
+    const more = lockedOut.size - 1;
+    return { ...seen, verdict: "trouble", summary: `${titleOf(first)}${more === 0 ? "" : `, and ${more} more`}` };
+  }
+
+  const pageOf = (source: string) => `${publicUrl}/refused?source=${source}`;
+  const poll = createPoll({
+    look,
+    everyMs: lookEveryMs,
+    clock,
+    onFailed: (error) => log.error("source.look_failed", { error: String(error).slice(0, 300) }),
+  });
+  return { view, run: poll.run };
+}
+
+function isLockedOut({ lastRefusedAt, lastAcceptedAt = 0 }: HookSight): boolean {
+  return lastRefusedAt !== undefined && lastRefusedAt > lastAcceptedAt;
+}
+
+function titleOf(source: string): string {
+  return `What comes to the source ${source} is refused`;
+}
+
+function describe(source: string, sight: HookSight, { since, before }: LockOut): string {
+  const count = countRefused(sight) - before;
+  const reasons = Object.keys(sight.refused).join(", ");
+  return `Since ${full(since)} ${count === 1 ? "one request" : `${count} requests`} did not pass its check (${reasons}), and none has passed. When its secret was changed at one end, list both below sources.${source}.check until the other end has it, and restart Tocsin. When a stranger has the address, change its secret.`;
+}
+
+function writeWorse(source: string, sight: HookSight, found: LockOut, link: string): AlertFacts {
+  const text = `${describe(source, sight, found)} What was refused is kept, and can be relayed by hand.`;
+  return { ...noticeOf(source, link), title: titleOf(source), text, severity: "critical", status: "firing" };
+}
+
+function writeBetter(source: string, link: string): AlertFacts {
+  const title = `The source ${source} lets its sender in again`;
+  const text = "What was refused meanwhile is kept, and can be relayed by hand.";
+  return { ...noticeOf(source, link), title, text, severity: "info", status: "resolved" };
+}
+
+function noticeOf(source: string, link: string): Omit<AlertFacts, "title" | "severity" | "status"> {
+  return { format: "empty", alertKey: `tocsin:source:${source}`, source: "Tocsin", link, fields: [], notes: [] };
+}
