@@ -1,5 +1,8 @@
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
+import type { SourceView } from "../../../src/core/operations.ts";
+import type { RefusedRequest } from "../../../src/core/ports/refused.ts";
+import { Secret } from "../../../src/core/secret.ts";
 import { openBrowser, type Page } from "../../support/browser.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { adminToken } from "../../support/web-fixture.ts";
@@ -23,6 +26,37 @@ async function findViolations(page: Page): Promise<string[]> {
   );
 }
 
+const refusedId = "019aa5a0-7c3e-7d2a-9b1c-0242ac120002";
+const sources: SourceView[] = [
+  {
+    name: "forge",
+    accepted: 3,
+    lastAcceptedAt: 1,
+    checks: ["addresses 203.0.113.0/24 2001:db8::/32", "hmac of x-signature"],
+    refused: { wrong_signature: 13 },
+    lastRefusedAt: 2,
+    account: {
+      canPutBack: true,
+      answer: { at: 1, name: "Treasury", webhook: "elsewhere", webhookAddress: "https://x.example/…" },
+    },
+  },
+];
+
+const refused = (receivedAt: number): RefusedRequest[] =>
+  [refusedId, "019aa5a0-7c3e-7d2a-9b1c-0242ac120003"].map((id, index) => ({
+    id,
+    source: "forge",
+    receivedAt,
+    reason: "wrong_signature",
+    detail: "no v1 in stripe-signature is one of this source's",
+    address: "2001:db8:1234:5678:9abc:def0:1234:5678",
+    contentType: "application/json",
+    headers: `[["x-very-long-header-of-a-proxy-before-it","${"v".repeat(300)}"]]`,
+    body: Buffer.from(JSON.stringify({ title: "t".repeat(400) })),
+    items: 1,
+    unkept: 1_000 * index,
+  }));
+
 test.each([
   [360, "light"],
   [360, "dark"],
@@ -32,7 +66,9 @@ test.each([
   "every page at %i px, %s: nothing for axe to find, nothing beyond the edge",
   async (width, colorScheme) => {
     const clock = createTestClock(Date.now() - 45 * 60_000);
-    const fixture = await serveWebFixture({ clock });
+    const hook = new Secret(`https://alerts.example.com/hooks/${"canary".repeat(7)}`);
+    const fixture = await serveWebFixture({ clock, sources, sourceHooks: () => [{ name: "forge", url: hook }] });
+    for (const one of refused(clock.now())) await fixture.store.recordRefused(one);
     const { failedId } = await fillScene(fixture);
     const { openPage } = await openBrowser();
     const page = await openPage({ width, colorScheme });
@@ -59,6 +95,10 @@ test.each([
       "/destinations",
       "/mutes",
       "/setup",
+      "/?source=forge",
+      "/refused",
+      "/refused?source=none",
+      `/refused/${refusedId}`,
       "/api",
     ]) {
       await page.goto(fixture.url + path);
