@@ -78,7 +78,11 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
   }
   const gaps = await openGaps(config, { ...deps, activeMutes });
   const heartbeat = await openHeartbeatWatch(config, deps);
-  const shapes = await openShapeWatch({ ...deps, routes: rules.routes });
+  const shapes = await openShapeWatch({
+    ...deps,
+    routes: rules.routes,
+    readBy: JSON.stringify([config.mapping, config.sources.map(({ name, mapping }) => [name, mapping])]),
+  });
   /** A source is another sender: of the account nothing follows for it. */
   const describeAccount = (source?: string) => {
     const isSource = config.sources.some(({ name }) => name === source);

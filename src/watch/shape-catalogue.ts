@@ -70,6 +70,8 @@ export interface ShapeCatalogueOptions {
   /** Of a shape that came without its places, and of which nothing is known: it is to be described when it comes again. */
   askFor(id: string): void;
   saved?: SavedCatalogue;
+  /** Facts may be read from other places than when it was saved. Default false. */
+  isReadAnew?: boolean;
 }
 
 /**
@@ -79,7 +81,7 @@ export interface ShapeCatalogueOptions {
  *     a new one ──▶ the kind with the likest shape, or a new kind
  *                       └─ a read place is missing: see `followPlaces`
  */
-export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCatalogueOptions) {
+export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew = false }: ShapeCatalogueOptions) {
   let kinds: Kind[] = [];
   let nextNumber = 1;
   const shapes = new Map<string, ShapeRecord>();
@@ -123,7 +125,10 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
     }
     const kind = likestKind(shape.places, label.hook) ?? addKind(label, at);
     const places = shape.places.map((place) => placeOf(kind, place, at));
-    const record = recordOf(kind, places, { id: shape.id, count: 0, firstAt: at, lastAt: at });
+    const former = kind.shapes.get(shape.id);
+    if (former !== undefined) dropShape(former);
+    const { count = 0, firstAt = at } = former ?? {};
+    const record = recordOf(kind, places, { id: shape.id, count, firstAt, lastAt: at });
     kind.shapes.set(shape.id, record);
     shapes.set(shape.id, record);
     placesOfShapes += places.length;
@@ -251,13 +256,13 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
       place.kept += shape.count;
       place.lastAt = Math.max(place.lastAt, shape.lastAt);
     }
-    dropShape(kind, shape);
+    dropShape(shape);
     if (kind.shapes.size === 0) forgetKind(kind);
     else if (countPlaces() > maxPlaces) dropUnusedPlaces(kind);
   }
 
-  function dropShape(kind: Kind, shape: ShapeRecord): void {
-    kind.shapes.delete(shape.id);
+  function dropShape(shape: ShapeRecord): void {
+    shape.kind.shapes.delete(shape.id);
     shapes.delete(shape.id);
     placesOfShapes -= shape.places.length;
   }
@@ -275,16 +280,20 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
   }
 
   function forgetKind(kind: Kind): void {
-    for (const shape of kind.shapes.values()) dropShape(kind, shape);
+    for (const shape of kind.shapes.values()) dropShape(shape);
     kinds = kinds.filter((other) => other !== kind);
   }
 
+  /** What is read anew is known again when each shape has come and was described; until then it is missed by nobody. */
   function restore(from: SavedCatalogue): void {
     nextNumber = from.nextNumber;
     Object.assign(unfollowed, from.unfollowed);
     for (const { places, shapes: own, ...rest } of from.kinds) {
       if (!Number.isInteger(rest.requests)) throw new Error("the saved shapes are of another version");
-      const records = places.map((place) => ({ ...place }));
+      const records = places.map((place) => ({
+        ...place,
+        ...(isReadAnew && { facts: [], run: 0, isGone: false }),
+      }));
       const read = records.filter((place) => isRead(place) && !place.isOptional);
       const kind: Kind = {
         ...rest,
@@ -300,7 +309,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved }: ShapeCat
           shape,
         );
         kind.shapes.set(shape.id, record);
-        shapes.set(shape.id, record);
+        if (!isReadAnew) shapes.set(shape.id, record);
         placesOfShapes += record.places.length;
       }
       kinds.push(kind);

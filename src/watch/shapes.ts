@@ -26,6 +26,8 @@ export interface ShapeWatchDeps {
   askForShape(id: string): void;
   /** What they read is told when it is gone. */
   routes: Route[];
+  /** Says where facts are looked for; what was read from each place counts no longer when it has changed. */
+  readBy: string;
   /** Leads to the page. */
   publicUrl: string;
   clock: Clock;
@@ -50,6 +52,7 @@ const maxPending = 50;
 
 interface SavedState {
   catalogue: SavedCatalogue;
+  readBy: string;
   /** Written and not sent yet. */
   pending: AlertFacts[];
 }
@@ -64,7 +67,8 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
   try {
     const saved = (await store.loadWatchState(stateName)) as SavedState | undefined;
     if (saved !== undefined) {
-      catalogue = createShapeCatalogue({ ...options, saved: saved.catalogue });
+      const isReadAnew = saved.readBy !== deps.readBy;
+      catalogue = createShapeCatalogue({ ...options, saved: saved.catalogue, isReadAnew });
       pending = [...saved.pending];
     }
   } catch (error) {
@@ -75,7 +79,7 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
   let isDirty = false;
 
   const state = (waiting: AlertFacts[]): WatchState => {
-    const content: SavedState = { catalogue: catalogue.save(), pending: waiting };
+    const content: SavedState = { catalogue: catalogue.save(), readBy: deps.readBy, pending: waiting };
     return { name: stateName, state: content };
   };
 

@@ -1,8 +1,10 @@
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { writeJson } from "../../src/core/json.ts";
 import { silentLog } from "../../src/core/log.ts";
+import type { FactMapping } from "../../src/core/mapping.ts";
 import type { WatchState } from "../../src/core/ports/watch.ts";
 import type { SeenShape } from "../../src/core/shape.ts";
+import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
 import { createShapeReader, type ShapeReader } from "../../src/intake/find/shape.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { openShapeWatch, type ShapeWatch } from "../../src/watch/shapes.ts";
@@ -27,6 +29,7 @@ export interface ShapeWorldOptions {
   /** Matchers of one route each, by its name. */
   routes?: Record<string, string[]>;
   saved?: unknown;
+  mapping?: FactMapping;
   /** Why a notice cannot be stored now. */
   refuse?: () => Error | undefined;
 }
@@ -53,6 +56,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
       route(name, ["desk"], { matchers: fields.map((field) => ({ field, condition: { exists: true } })) }),
     ),
     askForShape: (id) => shapes.forget([id]),
+    readBy: JSON.stringify(options.mapping ?? {}),
     publicUrl: "https://tocsin.example",
     clock,
     log: silentLog,
@@ -64,7 +68,7 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
     saved: () => saved,
     send(body, times = 1) {
       const bytes = Buffer.from(typeof body === "string" ? body : writeJson(body));
-      for (let time = 0; time < times; time += 1) watch.note(readShapes(bytes, shapes), clock.now());
+      for (let time = 0; time < times; time += 1) watch.note(readShapes(bytes, shapes, options.mapping), clock.now());
     },
     async run() {
       running ??= watch.run(stopping.signal);
@@ -77,6 +81,6 @@ export async function createShapeWorld(options: ShapeWorldOptions = {}): Promise
   };
 }
 
-export function readShapes(bytes: Buffer, shapes: ShapeReader): SeenShape[] {
-  return translateRequest(bytes, undefined, { shapes });
+export function readShapes(bytes: Buffer, shapes: ShapeReader, mapping?: FactMapping): SeenShape[] {
+  return translateRequest(bytes, undefined, { shapes, mapping: compileMapping(mapping) });
 }

@@ -178,6 +178,36 @@ describe("what has changed", () => {
     expect(third.watch.view().kinds[0]).toMatchObject({ alerts: 460 });
   });
 
+  it("forgets over a new mapping what was read from where, and goes on counting", async () => {
+    const { severity, ...rest } = alert;
+    const changed = { ...rest, level: "P1" };
+    const before = await createShapeWorld();
+    before.send(alert, 50);
+    before.send(changed, 10);
+    await before.run();
+    await before.stop();
+    expect(before.notices).toHaveLength(1);
+    const mapping = { severity: ["payload.level"], title: ["payload.pool.id"] };
+    const after = await createShapeWorld({ saved: before.saved(), mapping });
+    after.send(changed, 50);
+    await after.run();
+    const placeOf = (path: string) => after.watch.view().kinds[0]?.places.find((place) => place.path === path);
+    expect(after.watch.view().kinds).toMatchObject([{ alerts: 110, number: 1 }]);
+    expect(placeOf("payload.severity")).toMatchObject({ facts: [], isGone: false, alerts: 50 });
+    expect(placeOf("payload.level")).toMatchObject({ facts: ["severity"], alerts: 60 });
+    expect(placeOf("payload.title")).toMatchObject({ facts: [], alerts: 110 });
+    // What the mapping reads now is missed, and what it reads no longer is not.
+    const { title: _title, ...untitled } = changed;
+    after.send(untitled, 20);
+    await after.clock.advance(2_000);
+    expect(after.notices).toEqual([]);
+    const { level: _level, ...without } = changed;
+    after.send(without, 20);
+    await after.clock.advance(2_000);
+    expect(after.notices.map(({ title }) => title)).toEqual(["payload.level is gone in alerts like “USDC TVL fell”"]);
+    await after.stop();
+  });
+
   it("begins anew with a state that it cannot read", async () => {
     for (const saved of [7, {}, { catalogue: { kinds: [{}] }, pending: [] }, { catalogue: null }]) {
       const world = await createShapeWorld({ saved });
