@@ -133,6 +133,12 @@ describe("SIGHUP", () => {
       event: "restart_refused",
       why: "tocsin check cannot be started: ENOMEM",
     });
+    const missing = startSupervisor();
+    await missing.hangUp();
+    Object.assign(missing.latest(), { pid: undefined });
+    missing.latest().emit("error", Object.assign(new Error("gone"), { code: "ENOENT" }));
+    await missing.clock.settle();
+    expect(missing.events.at(-1)).toMatchObject({ why: "tocsin check cannot be started: ENOENT", goesOn: 1 });
   });
 
   it("checks once more when it comes again meanwhile, and signals a relay once however often it comes", async () => {

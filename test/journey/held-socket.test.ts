@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Stream } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSocket } from "../../src/cli/serve/supervise.ts";
+import { readTitles } from "../support/journey-world.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -53,7 +54,7 @@ it.each(ways)(
       restartMs.push(Math.round(performance.now() - startedAt));
     }
     const seen = await senders.stop();
-    const stored = await readTitles(relay.current());
+    const stored = (await readTitles(relay.current())).sort();
     expect(stored).toEqual(seen.sent);
     // A new connection waits for whoever takes it; a kept one may end just when its next alert leaves.
     expect(seen.failedOnNew).toEqual([]);
@@ -81,7 +82,7 @@ it("keeps what comes while no relay lives, also from a sender that has given up,
   expect(await patient).toBe(202);
   await waitUntil(
     () => readTitles(next),
-    (titles) => titles.join() === "hasty,patient",
+    (titles) => titles.sort().join() === "hasty,patient",
     { what: "both alerts" },
   );
 });
@@ -301,24 +302,6 @@ function postOnce(url: string, title: string, agent?: Agent): Promise<number> {
     sent.on("error", reject);
     sent.end(JSON.stringify({ title }));
   });
-}
-
-/** Sorted. */
-async function readTitles(relay: RelayProcess): Promise<string[]> {
-  const titles: string[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    type Page = { data: { title: string | null }[]; meta: { nextCursor: string | null } };
-    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: Page = await waitUntil(
-      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
-      ({ data }) => data.every(({ title }) => title !== null),
-      { what: "a reading of every alert" },
-    );
-    titles.push(...page.data.map(({ title }) => String(title)));
-    cursor = page.meta.nextCursor;
-  }
-  return titles.sort();
 }
 
 type HeldSocket = Stream & { getsockname(into: object): number; close(): void };

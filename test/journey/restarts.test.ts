@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../support/browser.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
-import { createJourneyWorld, type JourneyWorld } from "../support/journey-world.ts";
+import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
 import { adminToken, type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
 /**
@@ -176,21 +176,4 @@ async function startAgain(world: JourneyWorld, env: Record<string, string>): Pro
       if (attempt === 5 || !String(error).includes("another process listens there")) throw error;
     }
   }
-}
-
-async function readTitles(relay: RelayProcess): Promise<string[]> {
-  const titles: string[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    type Page = { data: { id: string; title: string | null }[]; meta: { nextCursor: string | null } };
-    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: Page = await waitUntil(
-      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
-      ({ data }) => data.every(({ title }) => title !== null),
-      { what: "a reading of every alert" },
-    );
-    titles.push(...page.data.map(({ title }) => String(title)));
-    cursor = page.meta.nextCursor;
-  }
-  return titles;
 }

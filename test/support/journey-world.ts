@@ -82,3 +82,21 @@ export function waitForState(relay: RelayProcess, id: string, state: string): Pr
     { what: `every delivery ${state}` },
   );
 }
+
+/** Of every stored alert, newest first, when each has been read. */
+export async function readTitles(relay: RelayProcess): Promise<string[]> {
+  const titles: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    type Page = { data: { title: string | null }[]; meta: { nextCursor: string | null } };
+    const query: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: Page = await waitUntil(
+      () => relay.getJson<Page>(`/api/alerts?limit=200${query}`),
+      ({ data }) => data.every(({ title }) => title !== null),
+      { what: "a reading of every alert" },
+    );
+    titles.push(...page.data.map(({ title }) => String(title)));
+    cursor = page.meta.nextCursor;
+  }
+  return titles;
+}

@@ -122,7 +122,7 @@ function startRelay(context: CliContext, log: Log, socket: number | Stream, args
     // Some reasons why the system starts no process, such as no memory, are thrown instead of told by an event.
     return { ended: Promise.resolve(notStarted(error)), stop() {} };
   }
-  log.info("supervisor.relay_started", { pid: relay.pid });
+  if (relay.pid !== undefined) log.info("supervisor.relay_started", { pid: relay.pid });
   let stopsWithinMs = defaultDeliverySettings().shutdownMs;
   relay.on("message", (message) => {
     const told = (message as { stopsWithinMs?: unknown } | null)?.stopsWithinMs;
@@ -171,7 +171,8 @@ async function findRefusal(context: CliContext, ending: AbortSignal): Promise<st
   context.sleep(longestCheckMs, AbortSignal.any([over.signal, ending])).then(kill, kill);
   const { status, signal, error } = await ended;
   if (status === 0 || ending.aborted) return undefined;
-  return describeRefusal(said) ?? `tocsin check ended with ${error ?? signal ?? `status ${status}`}`;
+  if (error !== undefined) return `tocsin check cannot be started: ${error}`;
+  return describeRefusal(said) ?? `tocsin check ended with ${signal ?? `status ${status}`}`;
 }
 
 function describeRefusal(said: string): string | undefined {
