@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -174,6 +175,27 @@ it("takes a backup of an earlier Tocsin, which the next start brings up to date"
   expect((await store.countAlerts()).kept).toBe(data.alerts);
   await store.close();
 });
+
+it.skipIf(process.getuid?.() !== 0)(
+  "leaves nothing of root's in the folder of the user that Tocsin runs as",
+  async () => {
+    const { world } = await backedUp();
+    await world.run(["alerts", "export", "--format", "ndjson", "--full", "--output", "all.ndjson"]);
+    const own = (dataDir: string) => chownSync(dataDir, 12_345, 12_345);
+    for (const argv of [
+      ["restore", join(world.dataDir, "copy.db")],
+      ["alerts", "import", join(world.dataDir, "all.ndjson")],
+    ]) {
+      const dataDir = join(makeTempFolder(), "data");
+      mkdirSync(dataDir, { mode: 0o700 });
+      own(dataDir);
+      expect(await runTocsin(argv, { env: { DATA_DIR: dataDir } })).toMatchObject({ status: 0 });
+      const names = readdirSync(dataDir);
+      expect(names).toContain("tocsin.db");
+      expect(names.filter((name) => statSync(join(dataDir, name)).uid !== 12_345)).toEqual([]);
+    }
+  },
+);
 
 it("refuses the database itself, also by a second name", async () => {
   const { world, path } = await backedUp();

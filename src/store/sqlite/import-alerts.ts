@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { DeliveryState } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { giveToOwner } from "../../ground/files/private-folder.ts";
 import { openDatabase } from "./open-database.ts";
 import { noRoomError } from "./restore-database.ts";
 import { isDiskFull } from "./store-error.ts";
@@ -49,6 +50,7 @@ export async function importAlerts(
   keptSince = 0,
 ): Promise<ImportedCount> {
   const db = openDatabase({ path });
+  giveToOwner(path);
   try {
     db.pragma("temp_store = FILE");
     // Positions of alerts are changed together with those that name them.

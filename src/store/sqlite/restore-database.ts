@@ -1,16 +1,7 @@
-import {
-  chownSync,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from "node:fs";
+import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
+import { giveToOwner } from "../../ground/files/private-folder.ts";
 import { renameFile } from "../../ground/files/replace-file.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { copyDatabase } from "./copy-database.ts";
@@ -141,7 +132,7 @@ const companions = ["-wal", "-shm", ".reading", ".claims"];
  * @throws AppError where the former one is being read, or cannot be written to. Nothing has changed then.
  */
 export async function replaceDatabase(beside: string, path: string, kept: string): Promise<string | undefined> {
-  giveToOwner(beside, dirname(path));
+  giveToOwner(beside);
   if (!existsSync(path)) {
     for (const ending of companions) rmSync(`${path}${ending}`, { force: true });
     await renameFile(beside, path);
@@ -184,10 +175,4 @@ function linkOrCopy(path: string, kept: string): void {
     if (isWithoutRoom(error)) throw error;
     copyFileSync(path, kept);
   }
-}
-
-/** Root restores for the user that the folder belongs to. */
-function giveToOwner(path: string, folder: string): void {
-  const { uid, gid } = statSync(join(folder, "."));
-  if (statSync(path).uid !== uid) chownSync(path, uid, gid);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 import type { SignalTopic } from "../../core/ports/signals.ts";
-import { makePrivateFolder } from "../../ground/files/private-folder.ts";
+import { giveToOwner, makePrivateFolder } from "../../ground/files/private-folder.ts";
 import { createSignalHub, type SignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
@@ -141,6 +141,7 @@ export function lockDataFolder(dataDir: string): { release(): void } {
   try {
     makePrivateFolder(dataDir);
     closeSync(openSync(path, "a", 0o600));
+    giveToOwner(path);
     db = new Sqlite(path, { timeout: 0 });
     db.pragma("journal_mode = DELETE");
     // A database with a page is locked without writing; an empty one could not be locked on a full disk.
