@@ -156,6 +156,14 @@ describe("the progress line", () => {
 });
 
 describe("the command line", () => {
+  it.each([["chats"], ["alerts", "resend"], ["test"]])(
+    "help gives default times as people write them: %s",
+    async (...command) => {
+      const { stdout } = await runTocsin([...command, "--help"]);
+      expect(stdout).toContain("(default: 60s)");
+    },
+  );
+
   it("explains itself with an example", async () => {
     const run = await runTocsin(["--help"]);
     expect(run.status).toBe(0);

@@ -86,7 +86,9 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     .argument("[id]", "id of the alert", parseId)
     .option("--to <destination>", "one alert: to this destination (default: to all that it had)")
     .option("--wait", "one alert: wait for the outcome; exit status 1 unless all were sent")
-    .option("--timeout <duration>", "wait at most this long", parseDuration, 60_000)
+    .addOption(
+      new Option("--timeout <duration>", "wait at most this long").argParser(parseDuration).default(60_000, "60s"),
+    )
     .option("--failed", "everything that failed and was not resent, to where it failed")
     .option("--destination <name>", "with --failed: only what failed there")
     .addOption(new Option("--state <state>", "with --failed: only these (default: both)").choices(failedStates))

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { parseDuration } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 import { addExamples, openOutput } from "../shell/output.ts";
@@ -12,7 +12,11 @@ export function registerChats(program: Command, context: CliContext): void {
       "list the Telegram chats of the bot, with ids, titles, topics and rights: those of the configuration at once, and others as soon as " +
         "something is written there or the bot is added",
     )
-    .option("--for <duration>", "listen so long; 0s shows what waits already; Ctrl-C ends it", parseDuration, 60_000)
+    .addOption(
+      new Option("--for <duration>", "listen so long; 0s shows what waits already; Ctrl-C ends it")
+        .argParser(parseDuration)
+        .default(60_000, "60s"),
+    )
     .option(
       "--confirm",
       "let Telegram forget what was shown: needed where 100 updates wait, and lost for any other program of this bot",

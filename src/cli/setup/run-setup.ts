@@ -293,10 +293,13 @@ function refuseContradictions(options: SetupOptions): void {
     });
   }
   if (options.restore && others) {
-    throw new AppError("usage", "--restore puts everything back and goes with --dry-run, --take-over and --yes only");
+    throw new AppError(
+      "usage",
+      "--restore puts everything back and goes with --dry-run, --take-over, --source and --yes only",
+    );
   }
   if (options.putBack && (others || options.restore || options.takeOver)) {
-    throw new AppError("usage", "--put-back goes with --dry-run and --yes only");
+    throw new AppError("usage", "--put-back goes with --dry-run, --source and --yes only");
   }
   if (options.webhookOff && options.rotateSecret) {
     throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
