@@ -489,3 +489,49 @@ describe("walking all metrics", () => {
     expect(result).toEqual({ sizes: [1, 1, 1], end: "limit", asked: [0, 1, 2] });
   });
 });
+
+describe("taking whatever can be read", () => {
+  it("records without a time or a value are counted, and the others come in order, each time once", async () => {
+    const points = [
+      { timestamp: 1_800_000_600, value: 3 },
+      { timestamp: "1800000300", value: "2.5" },
+      { timestamp: 1_800_000_600, value: 4 },
+      { timestamp: "soon", value: 1 },
+      { timestamp: 1_800_000_900, value: null },
+      { value: 1 },
+      null,
+    ];
+    const read = {
+      points: [
+        { at: 1_800_000_300_000, value: 2.5 },
+        { at: 1_800_000_600_000, value: 4 },
+      ],
+      unread: 4,
+    };
+    for (const data of [{ key: 7, points }, points]) {
+      const { client } = await setUp(() => ({ json: { data } }));
+      expect(await client.lookAtRecords({ key: "a", fromAt: 1 })).toEqual(read);
+    }
+  });
+
+  it("subscriptions of any form, and how many there are", async () => {
+    const entries = [{ subscription: null }, "text", 7];
+    for (const [extra, total] of [
+      [{ meta: { total: 12 } }, 12],
+      [{ count: 3 }, 3],
+      [{}, undefined],
+    ] as const) {
+      const { client } = await setUp(() => ({ json: { data: entries, ...extra } }));
+      expect(await client.lookAtSubscriptions()).toEqual({ entries, total });
+    }
+  });
+
+  it("an answer that is none at all is refused", async () => {
+    for (const answer of [{ text: "<html><title>502</title>" }, { json: { data: "none" } }] as const) {
+      const { client } = await setUp(() => answer);
+      for (const call of [client.lookAtSubscriptions(), client.lookAtRecords({ key: "a" })]) {
+        expect((await failure(call)).code).toBe("upstream_bad_answer");
+      }
+    }
+  });
+});

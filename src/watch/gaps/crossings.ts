@@ -13,8 +13,10 @@ export interface Crossing {
   dueUntil: number;
   before: number;
   after: number;
-  /** One side of it, before the crossing or after it up to the next, may have been too brief for the service to see. */
+  /** One side of it, before the crossing or after it up to the next, was so brief that the service may not see such. */
   isBrief: boolean;
+  /** No alert says that the service has seen that side. */
+  mayBeUnseen: boolean;
   /** Between the two records others are missing. */
   hasHole: boolean;
   /** The alert that told of it; absent: none did. */
@@ -36,6 +38,8 @@ export interface CrossingsFound {
 const holeFactor = 2.5;
 /** Of the time between two records: where the service looks so often, one record stands for the time around it. */
 const oftenShare = 1 / 50;
+/** In usual steps from record to record. */
+const clearPeak = 0.5;
 const leastLookMs = 1_000;
 /** The service may look at its records a while after they were made. */
 const leastLateMs = 60_000;
@@ -130,6 +134,7 @@ export function findCrossings(
           before: from.value,
           after: value,
           isBrief: false,
+          mayBeUnseen: false,
           sides: [from.side, side],
           hasHole: at - before.at > everyMs * holeFactor,
           answer,
@@ -139,7 +144,11 @@ export function findCrossings(
     }
     known = record;
   }
-  for (const crossing of crossings) crossing.isBrief = crossing.sides.some((side) => isBrief(side, everyMs, lookMs));
+  for (const crossing of crossings) {
+    const brief = crossing.sides.filter((side) => isBrief(side, everyMs, lookMs));
+    crossing.isBrief = brief.length > 0;
+    crossing.mayBeUnseen = brief.some(({ isTold }) => !isTold);
+  }
   return { crossings, repeats, everyMs };
 }
 
@@ -147,9 +156,11 @@ function sideAt(at: number): Side {
   return { peak: 0, firstAt: at, lastAt: at, isTold: false };
 }
 
-function isBrief({ peak, firstAt, lastAt, isTold }: Side, everyMs: number, lookMs: number): boolean {
-  if (isTold || lastAt - firstAt >= 2 * lookMs) return false;
-  return lookMs > everyMs * oftenShare || peak * everyMs < 2 * lookMs;
+function isBrief({ peak, firstAt, lastAt }: Side, everyMs: number, lookMs: number): boolean {
+  const isLong = lastAt - firstAt >= 2 * lookMs;
+  // Records that stand near the threshold do not show what was between them, when the service may have looked.
+  if (lookMs > everyMs * oftenShare) return !isLong || peak < clearPeak;
+  return !isLong && peak * everyMs < 2 * lookMs;
 }
 
 /**

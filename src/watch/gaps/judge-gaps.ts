@@ -30,10 +30,12 @@ const stillComesMs = 15 * 60_000;
 /** One that is known to repeat does so for hours. */
 const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
+/** Records may be this old before they count as missing. */
+const staleMs = 3_600_000;
 /** A rule that brought an alert this often is likely to have owed one. */
 const likelyShare = 0.8;
-/** A rule may keep silent for a while after each alert; what comes sooner than half the shortest such time is unsure. */
-const shortestShare = 0.5;
+/** A rule may keep silent for a while after each alert; what comes sooner than the shortest such time is unsure. */
+const shortestShare = 0.9;
 
 /**
  * Compares what should have come with what came. An alert is expected where the records cross a rule's threshold; how
@@ -92,8 +94,31 @@ function followRules(evidence: GapEvidence, unknown: UnknownGap[]): JudgedRule[]
       return [];
     }
     const found = findCrossings(rule, history.points, told, lookMs);
+    const limit = describeLimit(history, found.everyMs, evidence);
+    if (limit !== undefined) unknown.push({ what: rule.name, why: limit });
     return [{ rule, told, found: { ...found, crossings: found.crossings.filter(({ toAt }) => toAt >= logBeganAt) } }];
   });
+}
+
+/** What of a history is not there. */
+function describeLimit(
+  { points, unread }: { points: readonly HistoryPoint[]; unread: number },
+  everyMs: number,
+  { since, until }: Pick<GapEvidence, "since" | "until">,
+): string | undefined {
+  const slackMs = Math.max(staleMs, 5 * everyMs);
+  const firstAt = points[0]?.at ?? until;
+  const lastAt = points.at(-1)?.at ?? since;
+  const limits = [
+    lastAt < until - slackMs && `its records end at ${toMinute(lastAt)}`,
+    firstAt > since + slackMs && `its records begin at ${toMinute(firstAt)}`,
+    unread > 0 && `${unread} of its records have no time or no value that can be read`,
+  ];
+  return limits.filter((limit) => limit !== false).join(", ") || undefined;
+}
+
+function toMinute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`;
 }
 
 interface JudgedRule {
@@ -125,6 +150,8 @@ interface Context {
   stretchOf(crossing: Crossing): Stretch;
   /** The service has told of others that were as brief, and failed to tell of none. */
   isProvenBrief(crossing: Crossing): boolean;
+  /** It has told of nearly all that were. */
+  isBriefTold(crossing: Crossing): boolean;
   /** Others of the same downtime came when it was over, so this one may still come. */
   mayStillCome(crossing: Crossing): boolean;
 }
@@ -135,16 +162,28 @@ function createContext({ downtimes, sightings, until, now }: GapEvidence, judged
   const isDown = (crossing: Crossing) => downtimes.some(overlaps(crossing));
   const stretches = quietStretches(judged, until);
   const stretchOf = (crossing: Crossing) => findStretch(stretches, crossing);
-  const brief = judged.flatMap(({ found }) => found.crossings.filter(({ isBrief, hasHole }) => isBrief && !hasHole));
-  const told = brief.filter(({ answer }) => answer !== undefined).length;
-  const untold = new Set(brief.filter((one) => one.answer === undefined && !isDown(one)).map(stretchOf));
+  const crossings = judged.flatMap(({ found }) => found.crossings.filter(({ hasHole }) => !hasHole));
+  /** Whether it began and whether it ended are told of apart: some services tell of one alone. */
+  const brief = new Map(
+    [true, false].map((holds) => {
+      const turns = crossings.filter((one) => one.holds === holds);
+      const told = turns.filter(({ answer, isBrief }) => answer !== undefined && isBrief).length;
+      const missed = turns.filter((one) => one.answer === undefined && one.mayBeUnseen && !isDown(one));
+      return [holds, { told, missed: missed.length, stretches: new Set(missed.map(stretchOf)) }];
+    }),
+  );
   const repeatedAt = sightings.filter(({ at, receivedAt, hasOwnTime }) => hasOwnTime && receivedAt - at > lateMs);
   return {
     isDown,
     stretchOf,
+    isBriefTold({ holds }) {
+      const { told = 0, missed = 0 } = brief.get(holds) ?? {};
+      return told >= likelyShare * (told + missed);
+    },
     isProvenBrief(crossing) {
+      const { told = 0, stretches = [] } = brief.get(crossing.holds) ?? {};
       const least = isDown(crossing) ? leastBrief.whileDown : leastBrief.else;
-      return told >= least && [...untold].every((stretch) => stretch === stretchOf(crossing));
+      return told >= least && [...stretches].every((stretch) => stretch === stretchOf(crossing));
     },
     mayStillCome: (crossing) =>
       downtimes.some(
@@ -198,9 +237,9 @@ function suspectOf(
   crossing: Crossing,
   turns: Crossing[],
   { rule, told }: JudgedRule,
-  { isDown, stretchOf, isProvenBrief, mayStillCome }: Context,
+  { isDown, stretchOf, isProvenBrief, isBriefTold, mayStillCome }: Context,
 ): Suspect | string {
-  const { holds, fromAt, toAt, isBrief, hasHole, sinceLastMs } = crossing;
+  const { holds, fromAt, toAt, mayBeUnseen, hasHole, sinceLastMs } = crossing;
   const whileDown = isDown(crossing);
   const stretch = stretchOf(crossing);
   const answered = turns.filter(({ answer }) => answer !== undefined);
@@ -219,6 +258,12 @@ function suspectOf(
   if (answered.length / others < likelyShare) {
     return `only ${answered.length} of ${others} ${what} brought an alert, so it does not tell of each`;
   }
+  if (!whileDown && against.length > 0) {
+    return `${against.length} of ${others} other ${what} brought no alert either, at a time when Tocsin ran`;
+  }
+  const isUnseen = mayBeUnseen && !isProvenBrief(crossing);
+  if (isUnseen && !isBriefTold(crossing))
+    return "others that were as brief brought no alert: the service may not have seen it";
   const isOlder = rule.since !== undefined ? rule.since <= fromAt : answered.some(({ toAt: at }) => at <= fromAt);
   if (!isOlder) return "it may be younger than the crossing";
   if (told.some((sighting) => !sighting.hasOwnTime && mayBeLate(sighting, crossing, turns))) {
@@ -230,7 +275,7 @@ function suspectOf(
     rule.kind === "change" && "how the service compares over a time is not documented",
     answered.length < leastAnswered && `only ${answered.length} of its ${what} brought an alert so far`,
     against.length > 0 && `${against.length} other ${what} brought none either`,
-    isBrief && !isProvenBrief(crossing) && "it may have been too brief for the service to see",
+    isUnseen && "it may have been too brief for the service to see",
     sinceLastMs !== undefined &&
       sinceLastMs < shortestMs * shortestShare &&
       "it follows another more closely than any that brought an alert",

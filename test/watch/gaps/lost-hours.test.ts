@@ -9,6 +9,7 @@ import {
   isWithin,
   judgeDays,
   liveThrough,
+  lookSeldom,
   type MarketDays,
 } from "./market-days.ts";
 
@@ -24,7 +25,7 @@ interface Found {
 }
 
 /** Loses one hour after the other, as if the relay was down, each in a world of its own. */
-function loseHours(days: MarketDays, { isKnown }: { isKnown: boolean }): Found {
+function loseHours(days: MarketDays, { isKnown, lateMs }: { isKnown: boolean; lateMs?: number }): Found {
   const found: Found = { lost: 0, visible: 0, sure: 0, falseSure: [], coveredSurely: 0, covered: 0 };
   for (let at = days.since + 24 * hour + 61_234; at < days.until - 2 * hour; at += 2 * hour) {
     const down = [{ fromAt: at, toAt: at + hour }];
@@ -35,7 +36,7 @@ function loseHours(days: MarketDays, { isKnown }: { isKnown: boolean }): Found {
     found.lost += lost.length;
     found.visible += lost.filter((alert) => isVisible(days, alert)).length;
     found.sure += sure.length;
-    found.falseSure.push(...sure.filter((entry) => !isTrue(entry, lost)));
+    found.falseSure.push(...sure.filter((entry) => !isTrue(entry, lost, lateMs)));
     found.coveredSurely += lost.filter((alert) => sure.some((entry) => covers(entry, alert))).length;
     found.covered += lost.filter((alert) => missing.some((entry) => covers(entry, alert))).length;
   }
@@ -72,6 +73,15 @@ describe.each(markets)("the sandbox's market", (days) => {
     const report = judgeDays(days, kept);
     expect(report.answered).toBeGreaterThan(20);
     expect(report.missing.filter(({ verdict }) => verdict === "sure")).toEqual([]);
+  });
+
+  it.each([60_000, 300_000])("is wrong of nothing where a service looks each %i ms", (everyMs) => {
+    const seldom = lookSeldom(days, everyMs);
+    const whole = judgeDays(seldom, seldom.alerts);
+    expect(whole.missing.filter(({ verdict }) => verdict === "sure")).toEqual([]);
+    // The alert may come until the next record.
+    const lateMs = 300_000;
+    for (const isKnown of [true, false]) expect(loseHours(seldom, { isKnown, lateMs }).falseSure).toEqual([]);
   });
 
   it("is sure of nothing that came where a service loses alerts here and there", () => {

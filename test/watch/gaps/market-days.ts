@@ -120,11 +120,11 @@ export function judgeDays(
 /** A look of the service may come a moment after the record. */
 const lookMs = 2000;
 
-/** An alert that was lost is what the entry says. */
-export function isTrue(entry: MissingAlert, lost: readonly SentAlert[]): boolean {
+/** An alert that was lost is what the entry says. @param lateMs how long after its record a look may be */
+export function isTrue(entry: MissingAlert, lost: readonly SentAlert[], lateMs = lookMs): boolean {
   return lost.some(
     ({ rule, status, at }) =>
-      rule === entry.rule && status === entry.status && at > entry.fromAt - lookMs && at <= entry.toAt + lookMs,
+      rule === entry.rule && status === entry.status && at > entry.fromAt - lookMs && at <= entry.toAt + lateMs,
   );
 }
 
@@ -140,4 +140,22 @@ export function isVisible(days: MarketDays, { rule, at }: SentAlert): boolean {
   const after = points.findIndex((point) => point.at >= at);
   const sides = [points[after - 1], points[after]].map((point) => (point?.value ?? 0) > (found?.threshold ?? 0));
   return sides[0] !== sides[1];
+}
+
+/** The same days of a service that looks at its conditions so seldom: what happens in between it does not see. */
+export function lookSeldom(days: MarketDays, everyMs: number): MarketDays {
+  const rules = new Map<string, SentAlert[]>();
+  for (const alert of days.alerts) rules.set(alert.rule, [...(rules.get(alert.rule) ?? []), alert]);
+  const alerts = [...rules.values()].flatMap((turns) => {
+    const seen: SentAlert[] = [];
+    let next = 0;
+    for (let at = days.since + 37_000; at < days.until; at += everyMs) {
+      while ((turns[next]?.at ?? Number.POSITIVE_INFINITY) <= at) next += 1;
+      const turn = turns[next - 1];
+      if (turn === undefined || turn.status === (seen.at(-1)?.status ?? "resolved")) continue;
+      seen.push({ ...turn, at, facts: { ...turn.facts, occurredAt: at } });
+    }
+    return seen;
+  });
+  return { ...days, alerts: alerts.sort((a, b) => a.at - b.at) };
 }

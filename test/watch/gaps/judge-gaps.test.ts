@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { type GapEvidence, judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
+import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts";
+import type { Sighting } from "../../../src/watch/gaps/sightings.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const begin = Date.UTC(2026, 10, 20);
+const end = begin + 24 * hour;
+const key = "eth_token_price_0x00aa11bb22cc33dd44ee55ff66aa77bb88cc99dd";
+
+/** At 110 for half an hour every two hours, else at 90. */
+function priceAt(at: number): number {
+  return (at - begin) % (2 * hour) < 30 * minute ? 110 : 90;
+}
+
+function records(every = 5 * minute) {
+  const points = [];
+  for (let at = begin; at <= end; at += every) points.push({ at, value: priceAt(at) });
+  return points;
+}
+
+function sighting(at: number, changes: Partial<Sighting> = {}): Sighting {
+  const holds = priceAt(at) > 100;
+  return { at, receivedAt: at + 500, hasOwnTime: true, holds, kind: "above", threshold: 100, words: [key], ...changes };
+}
+
+/** The alert of every turn. */
+function alerts(): Sighting[] {
+  return records(30 * minute)
+    .filter(({ at, value }) => at > begin && value !== priceAt(at - 1))
+    .map(({ at }) => sighting(at));
+}
+
+const subscription = { subscription: { id: "sub_1", op: ">", value: 100 }, metric: { key } };
+/** From 10:15 to 13:00: the end of 10:30, the beginning of 12:00 and the end of 12:30. */
+const down = { fromAt: begin + 10.25 * hour, toAt: begin + 13 * hour };
+
+function judge(changes: Partial<GapEvidence> = {}) {
+  return judgeGaps({
+    since: begin,
+    until: end,
+    now: end,
+    subscriptions: readSubscriptions([subscription]),
+    histories: new Map([[key, { points: records(), unread: 0 }]]),
+    sightings: alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt),
+    downtimes: [down],
+    ...changes,
+  });
+}
+const verdicts = (report: ReturnType<typeof judge>) => report.missing.map(({ verdict }) => verdict);
+const reasons = ({ unknown }: ReturnType<typeof judge>) => unknown.map(({ why }) => why).join("\n");
+
+it("is sure of what the relay missed while it was down", () => {
+  const report = judge();
+  expect(verdicts(report)).toEqual(["sure", "sure", "sure"]);
+  expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour, begin + 12 * hour, begin + 10.5 * hour]);
+  expect(report.unknown).toEqual([]);
+  expect(report.missing[0]).toMatchObject({
+    rule: "sub_1",
+    condition: "above 100",
+    status: "resolved",
+    before: 110,
+    after: 90,
+  });
+});
+
+it("looks at the time that it is asked about, and not at what may still come", () => {
+  expect(judge({ since: begin + 12.1 * hour }).missing).toHaveLength(1);
+  expect(judge({ until: begin + 11 * hour }).missing).toHaveLength(1);
+  expect(judge({ now: begin + 12.6 * hour, until: begin + 12.6 * hour }).missing).toHaveLength(2);
+});
+
+describe("history that says less than it should", () => {
+  const between = (from: number, to: number) =>
+    records().filter(({ at }) => at < begin + from * hour || at > begin + to * hour);
+
+  it("a hole where it crossed is no crossing", () => {
+    const report = judge({ histories: new Map([[key, { points: between(10.2, 12.2), unread: 0 }]]) });
+    expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour]);
+    const holed = judge({ histories: new Map([[key, { points: between(11.8, 12.2), unread: 0 }]]) });
+    expect(reasons(holed)).toContain("records are missing where it may have crossed its threshold");
+    expect(holed.missing).toHaveLength(2);
+  });
+
+  it.each<[string, GapEvidence["histories"], string]>([
+    ["none", new Map(), "its metric was not looked at"],
+    ["a failure", new Map([[key, "alerting: 502"]]), "alerting: 502"],
+    ["no point", new Map([[key, { points: [], unread: 40 }]]), "the service has no records of"],
+  ])("%s", (_what, histories, why) => {
+    const report = judge({ histories });
+    expect(report.missing).toEqual([]);
+    expect(reasons(report)).toContain(why);
+  });
+
+  it("says where records begin, end and cannot be read", () => {
+    const points = records().filter(({ at }) => at > begin + 3 * hour && at < begin + 20 * hour);
+    const why = reasons(judge({ histories: new Map([[key, { points, unread: 7 }]]) }));
+    expect(why).toContain(
+      "its records end at 2026-11-20T19:55Z, its records begin at 2026-11-20T03:05Z, 7 of its records",
+    );
+  });
+
+  it("values that stand at the threshold say nothing", () => {
+    const flat = records().map(({ at, value }) => ({ at, value: value === 110 ? 100 : value }));
+    const histories = new Map([[key, { points: flat, unread: 0 }]]);
+    expect(judge({ histories, sightings: alerts() })).toMatchObject({ crossings: 0, missing: [] });
+  });
+});
+
+describe("doubts", () => {
+  it("a clock of the sender's that is an hour off makes nothing sure", () => {
+    const sightings = alerts().map((one) => ({ ...one, at: one.at + hour }));
+    expect(verdicts(judge({ sightings }))).not.toContain("sure");
+  });
+
+  it("a subscription that was changed since is not held against it", () => {
+    const changed = {
+      subscription: { ...subscription.subscription, updatedAt: new Date(begin + 14 * hour).toISOString() },
+      metric: { key },
+    };
+    const report = judge({ subscriptions: readSubscriptions([changed]) });
+    expect(report.missing).toEqual([]);
+    expect(reasons(report)).toContain("it may be younger than the crossing");
+  });
+
+  it("one that is missing amid others that came is likely at most", () => {
+    const other = { subscription: { id: "sub_2", op: "<", value: 95 }, metric: { key } };
+    const others = alerts().map((one) =>
+      sighting(one.at, { kind: "below", threshold: 95, holds: one.holds === false }),
+    );
+    const report = judge({
+      subscriptions: readSubscriptions([subscription, other]),
+      sightings: [...alerts().filter(({ at }) => at !== begin + 12 * hour), ...others],
+      downtimes: [],
+    });
+    expect(verdicts(report)).toEqual(["likely"]);
+  });
+
+  it("while others of the same downtime come late, the rest may still come", () => {
+    const late = sighting(begin + 10.5 * hour, { receivedAt: down.toAt + minute });
+    const sightings = [...alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt), late];
+    const soon = judge({ sightings, now: down.toAt + hour, until: down.toAt + hour });
+    expect(soon.missing.map(({ verdict, reason }) => `${verdict}: ${reason.slice(0, 46)}`)).toEqual([
+      "likely: others of that time came late, so it may still",
+      "likely: others of that time came late, so it may still",
+    ]);
+    expect(verdicts(judge({ sightings }))).toEqual(["sure", "sure"]);
+  });
+
+  it("alerts without a time of their own that came later may be the ones", () => {
+    const untimed = alerts().map((one) => ({ ...one, at: one.receivedAt, hasOwnTime: false }));
+    const kept = untimed.filter(({ at }) => at < down.fromAt || at >= down.toAt);
+    const late = sighting(begin + 12 * hour, {
+      at: down.toAt + 2 * minute,
+      receivedAt: down.toAt + 2 * minute,
+      hasOwnTime: false,
+    });
+    const report = judge({ sightings: [...kept, late] });
+    expect(report.missing.filter(({ status, verdict }) => status === "firing" && verdict === "sure")).toEqual([]);
+  });
+
+  it("a rule that tells only when it begins owes no end", () => {
+    const sightings = alerts().filter(({ holds, at }) => holds && (at < down.fromAt || at >= down.toAt));
+    const report = judge({ sightings });
+    expect(report.missing.map(({ verdict, status }) => `${verdict} ${status}`)).toEqual(["sure firing"]);
+    expect(reasons(report)).toContain("it has never told that its condition ended");
+  });
+
+  it("rules whose alerts look alike are not judged", () => {
+    const twin = { subscription: { id: "sub_2", op: ">", value: 95 }, metric: { key } };
+    const sightings = alerts().map(({ threshold: _gone, ...one }) => one);
+    const report = judge({ subscriptions: readSubscriptions([subscription, twin]), sightings });
+    expect(report.missing).toEqual([]);
+    expect(reasons(report)).toContain("its alerts cannot be told from those of another rule");
+  });
+});
