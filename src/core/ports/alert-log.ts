@@ -165,6 +165,8 @@ export interface StoredFacts {
   position: Position;
   alertSeq: number;
   origin: AlertOrigin;
+  /** Whose hook it came by. Absent: the account's. */
+  source?: string;
   receivedAt: number;
   facts: AlertFacts;
 }

@@ -58,8 +58,9 @@ export function createGapCheck({ service, store, clock }: GapCheckDeps): GapChec
     do {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
-      for (const { alertSeq, facts, receivedAt } of step) {
-        if (!sightings.has(alertSeq)) sightings.set(alertSeq, readSighting(facts, receivedAt));
+      for (const { alertSeq, facts, receivedAt, source } of step) {
+        // What another sender says is no alert of the account that is asked.
+        if (source === undefined && !sightings.has(alertSeq)) sightings.set(alertSeq, readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
       isWhole = sightings.size < mostSightings;

@@ -42,6 +42,7 @@ interface RouteOptions {
   decisions?: Decision[];
   facts?: Partial<AlertFacts>;
   receivedAt?: number;
+  source?: string;
 }
 
 interface ClaimChanges {
@@ -66,8 +67,8 @@ export async function openScene<S extends Store>(open: OpenStore<S>): Promise<Sc
       await scene.store.close();
       scene.store = await open(dataDir);
     },
-    async route({ to = ["chat"], decisions, facts = {}, receivedAt = noon } = {}) {
-      const incoming = request({ receivedAt });
+    async route({ to = ["chat"], decisions, facts = {}, receivedAt = noon, source } = {}) {
+      const incoming = request({ receivedAt, source });
       await scene.store.acceptRequest(incoming);
       const { seq, id } = await findUnrouted(scene.store, incoming.ids[0]);
       const deliveries = to.map((entry) => (typeof entry === "string" ? planned(entry) : entry));

@@ -64,10 +64,11 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
     calls,
     watch: undefined as unknown as GapWatch,
     /** The alert of the turn at this time, as it was received. */
-    async comes(at: number) {
+    async comes(at: number, source?: string) {
       const holds = priceAt(at) > 100;
       await scene.route({
         to: [],
+        source,
         receivedAt: at + 900,
         facts: {
           metric: word,
@@ -80,9 +81,9 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
       });
     },
     /** All turns of a time come. */
-    async turnsCome(fromAt: number, toAt: number) {
+    async turnsCome(fromAt: number, toAt: number, source?: string) {
       for (let at = Math.ceil(fromAt / (30 * minute)) * 30 * minute; at < toAt; at += 30 * minute) {
-        if (priceAt(at) !== priceAt(at - 1)) await world.comes(at);
+        if (priceAt(at) !== priceAt(at - 1)) await world.comes(at, source);
       }
     },
     async start() {
@@ -117,6 +118,21 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
 }
 
 describe("a relay that was down", () => {
+  it("takes the same turns by another source's hook for none of the account's", async () => {
+    const world = await open();
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.clock.advance(10 * minute);
+    await world.turnsCome(begin, world.clock.now());
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    await world.turnsCome(begin + 10 * minute, world.clock.now(), "second");
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts have not come, from when Tocsin did not run"]);
+  });
+
   it("tells once of what did not come meanwhile, and over restarts not again", async () => {
     const world = await open();
     const begin = world.clock.now();

@@ -43,6 +43,7 @@ interface RequestRow {
 interface FactsRow {
   seq: number;
   origin: AlertOrigin;
+  source: string | null;
   received_at: number;
   facts: string;
 }
@@ -90,7 +91,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
 
   const facts = db.prepare<[number, string, number, number], FactsRow>(
-    `SELECT seq, origin, received_at, facts FROM alerts
+    `SELECT seq, origin, source, received_at, facts FROM alerts
      WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ?
        AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
      ORDER BY seq DESC ${boundLimit}`,
@@ -196,7 +197,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       const found: StoredFacts[] = [];
       let units = 0;
       const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      for (const { seq, origin, received_at: receivedAt, facts: text } of facts.iterate(
+      for (const { seq, origin, source, received_at: receivedAt, facts: text } of facts.iterate(
         upTo,
         firstIdAt(fromAt),
         fromAt,
@@ -208,6 +209,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
           position: toPosition(seq),
           alertSeq: seq,
           origin,
+          ...(source !== null && { source }),
           receivedAt,
           facts: JSON.parse(text) as AlertFacts,
         });
