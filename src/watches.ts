@@ -95,6 +95,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
       : await (await import("./watch/silence.ts")).openSilenceWatch({
           ...deps,
           rules: config.silence,
+          sources: config.sources.map(({ name }) => name),
           activeMutes,
           describeAccount,
         });

@@ -82,11 +82,13 @@ export function keyOf({ of, name }: SilenceRule): string {
  * memory and without effects, so that ninety days pass in a test as they pass in a relay; `silence.ts` moves it.
  *
  * @param saved of `save` and `saveArrivals`; what cannot be that is nothing
+ * @param sources names of those with a hook of their own, which say nothing of the account's
  */
 export function createSilenceBook(
   rules: SilenceRule[],
   saved: { state?: unknown; arrivals?: unknown },
   startedAt: number,
+  sources: ReadonlySet<string> = new Set(),
 ) {
   const state = readState(saved.state);
   const arrivals = readArrivals(saved.arrivals);
@@ -116,12 +118,13 @@ export function createSilenceBook(
   const find = (of: SilenceRule["of"]) => watches.filter(({ rule }) => rule.of === of);
   const hook = find("hook");
   const byName = (of: SilenceRule["of"]) => new Map(find(of).map((watch) => [watch.rule.name ?? "", watch]));
-  const [routes, sources] = [byName("route"), byName("source")];
+  const [ofRoute, ofSource] = [byName("route"), byName("source")];
 
   function watchesOf(arrival: Arrival): Watched[] {
-    const ofSource = arrival.source === undefined ? undefined : sources.get(arrival.source);
-    const ofRoutes = routes.size === 0 ? [] : arrival.routes.flatMap((name) => routes.get(name) ?? []);
-    return [...hook, ...(ofSource ? [ofSource] : []), ...ofRoutes];
+    const { source = "" } = arrival;
+    const own = ofSource.get(source);
+    const ofRoutes = ofRoute.size === 0 ? [] : arrival.routes.flatMap((name) => ofRoute.get(name) ?? []);
+    return [...(sources.has(source) ? [] : hook), ...(own ? [own] : []), ...ofRoutes];
   }
 
   function touch(watch: Watched, { id, receivedAt: at }: Arrival): void {

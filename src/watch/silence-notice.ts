@@ -7,19 +7,19 @@ const { full } = createTimeFormat("UTC");
 
 /**
  * @param context `link`: the page where people see it. `account`: what is known of the account that should send, one
- * sentence
+ * sentence. `hasSources`: there are other hooks than the account's
  */
 export function writeSilenceNotice(
   news: SilenceNews,
   now: number,
-  { link, account }: { link?: string; account?: string },
+  { link, account, hasSources = false }: { link?: string; account?: string; hasSources?: boolean },
 ): AlertFacts {
   const { rule, key } = news.state;
   const isSilent = news.says === "silent";
   return {
     title: isSilent
-      ? `No alert has come${whence(rule)} for ${formatDuration(news.state.quietMs)}`
-      : `Alerts come again${whence(rule)}, after ${formatDuration(news.lastedMs ?? 0)}`,
+      ? `No alert has come${whence(rule, hasSources)} for ${formatDuration(news.state.quietMs)}`
+      : `Alerts come again${whence(rule, hasSources)}, after ${formatDuration(news.lastedMs ?? 0)}`,
     text: isSilent ? describeSilence(news, now) : describeReturn(news),
     severity: !isSilent ? "info" : rule.of === "hook" ? "critical" : "warning",
     status: isSilent ? "firing" : "resolved",
@@ -32,8 +32,8 @@ export function writeSilenceNotice(
   };
 }
 
-function whence({ of, name }: SilenceRule): string {
-  if (of === "hook") return "";
+function whence({ of, name }: SilenceRule, hasSources: boolean): string {
+  if (of === "hook") return hasSources ? " by the account's hook" : "";
   return of === "route" ? ` on route ${name}` : ` from ${name}`;
 }
 

@@ -16,6 +16,8 @@ import { arrivalsNeeded, daysNeeded } from "./usual-quiet.ts";
 export interface SilenceDeps {
   /** At least one; each key once. */
   rules: SilenceRule[];
+  /** Names of the sources with a hook of their own. Default: none. */
+  sources?: string[];
   store: WatchStore & Pick<AlertLog, "listArrivals"> & Pick<Administration, "health">;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
@@ -61,9 +63,9 @@ const restMs = 20;
  * what is usual: `silence-book.ts`, `usual-quiet.ts`.
  */
 export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch> {
-  const { rules, store, clock, log } = deps;
+  const { rules, store, clock, log, sources = [] } = deps;
   const [state, arrivals] = [await store.loadWatchState(stateName), await store.loadWatchState(arrivalsName)];
-  const book = createSilenceBook(rules, { state, arrivals }, clock.now());
+  const book = createSilenceBook(rules, { state, arrivals }, clock.now(), new Set(sources));
   let arrivalsSavedAt = clock.now();
   let isReading = book.unknown.length > 0;
   let looksBehind = 0;
@@ -108,7 +110,11 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
     const takeBack = book.pass(now);
     await orElse(takeBack, store.saveWatchState({ name: stateName, state: book.save() }));
     for (const news of book.news(knownUntil(now))) {
-      const context = { link: pageOf(deps.publicUrl), account: deps.describeAccount?.(ofSource(news.state.rule)) };
+      const context = {
+        link: pageOf(deps.publicUrl),
+        account: deps.describeAccount?.(ofSource(news.state.rule)),
+        hasSources: sources.length > 0,
+      };
       const facts = writeSilenceNotice(news, knownUntil(now), context);
       const mute = findMute(news.state.rule, facts);
       if (mute !== undefined && news.says === "silent") continue;

@@ -150,7 +150,7 @@ it("says of each watch of silence what it knows, in a line however long its name
   });
   const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: makeTempFolder(), PORT: new URL(url).port };
   const { stdout } = await runTocsin(["status"], { env });
-  expect(stdout).toMatch(/^silence, all alerts +SILENT, not told yet; last alert /m);
+  expect(stdout).toMatch(/^silence, account's hook +SILENT, not told yet; last alert /m);
   expect(stdout).toMatch(
     /^silence, source Weekly \\x1b\[31mreport .*… {2}learning since .*too rare for auto: write a time; no alert since/m,
   );

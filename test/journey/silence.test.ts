@@ -70,7 +70,7 @@ it("is told once for hook and source over kills, not for the relay's own downtim
 
   const command = { PORT: new URL(relay.url).port, ADMIN_TOKEN: adminToken, DATA_DIR: world.dataDir };
   const { stdout } = await runTocsin(["status"], { env: command, cwd: world.dataDir });
-  expect(stdout).toMatch(/silence, all alerts +SILENT, told /);
+  expect(stdout).toMatch(/silence, account's hook +SILENT, told /);
   expect(stdout).toMatch(/silence, source Pyth +SILENT, told /);
   const metrics = await (await relay.api("/metrics")).text();
   expect(metrics).toMatch(/tocsin_silent\{watch="hook"\} 1\n/);

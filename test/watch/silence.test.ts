@@ -26,7 +26,7 @@ interface World {
   state(): Promise<string[]>;
 }
 
-interface WorldOptions extends Partial<Pick<SilenceDeps, "activeMutes" | "describeAccount" | "notify">> {
+interface WorldOptions extends Partial<Pick<SilenceDeps, "activeMutes" | "describeAccount" | "notify" | "sources">> {
   rules?: SilenceRule[];
   prepare?(scene: Scene<SqliteStore>, now: number): Promise<void>;
 }
@@ -294,6 +294,26 @@ describe("a clock that is set", () => {
     // The hour of the wrong clock does not count.
     await world.clock.advance(hour + 2 * minute);
     expect(world.titles()).toEqual(["No alert has come for 6 h"]);
+  });
+});
+
+describe("a silence of the account's hook", () => {
+  it("is told whatever comes by the hooks of others", async () => {
+    const world = await open({
+      sources: ["github"],
+      rules: [
+        { of: "hook", after: hour },
+        { of: "source", name: "github", after: hour },
+      ],
+    });
+    await world.comes({ source: "Pyth" });
+    for (let count = 0; count < 7; count += 1) {
+      await world.clock.advance(10 * minute);
+      await world.comes({ source: "github" });
+    }
+    expect(world.titles()).toEqual(["No alert has come by the account's hook for 1 h"]);
+    await world.comes();
+    expect(world.titles()[1]).toBe("Alerts come again by the account's hook, after 1 h 10 min");
   });
 });
 

@@ -47,7 +47,7 @@ function formatStatus(
     ...describeWatches(status, now),
     ["canary", status.canary && describeCanary(status.canary, now)],
     ...(status.silence ?? []).map((watch): [string, string] => [
-      `silence, ${watch.name === undefined ? "all alerts" : `${watch.of} ${fitText(terminalText(watch.name), widestName)}`}`,
+      `silence, ${watch.name === undefined ? "account's hook" : `${watch.of} ${fitText(terminalText(watch.name), widestName)}`}`,
       describeSilence(watch, now),
     ]),
   ];

@@ -123,7 +123,7 @@ function WatchCard({ watch, frame }: { watch: SilenceView; frame: Frame }) {
   return (
     <article class={`destination ${tones[state]}`}>
       <header>
-        <h2>{of === "hook" ? "All alerts" : <bdi>{`${of} ${name}`}</bdi>}</h2>
+        <h2>{of === "hook" ? "The account's hook" : <bdi>{`${of} ${name}`}</bdi>}</h2>
         <Chip tone={tones[state]}>{state}</Chip>
       </header>
       <dl class="facts">
