@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
-import { type ClockedRelay, startClockedRelay } from "../support/clocked-relay.ts";
+import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { webhookSecret } from "../support/relay-process.ts";
@@ -13,7 +13,10 @@ interface Status {
 }
 
 it("goes through the public address unseen, and is told once when that leads nowhere or elsewhere", async () => {
-  const world = await createJourneyWorld({ yaml: "canary: { every: 5m }\nsilence: 1h\n" });
+  const world = await createJourneyWorld({
+    yaml: "canary: { every: 5m }\nsilence: 1h\n",
+    chat: { now: minutesPass() },
+  });
   const proxy = await createSwitchableProxy();
   const env = { TELEGRAM_CHAT_IDS: deskChat, EMAIL_TO: "", PUBLIC_URL: `${proxy.url}/` };
   const texts = () => world.chat.messages(deskChat).map(({ text }) => text);
@@ -34,7 +37,7 @@ it("goes through the public address unseen, and is told once when that leads now
   expect(texts()).toEqual([]);
 
   await proxy.down();
-  await relay.advance(6 * minute);
+  await relay.advance(8 * minute);
   await relay.until(texts, ({ length }) => length === 1, "the notice");
   expect(texts()[0]).toContain("Alerts may not arrive: Tocsin does not reach itself at its public address");
   expect(texts()[0]).toContain("no connection could be made, or it broke (ECONNREFUSED)");
@@ -47,7 +50,7 @@ it("goes through the public address unseen, and is told once when that leads now
   const now = await relay.now();
   await relay.kill();
   relay = await startClockedRelay(world, env, now + 10_000);
-  await relay.advance(minute);
+  await relay.advance(2 * minute);
   await relay.until(
     () => canary(relay),
     ({ stage }) => stage === "answer",
@@ -56,7 +59,7 @@ it("goes through the public address unseen, and is told once when that leads now
   expect(texts()).toHaveLength(1);
 
   proxy.leadTo(relay.url);
-  await relay.advance(5 * minute);
+  await relay.advance(6 * minute);
   await relay.until(texts, ({ length }) => length === 2, "the notice that it is over");
   expect(texts()[1]).toMatch(/Tocsin reaches itself at its public address again, after \d+ min/);
   // They are no alerts.

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
-import { type ClockedRelay, startClockedRelay } from "../support/clocked-relay.ts";
+import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { adminToken } from "../support/relay-process.ts";
 
@@ -21,7 +21,10 @@ const untilWatched = (relay: ClockedRelay) =>
   );
 
 it("is told once for hook and source over kills, not for the relay's own downtime, and once that it is over", async () => {
-  const world = await createJourneyWorld({ yaml: "silence: { hook: 10m, sources: { Pyth: 5m } }\n" });
+  const world = await createJourneyWorld({
+    yaml: "silence: { hook: 10m, sources: { Pyth: 5m } }\n",
+    chat: { now: minutesPass() },
+  });
   const titles = () =>
     world.chat
       .messages(deskChat)
@@ -61,12 +64,13 @@ it("is told once for hook and source over kills, not for the relay's own downtim
   expect((await alert("Pyth", { "x-tocsin-test": "1" })).status).toBe(202);
   expect((await alert("Other", { "webhook-id": "msg-2" })).duplicate).toBe(true);
   expect((await fetch(`${relay.url}/hooks/wrong`, { method: "POST", body: "{}" })).status).toBe(404);
-  await relay.advance(5 * minute);
+  await relay.advance(8 * minute);
   await relay.until(titles, ({ length }) => length > 1, "a notice of the silent hook");
   await restart(10_000);
   await relay.advance(30 * minute);
   expect(titles().slice(1)).toEqual([expect.stringMatching(/^No alert has come for \d+ min/)]);
-  expect(world.chat.messages(deskChat).at(-1)?.text).toContain("While Tocsin itself did not run, 20 h");
+  const texts = world.chat.messages(deskChat).map(({ text }) => text);
+  expect(texts.find((text) => text.includes("come for"))).toContain("While Tocsin itself did not run, 20 h");
 
   const command = { PORT: new URL(relay.url).port, ADMIN_TOKEN: adminToken, DATA_DIR: world.dataDir };
   const { stdout } = await runTocsin(["status"], { env: command, cwd: world.dataDir });
@@ -88,7 +92,7 @@ it("is told once for hook and source over kills, not for the relay's own downtim
 });
 
 it("is told when the mute of it ends that was made in the middle of it", async () => {
-  const world = await createJourneyWorld({ yaml: "silence: 5m\n" });
+  const world = await createJourneyWorld({ yaml: "silence: 5m\n", chat: { now: minutesPass() } });
   const relay = await startClockedRelay(world, env, Date.now());
   await untilWatched(relay);
   await relay.post('{"title":"TVL fell"}');

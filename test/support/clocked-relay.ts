@@ -7,6 +7,18 @@ import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process
 const program = fileURLToPath(new URL("./relay-at-test-clock.ts", import.meta.url));
 const loader = import.meta.resolve("tsx");
 
+/**
+ * For the stand-in of the chat, which counts messages a minute: minutes pass by the relay's clock while seconds do by its
+ * own.
+ */
+export function minutesPass(): () => number {
+  let at = Date.now();
+  return () => {
+    at += 60_000;
+    return at;
+  };
+}
+
 /** A relay in a process of its own, whose clock moves when the test says so. */
 export interface ClockedRelay extends RelayProcess {
   /** Epoch milliseconds, by its clock. */
@@ -14,7 +26,10 @@ export interface ClockedRelay extends RelayProcess {
   advance(ms: number): Promise<void>;
   /** The clock is set forward or back, and who waits waits on. */
   set(ms: number): Promise<void>;
-  /** Moves its clock second by second until the answer is as wished. */
+  /**
+   * Moves its clock on by little until the answer is as wished, so that what waits for a poll gets its turn. What is minutes
+   * away by the clock is for `advance`: how often this asks depends on the machine.
+   */
   until<T>(ask: () => Promise<T> | T, wished: (value: T) => boolean, what: string): Promise<T>;
 }
 
@@ -35,7 +50,7 @@ export async function startClockedRelay(
     until: (ask, wished, what) =>
       waitUntil(
         async () => {
-          await move("advance=1000");
+          await move("advance=250");
           return ask();
         },
         wished,

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 /** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
 export interface SwitchableProxy {
   url: string;
-  /** Where new connections go from now on. */
+  /** Where it leads from now on; what is open is cut. */
   leadTo(target: string): void;
   down(): Promise<void>;
   up(): Promise<void>;
@@ -44,6 +44,7 @@ export async function createSwitchableProxy(target?: string): Promise<Switchable
     url: `http://127.0.0.1:${ownPort}`,
     leadTo(next) {
       ({ hostname, port } = new URL(next));
+      for (const socket of sockets) socket.destroy();
     },
     down,
     async up() {
