@@ -31,11 +31,18 @@ async function settle(): Promise<void> {
   }
 }
 
+/** A call takes its real time, and its limit is by the clock: time stands still while one is under way. */
+async function untilNothingIsSent(): Promise<void> {
+  const isSending = async () => (await relay.operations.destinations()).some(({ counts }) => (counts.sending ?? 0) > 0);
+  while (await isSending()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** In steps in which everybody who looks now and then gets to look. */
 async function advance(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= stepMs) {
     await clock.advance(Math.min(stepMs, left));
     await settle();
+    await untilNothingIsSent();
   }
 }
 
