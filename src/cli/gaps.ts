@@ -92,7 +92,9 @@ function formatGaps(report: GapsOnWire, output: Output, now: number): string {
   const sure = missing.filter(({ verdict }) => verdict === "sure").length;
   const head =
     missing.length === 0
-      ? "No alert is missing, as far as the records show."
+      ? crossings === 0 && unknown.length > 0
+        ? "It cannot tell whether alerts are missing."
+        : "No alert is missing, as far as the records show."
       : `${countOf(sure, "alert")} missing for sure, ${missing.length - sure} likely.`;
   const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
   return joinSections([

@@ -49,6 +49,10 @@ test("before the first look, and with nothing missing, the page says so", async 
   expect(await (await (await fresh.logIn()).get("/gaps")).text()).toContain("It has not been looked yet");
   const well = await createWebFixture({ gaps: { ...report, missing: [], unknown: [] } });
   expect(await (await (await well.logIn()).get("/gaps")).text()).toContain("No alert is missing");
+  const blind = await createWebFixture({ gaps: { ...report, missing: [], crossings: 0, answered: 0 } });
+  expect(await (await (await blind.logIn()).get("/gaps")).text()).toContain(
+    "It cannot tell whether alerts are missing",
+  );
 });
 
 test("the API gives the last look, looks anew for a time, and refuses what is no time", async () => {

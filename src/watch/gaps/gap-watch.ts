@@ -184,8 +184,9 @@ function viewGaps(
   if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
   const { missing, unknown, rules, crossings, recordEveryMs } = report;
   const sure = missing.filter(({ verdict }) => verdict === "sure").length;
-  if (rules === 0) {
+  if (rules === 0 || crossings === 0) {
     const [first] = unknown;
+    if (first === undefined && rules > 0) return seen("well", `no crossing of ${rules} rules in seven days`);
     return first === undefined
       ? seen("idle", "the account has no subscription, so no alert is expected")
       : seen("unknown", `cannot tell whether alerts are missing: ${first.what}: ${first.why}`);

@@ -76,7 +76,11 @@ function Report({ report, now }: { report: GapReport; now: number }) {
       </dl>
       {missing.length === 0 ? (
         <div class="empty">
-          <h2>No alert is missing, as far as the records show</h2>
+          <h2>
+            {crossings === 0 && unknown.length > 0
+              ? "It cannot tell whether alerts are missing"
+              : "No alert is missing, as far as the records show"}
+          </h2>
         </div>
       ) : (
         <Missing missing={missing} now={now} />

@@ -264,6 +264,14 @@ describe("answers that say nothing", () => {
     expect(JSON.stringify([watch.view(), watch.report()?.unknown])).toContain(why);
   });
 
+  it("a log without an alert says nothing of what is missing", async () => {
+    const world = await open();
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.watch.view()).toMatchObject({ verdict: "unknown", troubles: [] });
+    expect(world.watch.view().summary).toContain("it has no alert of that time");
+  });
+
   it("no subscription at all: nothing is expected", async () => {
     const { watch, told } = await lookedAt({ subscriptions: () => [] });
     expect(told).toEqual([]);
