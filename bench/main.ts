@@ -10,7 +10,7 @@ import { startDriver } from "./harness/drive.ts";
 import { describeMachine, memoryFileSystemOf, syncCost } from "./harness/machine.ts";
 import { canPin, cleanUp, stepAside } from "./harness/processes.ts";
 import { say } from "./harness/progress.ts";
-import { mergeRuns, type Run, replaceTable, showReport, toMarkdown } from "./harness/report.ts";
+import { joinRuns, mergeRuns, type Run, replaceTable, showReport, toMarkdown } from "./harness/report.ts";
 import { spreadOf } from "./harness/statistics.ts";
 import { within } from "./harness/within.ts";
 import { scenarios } from "./scenarios/index.ts";
@@ -33,6 +33,8 @@ About fifteen minutes; with --rounds 2 about thirteen.
   --json FILE     writes the figures, too
   --from FILES    measures nothing: writes what these files of --json hold, with commas between them, to
                   ${documentPath}; of a row that several have, the last
+  --across FILES  measures nothing: as --from, of whole runs at several times; each figure with the least and the most of
+                  all of them
   --against DIR   measures another built checkout of Tocsin in turn; docs/measurements.md stays
   --folder DIR    where data is written meanwhile; it has to be a disk. Default: this checkout
   --cache DIR     keeps the log of a million alerts there for the next run
@@ -56,6 +58,7 @@ function readOptions() {
       rounds: { type: "string" },
       json: { type: "string" },
       from: { type: "string" },
+      across: { type: "string" },
       against: { type: "string" },
       folder: { type: "string", default: "." },
       cache: { type: "string" },
@@ -133,16 +136,20 @@ function writeDocument(run: Run): void {
 }
 
 /** @returns whether all that was measured came to its end, and nothing was lost */
-function merge(files: string): boolean {
+function combine(files: string, intoOne: (runs: [Run, ...Run[]]) => Run): boolean {
   const [first, ...later] = files.split(",").map((file) => JSON.parse(readFileSync(file, "utf8")) as Run);
   if (first === undefined) return false;
-  const merged = mergeRuns(
-    [first, ...later],
-    scenarios.map(({ name }) => name),
-  );
-  console.log(showReport(merged));
-  writeDocument(merged);
-  return merged.report.errors.length + merged.report.failures.length === 0;
+  const combined = intoOne([first, ...later]);
+  console.log(showReport(combined));
+  writeDocument(combined);
+  return combined.report.errors.length + combined.report.failures.length === 0;
+}
+
+async function measureOrCombine(options: ReturnType<typeof readOptions>): Promise<boolean> {
+  const order = scenarios.map(({ name }) => name);
+  if (options.across !== undefined) return combine(options.across, joinRuns);
+  if (options.from !== undefined) return combine(options.from, (runs) => mergeRuns(runs, order));
+  return run(options);
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -164,8 +171,7 @@ if (process.argv.includes("--help")) {
   }
   try {
     if (options !== undefined) {
-      const isWell = options.from === undefined ? await run(options) : merge(options.from);
-      if (!isWell) process.exitCode = 1;
+      if (!(await measureOrCombine(options))) process.exitCode = 1;
     }
   } catch (error) {
     console.error(error);

@@ -1,7 +1,7 @@
 import { installHint } from "../servers/alertmanager.ts";
 import type { Remark, Report, Row } from "./bench.ts";
 import type { Machine } from "./machine.ts";
-import { type Spread, showSpread } from "./statistics.ts";
+import { type Spread, showSpread, spreadOf } from "./statistics.ts";
 
 export interface Run {
   machine: Machine;
@@ -14,6 +14,8 @@ export interface Run {
   report: Report;
   /** Scenarios that were run again, or only, by themselves. */
   repeats?: Omit<Run, "report">[];
+  /** Whole runs at other times, whose figures are in these rows as well. */
+  others?: Omit<Run, "report">[];
 }
 
 /**
@@ -43,6 +45,58 @@ export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): 
   };
 }
 
+/**
+ * The same rows measured at several times, as one run: of each figure the least and the most of all rounds, and the middle
+ * of the runs' medians. So its spread is what differs between days and machines, not only between neighbouring rounds.
+ */
+export function joinRuns([first, ...others]: [Run, ...Run[]]): Run {
+  const all = [first, ...others];
+  const keyOf = ({ scenario, title, label }: Row) => JSON.stringify([scenario, title, label]);
+  const rows = new Map<string, [Row, ...Row[]]>();
+  for (const row of all.flatMap(({ report }) => report.rows)) {
+    const same = rows.get(keyOf(row));
+    if (same === undefined) rows.set(keyOf(row), [row]);
+    else same.push(row);
+  }
+  const gather = <T extends Remark>(pick: (report: Report) => T[]) => all.flatMap(({ report }) => pick(report));
+  return {
+    ...first,
+    seconds: all.reduce((sum, run) => sum + run.seconds, 0),
+    report: {
+      rows: [...rows.values()].map(joinRows),
+      notes: gather(({ notes }) => notes),
+      errors: gather(({ errors }) => errors),
+      failures: gather(({ failures }) => failures),
+    },
+    others: others.map(({ report: _, ...run }) => run),
+  };
+}
+
+function joinRows(same: [Row, ...Row[]]): Row {
+  return {
+    ...same[0],
+    subject: joinSpreads(same.map(({ subject }) => subject)),
+    failed: same.reduce((sum, { failed }) => sum + failed, 0),
+    steal: Math.max(...same.map(({ steal }) => steal)),
+    beside: same[0].beside.map(({ name }) => {
+      const peers = same.flatMap(({ beside }) => beside.filter((peer) => peer.name === name));
+      return {
+        name,
+        spread: joinSpreads(peers.map(({ spread }) => spread)),
+        ratio: joinSpreads(peers.map(({ ratio }) => ratio)),
+      };
+    }),
+  };
+}
+
+function joinSpreads(spreads: Spread[]): Spread {
+  return {
+    median: spreadOf(spreads.map(({ median }) => median)).median,
+    least: spreadOf(spreads.map(({ least }) => least)).least,
+    most: spreadOf(spreads.map(({ most }) => most)).most,
+  };
+}
+
 /** A row with more than this is marked: its figures are of a machine that somebody else used. */
 const muchSteal = 0.02;
 
@@ -64,7 +118,7 @@ function cellsOf({ title, label, unit, subject, failed, beside, aim, before, ste
 
 const showTime = (iso: string) => `${iso.slice(0, 16).replace("T", " ")} UTC`;
 
-function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [] }: Run): string {
+function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [], others = [] }: Run): string {
   const { processor, cores, memoryGb, load, kernel, node, tocsin, commit, alertmanager } = machine;
   return [
     `${showTime(startedAt)}, ${Math.round(seconds / 60)} min, ${rounds} rounds; Tocsin ${tocsin} at ${commit}`,
@@ -72,6 +126,11 @@ function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [] }
     alertmanager === ""
       ? `Alertmanager is not installed: ${installHint}`
       : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,
+    ...others.map(
+      (run) =>
+        `and ${showTime(run.startedAt)}, ${run.rounds} rounds, at ${run.machine.commit}, a sync ${showSpread(run.sync, "ms")}, load before: ` +
+        `${run.machine.load.toFixed(1)}: each figure is of all these runs`,
+    ),
     ...repeats.map(
       (run) =>
         `by ${run.scenarios.length === 1 ? "itself" : "themselves"}: ${run.scenarios.join(", ")}, ${showTime(run.startedAt)}, ` +

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { compare, type Remark, type Report, type Sample } from "../../bench/harness/bench.ts";
-import { mergeRuns, type Run, replaceTable, toMarkdown } from "../../bench/harness/report.ts";
+import { joinRuns, mergeRuns, type Run, replaceTable, toMarkdown } from "../../bench/harness/report.ts";
 import { quantile, spreadOf } from "../../bench/harness/statistics.ts";
 import { lookUp } from "../../bench/harness/stored.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -163,6 +163,19 @@ test("puts the last run of each scenario in the table, as its files hold them", 
     ["the storm", 50],
   ]);
   expect(toMarkdown(merged)).toContain("by itself: storm, 2026-11-22 08:20 UTC");
+});
+
+test("a figure of several runs has the least and the most of all their rounds", async () => {
+  const one = await runOf("relay", "2026-11-22T08:10:00Z", inTurn({ rate: 20 }, { rate: 30 }));
+  const other = await runOf("relay", "2026-11-23T09:00:00Z", inTurn({ rate: 5 }, { rate: 15 }));
+  const joined = joinRuns([one, JSON.parse(JSON.stringify(other))]);
+  expect(joined.report.rows).toMatchObject([
+    {
+      subject: { median: 17.5, least: 5, most: 30 },
+      beside: [{ spread: { median: 10, least: 10, most: 10 }, ratio: { median: 1.75, least: 0.5, most: 3 } }],
+    },
+  ]);
+  expect(toMarkdown(joined)).toContain("- and 2026-11-23 09:00 UTC, 2 rounds, at abc");
 });
 
 test("the median of two is between them, and the 99th of a hundred has one above it", () => {
