@@ -6,6 +6,13 @@ const shortSignificantDigits = 4;
 /** More digits before the point than any amount of money or tokens has, and than anybody reads. */
 const longestWhole = 30;
 
+/** So many characters a double holds exactly. */
+const longestExact = 15;
+
+const wholeNumber = /^[+-]?\d+$/;
+const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Of these a difference is exact in doubles, once it is rounded to their places. */
+const shortPlain = /^[+-]?\d{1,9}(?:\.(\d{1,5}))?$/;
 const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
 const multiples = [
@@ -44,7 +51,13 @@ function inThrees(whole: string): string {
  * enough keeps the zeros it came with. Whatever is no plain decimal comes back as it is.
  */
 export function writeNumber(sent: string, style: NumberStyle = {}): string {
+  if (isShort(sent)) return groupDigits(sent);
   return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
+}
+
+/** The usual case, and each alert has several: nothing is left out, so nothing beside it can read the same. */
+function isShort(sent: string): boolean {
+  return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
 
 /**
@@ -74,11 +87,23 @@ export function writeChange(before: string, now: string): string | undefined {
 
 /** `−289,654`, six significant digits; undefined where either is no plain decimal or they are the same. */
 export function writeDifference(before: string, now: string): string | undefined {
+  const size = exactDifference(before, now);
+  return size === undefined ? undefined : `${size.startsWith("-") ? "−" : "+"}${writeNumber(size.replace("-", ""))}`;
+}
+
+/** Without an exponent. */
+function exactDifference(before: string, now: string): string | undefined {
+  if (before === now) return undefined;
+  const [short, shortBefore] = [shortPlain.exec(now), shortPlain.exec(before)];
+  if (short !== null && shortBefore !== null) {
+    const places = Math.max(short[1]?.length ?? 0, shortBefore[1]?.length ?? 0);
+    const difference = Number(now) - Number(before);
+    return difference === 0 ? undefined : withoutEmptyFraction(difference.toFixed(places));
+  }
   const [from, to] = [parseDecimal(before), parseDecimal(now)];
   const difference = from && to && subtractDecimals(to, from);
   if (difference === undefined || difference.digits === "" || isExtreme(difference)) return undefined;
-  const size = writeNumber(writePlain({ ...difference, negative: false }));
-  return `${difference.negative ? "−" : "+"}${size}`;
+  return writePlain(difference);
 }
 
 /**
@@ -92,14 +117,11 @@ export function writeDistance(limit: string, now: string): string | undefined {
   return `${writePlain(parseDecimal(size.toPrecision(2)) ?? zero)} %`;
 }
 
-/** Percent of `before`. */
+/** Percent of `before`. A double is exact enough: of its share few digits are read, and the smallest not at all. */
 function shareOf(before: string, now: string): number | undefined {
-  const [from, to] = [parseDecimal(before), parseDecimal(now)];
-  if (from === undefined || to === undefined || isExtreme(from) || isExtreme(to)) return undefined;
-  const difference = subtractDecimals(to, from);
-  if (difference === undefined) return undefined;
-  // The difference is exact; of its share two digits are read.
-  const share = (toNumber(difference) / Math.abs(toNumber(from))) * 100;
+  if (!decimal.test(before) || !decimal.test(now)) return undefined;
+  const from = Number(before);
+  const share = ((Number(now) - from) / Math.abs(from)) * 100;
   return Number.isFinite(share) && Math.abs(share) <= 1_000_000 ? share : undefined;
 }
 
@@ -110,9 +132,12 @@ function keptApart(
   least: number,
   writerOf: (digits: number) => (number: string) => string,
 ): string {
+  if (!decimal.test(sent)) return sent;
+  const near = besides.filter((other) => other !== undefined && other !== sent && isNear(Number(sent), Number(other)));
+  if (near.length === 0 && sent.length <= longestExact) return writerOf(least)(sent);
   const own = parseDecimal(sent);
   if (own === undefined || isExtreme(own)) return sent;
-  const others = besides.filter((other): other is string => {
+  const others = near.filter((other): other is string => {
     const parsed = other === undefined ? undefined : parseDecimal(other);
     return parsed !== undefined && !isExtreme(parsed) && compareDecimals(parsed, own) !== 0;
   });
@@ -125,16 +150,29 @@ function keptApart(
   return writerOf(Math.max(least, most))(sent);
 }
 
+/** Numbers further apart than four digits can tell never read the same. Those that are none may be anything. */
+function isNear(one: number, other: number): boolean {
+  return !(Math.abs(one - other) > 0.01 * Math.max(Math.abs(one), Math.abs(other)));
+}
+
 function shortenFraction(sent: string, digits: number): string {
-  const parsed = parseDecimal(sent);
   const exponent = /^([+-]?[\d.]+)([eE][+-]?\d+)$/.exec(sent);
   if (exponent !== null) return `${shortenFraction(exponent[1] ?? "", digits)}${exponent[2] ?? ""}`;
   const found = plain.exec(sent);
-  if (parsed === undefined || found === null) return sent;
+  if (found === null) return sent;
   const [, , whole = "", fraction = ""] = found;
   const written = /[1-9]/.test(whole) ? whole.length + fraction.length : fraction.length - fraction.search(/[1-9]|$/);
   if (fraction === "" || written <= digits) return groupDigits(sent);
-  return groupDigits(writePlain(roundTo(parsed, Math.max(digits, parsed.magnitude))));
+  if (whole !== "0" && sent.length <= longestExact) {
+    const places = Math.max(0, digits - whole.length);
+    return groupDigits(withoutEmptyFraction(Number(sent).toFixed(places)));
+  }
+  const parsed = parseDecimal(sent);
+  return parsed === undefined ? sent : groupDigits(writePlain(roundTo(parsed, Math.max(digits, parsed.magnitude))));
+}
+
+function withoutEmptyFraction(fixed: string): string {
+  return fixed.includes(".") ? withoutTrailingZeros(fixed).replace(/\.$/, "") : fixed;
 }
 
 /** Half away from zero. */
@@ -155,10 +193,6 @@ function writePlain({ negative, digits, magnitude }: Decimal): string {
   const whole = magnitude <= 0 ? "0" : digits.slice(0, magnitude).padEnd(magnitude, "0");
   const fraction = magnitude <= 0 ? "0".repeat(-magnitude) + digits : digits.slice(magnitude);
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
-}
-
-function toNumber({ negative, digits, magnitude }: Decimal): number {
-  return Number(`${negative ? "-" : ""}0.${digits || "0"}e${magnitude}`);
 }
 
 const zero: Decimal = { negative: false, digits: "", magnitude: 0 };

@@ -102,6 +102,9 @@ test.each([
   ["1e-18", "1.5e-18", "+50.0 %", "+0.0000000000000000005"],
   ["1e400", "2e400", undefined, undefined],
   ["5 M", "6 M", undefined, undefined],
+  ["0.1", "0.3", "+200 %", "+0.2"],
+  ["999999999.99999", "-999999999.99999", "−200 %", "−2,000,000,000"],
+  ["12345678901234567891", "12345678901234567892", undefined, "+1"],
 ])("from %s to %s it changed by %s, which is %s", (before, now, change, difference) => {
   expect([writeChange(before, now), writeDifference(before, now)]).toEqual([change, difference]);
 });
