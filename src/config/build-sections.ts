@@ -100,10 +100,11 @@ export function buildMapping(value: unknown, problems: ProblemList, section: Con
 
 const defaultAgeMs = 90 * 86_400_000;
 
-/** The section `retention:`. Default: 90 days, and no limit of size. */
+/** The section `retention:`; a time alone is the age. Default: 90 days, and no limit of size. */
 export function buildRetention(value: unknown, problems: ProblemList): RetentionRules {
   if (value === "off" || value === false) return {};
-  const { age = defaultAgeMs, size = "off" } = readShape(retentionSchema, value ?? {}, ["retention"], problems) ?? {};
+  const limits = typeof value === "string" ? { age: value } : (value ?? {});
+  const { age = defaultAgeMs, size = "off" } = readShape(retentionSchema, limits, ["retention"], problems) ?? {};
   return { ...(age !== "off" && { maxAgeMs: age }), ...(size !== "off" && { maxBytes: size }) };
 }
 

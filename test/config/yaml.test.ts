@@ -242,7 +242,7 @@ describe("lines and words of mistakes", () => {
     ["watch: { putBack: maybe }", "watch.putBack"],
     ["watch: { gaps: 10s }", "watch.gaps"],
     ["watch: { account: true }", "watch.account"],
-    ["retention: 90d", "retention"],
+    ["retention: soon", "retention.age"],
     ["retention: { age: 30 }", "retention.age"],
     ["retention: { age: 1h }", "retention.age"],
     ["retention: { size: 5 }", "retention.size"],
@@ -258,6 +258,7 @@ describe("lines and words of mistakes", () => {
 
   test.each([
     ["retention: off", {}],
+    ["retention: 30d", { maxAgeMs: 30 * 86_400_000 }],
     ["retention: { age: off }", {}],
     ["retention: { age: 30d, size: 20 GB }", { maxAgeMs: 30 * 86_400_000, maxBytes: 20 * 2 ** 30 }],
     ["retention: { size: 1.5g }", { maxAgeMs: 90 * 86_400_000, maxBytes: 1.5 * 2 ** 30 }],
