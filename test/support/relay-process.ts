@@ -62,10 +62,11 @@ export async function startRelayProcess(
   child.stderr.on("data", (chunk) => {
     log += chunk;
   });
+  // A relay below a supervisor ends a moment after it, and writes until then: the pipe that both have closes with the last.
+  const allEnded = once(child, "close");
   onTestFinished(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
-    await once(child, "exit");
+    await allEnded;
   });
   const url = await readUrl(child, () => log);
   const hookUrl = `${url}/hooks/${webhookSecret}`;
