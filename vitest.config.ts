@@ -10,7 +10,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  */
 const inTheirOwnProcess = [
   "test/bench/command.test.ts",
-  "test/cli/!(check|output|texts|upstream|upstream-curve).test.ts",
+  "test/charts/png.test.ts",
+  "test/cli/!(check|output|texts|upstream).test.ts",
   "test/cli/output-process.test.ts",
   "test/config/yaml.test.ts",
   "test/conformance/stores.test.ts",

@@ -11,6 +11,7 @@ const entries = {
   main: resolve("dist/main.js"),
   "database-thread": resolve("dist/store/sqlite/thread.js"),
   "reading-thread": resolve("dist/intake/thread/thread.js"),
+  "png-thread": resolve("dist/charts/png-thread.js"),
 };
 const external = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 

@@ -1,13 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { drawLineChart } from "../../charts/line-chart.ts";
+import { type PngProblem, renderPng } from "../../charts/render-png.ts";
+import { changeOf, drawablePoints, type SeriesFacts, sortByTime, summarizeSeries } from "../../charts/series.ts";
+import { drawTerminalLine } from "../../charts/terminal-line.ts";
+import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
 import { connectAlerting, type UpstreamRun } from "./connect.ts";
-import { type CurveFacts, describeChange, sortByTime, summarizeCurve } from "./curve.ts";
-import { drawCurveSvg } from "./curve-svg.ts";
 import { formatInstant, formatNumber } from "./number-text.ts";
-import { svgToPng } from "./svg-to-png.ts";
-import { drawTerminalCurve } from "./terminal-curve.ts";
 
 export interface HistoryOptions {
   key: string;
@@ -57,9 +58,27 @@ async function checkRange({ context, output }: UpstreamRun, { from, to }: Histor
 
 async function writePictures(run: UpstreamRun, history: MetricHistory, options: HistoryOptions): Promise<void> {
   if (options.svg === undefined && options.png === undefined) return;
-  const svg = drawCurveSvg(history.points, { title: history.key });
-  if (options.svg !== undefined) await writePicture(run, options.svg, svg);
-  if (options.png !== undefined) await writePicture(run, options.png, await svgToPng(svg));
+  const svg = drawLineChart({
+    title: history.key,
+    points: history.points,
+    emptyText: "no records in this range",
+    theme: lightTheme,
+  });
+  if (options.svg !== undefined) await writePicture(run, options.svg, `${svg}\n`);
+  if (options.png === undefined) return;
+  const result = await renderPng(svg);
+  if ("problem" in result) throw noPng(result.problem);
+  await writePicture(run, options.png, result.png);
+}
+
+function noPng(problem: PngProblem): AppError {
+  if (problem === "failed")
+    return new AppError("failed", "the picture could not be made", { hint: "write --svg instead" });
+  const [what, name] =
+    problem === "no_font"
+      ? ["no font was found to write the picture's text with", "dejavu-fonts-ttf"]
+      : ["PNG files need the optional package @resvg/resvg-js, which is not installed", "@resvg/resvg-js"];
+  return new AppError("failed", what, { hint: `npm install ${name}, or write --svg instead` });
 }
 
 async function writePicture(
@@ -81,20 +100,20 @@ async function writePicture(
 }
 
 function describeHistory({ context, output }: UpstreamRun, history: MetricHistory): string {
-  const facts = summarizeCurve(history.points);
+  const facts = summarizeSeries(drawablePoints(history.points));
   const title = output.fields([["Metric", history.key]]);
   if (facts === undefined) return `${title}no records in this range\n`;
   const width = Math.min(widestPlot, output.width ?? context.columns ?? 80);
-  const curve = drawTerminalCurve(history.points, { width, height: plotHeight });
+  const curve = drawTerminalLine(history.points, { width, height: plotHeight });
   return `${title}\n${curve}\n${describeFacts({ output }, facts, history.points.length)}`;
 }
 
-function describeFacts({ output }: Pick<UpstreamRun, "output">, facts: CurveFacts, count: number): string {
-  const change = describeChange(facts);
+function describeFacts({ output }: Pick<UpstreamRun, "output">, facts: SeriesFacts, count: number): string {
+  const change = changeOf(facts);
   return output.fields([
     [
       "Last",
-      `${formatNumber(facts.last.value)}  at ${formatInstant(facts.last.at)}${change === "" ? "" : `  (${change})`}`,
+      `${formatNumber(facts.last.value)}  at ${formatInstant(facts.last.at)}${change === undefined ? "" : `  (${change})`}`,
     ],
     ["Min", `${formatNumber(facts.min.value)}  at ${formatInstant(facts.min.at)}`],
     ["Max", `${formatNumber(facts.max.value)}  at ${formatInstant(facts.max.at)}`],

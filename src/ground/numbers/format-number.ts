@@ -15,7 +15,8 @@ const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const shortPlain = /^[+-]?\d{1,9}(?:\.(\d{1,5}))?$/;
 const plain = /^([+-]?)(\d+)(?:\.(\d+))?$/;
 
-const multiples = [
+/** Largest first: what stands for a power of ten in a short number. */
+export const multiples = [
   { power: 12, word: "tn" },
   { power: 9, word: "bn" },
   { power: 6, word: "M" },

@@ -1,7 +1,8 @@
-import { type Tick, timeTicks, valueTicks } from "./axis.ts";
-import { type CurvePoint, type KnownPoint, splitAtGaps, summarizeCurve } from "./curve.ts";
+import { type ChartPoint, drawablePoints, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
+import { timeTicks } from "./time-axis.ts";
+import { type Tick, valueTicks } from "./value-axis.ts";
 
-export interface TerminalCurveOptions {
+export interface TerminalLineOptions {
   /** Columns in all, labels included. At least 30 are used. */
   width: number;
   /** Lines of the plot, without the axis below. */
@@ -14,9 +15,10 @@ const dotBits = [
   [0x08, 0x10, 0x20, 0x80],
 ] as const;
 
-/** The curve as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
-export function drawTerminalCurve(points: readonly CurvePoint[], options: TerminalCurveOptions): string {
-  const facts = summarizeCurve(points);
+/** The line as lines of text: values on the left, a time axis in UTC below. Empty when no point has a value. */
+export function drawTerminalLine(values: readonly ChartPoint[], options: TerminalLineOptions): string {
+  const points = drawablePoints(values);
+  const facts = summarizeSeries(points);
   if (facts === undefined) return "";
   const ticks = valueTicks(facts.min.value, facts.max.value, Math.max(2, Math.ceil(options.height / 3)));
   const labelWidth = Math.max(...ticks.map((tick) => tick.label.length));

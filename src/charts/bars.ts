@@ -1,0 +1,155 @@
+import { createScale, timeWords, writeValue } from "./plot.ts";
+import { drawLabel, drawPicture, escapeXml, pixel } from "./svg.ts";
+import { type ChartTheme, pageTheme } from "./theme.ts";
+import { timeTicks } from "./time-axis.ts";
+import { valueTicks } from "./value-axis.ts";
+
+const stacked = ["critical", "warning", "info", "unknown"] as const;
+type Stacked = (typeof stacked)[number];
+
+const words: Record<Stacked, string> = {
+  critical: "critical",
+  warning: "warning",
+  info: "info",
+  unknown: "without severity",
+};
+
+/** What came in one step of time. */
+export interface BarBucket extends Partial<Record<Stacked, number>> {
+  /** Its beginning, epoch milliseconds. */
+  at: number;
+  /** How many of them have a delivery that failed or no route: a mark stands above the bar. Default 0. */
+  problems?: number;
+}
+
+export interface Bars {
+  /** In any order; steps in which nothing came may be left out. */
+  buckets: readonly BarBucket[];
+  /** How long a step is, in milliseconds. */
+  stepMs: number;
+  /** What the time axis covers, epoch milliseconds, `to` excluded. */
+  from: number;
+  to: number;
+  /** Default `Alerts over time`. */
+  title?: string;
+  /**
+   * Where a bar leads to. With it each step that has something is a link from top to bottom, named by its time and
+   * counts, with `data-from` and `data-to`; the first can be reached by Tab, and a script may move on from there.
+   */
+  hrefOf?(bucket: { from: number; to: number }): string;
+  /** An IANA name for the times; default UTC. */
+  timeZone?: string;
+  /** Pixels. Default 960 by 96. */
+  width?: number;
+  height?: number;
+  /** Default: the page's. */
+  theme?: ChartTheme;
+}
+
+const margin = { top: 12, right: 6, bottom: 20, left: 34 };
+
+/** Where a place on the time axis stands in the picture: for scripts that turn a drag into times. */
+export function barsPlot(width: number): { left: number; right: number } {
+  return { left: margin.left, right: width - margin.right };
+}
+
+/** Alerts over time as bars, stacked by severity with the worst at the bottom, problems marked. SVG. */
+export function drawBars(bars: Bars): string {
+  const { stepMs, from, to, title = "Alerts over time", timeZone = "UTC", width = 960, height = 96 } = bars;
+  const theme = bars.theme ?? pageTheme;
+  const buckets = bars.buckets
+    .filter(({ at }) => at + stepMs > from && at < to)
+    .map((bucket) => ({ ...bucket, total: totalOf(bucket), problems: countOf(bucket.problems) }))
+    .filter(({ total, problems }) => total + problems > 0)
+    .sort((a, b) => a.at - b.at);
+  const most = Math.max(1, ...buckets.map(({ total }) => total));
+  const plot = barsPlot(width);
+  const bottom = height - margin.bottom;
+  const x = createScale(from, to, plot.left, plot.right);
+  const y = createScale(0, most, bottom, margin.top);
+  const zone = timeWords(timeZone);
+
+  function drawBar(bucket: (typeof buckets)[number], index: number): string {
+    const left = Math.max(plot.left, x(bucket.at));
+    const right = Math.min(plot.right, x(bucket.at + stepMs));
+    const gap = right - left > 4 ? 1 : 0;
+    const shape = { left: pixel(left), width: pixel(Math.max(0.8, right - left - gap)) };
+    let below = 0;
+    const parts = stacked.map((severity) => {
+      const count = countOf(bucket[severity]);
+      if (count === 0) return "";
+      const [lower, upper] = [y(below), y(below + count)];
+      below += count;
+      return `<rect x="${shape.left}" y="${pixel(upper)}" width="${shape.width}" height="${pixel(lower - upper)}" fill="${theme[severity]}"/>`;
+    });
+    const middle = (left + right) / 2;
+    const top = y(bucket.total) - 2;
+    const mark =
+      bucket.problems === 0
+        ? ""
+        : `<path d="M${pixel(middle - 3)} ${pixel(top - 6)}l6 6m0 -6l-6 6" fill="none" stroke="${theme.bad}" stroke-width="2"/>`;
+    const name = `${zone.full(bucket.at)}: ${wordsOf(bucket)}`;
+    if (bars.hrefOf === undefined) return `<g><title>${escapeXml(name)}</title>${parts.join("")}${mark}</g>`;
+    const span = { from: bucket.at, to: bucket.at + stepMs };
+    const whole = `<rect x="${pixel(left)}" y="0" width="${pixel(right - left)}" height="${bottom}" fill="none" pointer-events="all"/>`;
+    return `<a href="${escapeXml(bars.hrefOf(span))}" aria-label="${escapeXml(name)}" tabindex="${index === 0 ? 0 : -1}" data-from="${span.from}" data-to="${span.to}"><title>${escapeXml(name)}</title>${whole}${parts.join("")}${mark}</a>`;
+  }
+
+  const grid = valueTicks(0, most, 2)
+    .filter(({ value }) => Number.isInteger(value) && value > 0 && value <= most)
+    .slice(-1)
+    .map(({ value }) => {
+      const at = pixel(y(value));
+      return `<path d="M${plot.left} ${at}H${plot.right}" stroke="${theme.grid}"/>${drawLabel({ x: plot.left - 6, y: at + 4, text: writeValue(value), size: 11, anchor: "end", fill: theme.soft })}`;
+    });
+  const times = timeTicks(from, to, Math.floor(width / 90), timeZone)
+    .filter(({ value }) => x(value) > plot.left + 16 && x(value) < plot.right - 16)
+    .map(({ value, label }) =>
+      drawLabel({ x: x(value), y: height - 5, text: label, size: 11, anchor: "middle", fill: theme.soft }),
+    );
+  const body = [
+    ...grid,
+    `<path d="M${plot.left} ${bottom + 0.5}H${plot.right}" stroke="${theme.grid}"/>`,
+    drawLabel({ x: plot.left - 6, y: height - 5, text: zone.zoneAt(to), size: 11, anchor: "end", fill: theme.soft }),
+    ...times,
+    ...buckets.map(drawBar),
+  ].join("");
+  const description = `${wordsOf(sumOf(buckets))} from ${zone.full(from)} to ${zone.full(to)}`;
+  const role = bars.hrefOf === undefined ? "img" : "group";
+  return drawPicture({ width, height, title, description, theme, role, className: "bars" }, body);
+}
+
+function countOf(count: number | undefined): number {
+  return count !== undefined && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+function totalOf(bucket: BarBucket): number {
+  return stacked.reduce((sum, severity) => sum + countOf(bucket[severity]), 0);
+}
+
+function sumOf(buckets: readonly BarBucket[]): BarBucket {
+  const sum = (name: Stacked | "problems") => buckets.reduce((total, bucket) => total + countOf(bucket[name]), 0);
+  return {
+    at: 0,
+    critical: sum("critical"),
+    warning: sum("warning"),
+    info: sum("info"),
+    unknown: sum("unknown"),
+    problems: sum("problems"),
+  };
+}
+
+/** `412 alerts, 31 critical, 80 warning, 3 with a problem` */
+function wordsOf(bucket: BarBucket): string {
+  const total = totalOf(bucket);
+  const parts = stacked.flatMap((severity) => {
+    const count = countOf(bucket[severity]);
+    return count === 0 ? [] : [`${count.toLocaleString("en-US")} ${words[severity]}`];
+  });
+  const problems = countOf(bucket.problems);
+  return [
+    `${total.toLocaleString("en-US")} ${total === 1 ? "alert" : "alerts"}`,
+    ...parts,
+    ...(problems === 0 ? [] : [`${problems.toLocaleString("en-US")} with a problem`]),
+  ].join(", ");
+}

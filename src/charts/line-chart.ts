@@ -1,0 +1,265 @@
+import { createScale, linePath, rangeWith, type Scale, timeWords, writeValue } from "./plot.ts";
+import {
+  type ChartPoint,
+  changeOf,
+  drawablePoints,
+  isKnown,
+  type KnownPoint,
+  type SeriesFacts,
+  splitAtGaps,
+  summarizeSeries,
+} from "./series.ts";
+import { drawLabel, drawPicture, pixel, shorten, widthOf } from "./svg.ts";
+import { type ChartTheme, pageTheme } from "./theme.ts";
+import { timeTicks } from "./time-axis.ts";
+import { isDrawable, valueTicks } from "./value-axis.ts";
+
+/** Something that happened at an instant. `this` is the one that the picture is about. */
+export interface ChartMark {
+  /** Epoch milliseconds. */
+  at: number;
+  kind: "firing" | "resolved" | "this";
+}
+
+export interface LineChart {
+  title: string;
+  /** In any order; `null` breaks the line. */
+  points: readonly ChartPoint[];
+  /** A dashed line with its value. One that is far from all values is named at the edge beyond which it lies. */
+  threshold?: number;
+  /** Default: none. */
+  marks?: readonly ChartMark[];
+  /** A dot for each value, where there are few. Default false. */
+  dots?: boolean;
+  /** Behind the values: `USD`. */
+  unit?: string;
+  /** What the time axis covers, epoch milliseconds. Default: from the first value to the last. */
+  from?: number;
+  to?: number;
+  /** An IANA name for the times; default UTC. */
+  timeZone?: string;
+  /** Title and numbers above the picture. Default: where it stands alone. */
+  heading?: boolean;
+  /** What stands there without any value. Default `no values in this range`. */
+  emptyText?: string;
+  /** Pixels. Default 960 by 420. */
+  width?: number;
+  height?: number;
+  /** Default: the page's. */
+  theme?: ChartTheme;
+}
+
+const longestUnit = 12;
+/** More would be a bar code. */
+const mostMarks = 60;
+const mostDots = 60;
+
+/** Values over time with axes, limit, marks and the last value. SVG; every text is escaped. */
+export function drawLineChart(chart: LineChart): string {
+  const { title, width = 960, height = 420, theme = pageTheme, timeZone = "UTC" } = chart;
+  const { heading = theme.standsAlone, emptyText = "no values in this range" } = chart;
+  const unit = chart.unit === undefined ? undefined : shorten(chart.unit, longestUnit);
+  const threshold = isDrawable(chart.threshold) ? chart.threshold : undefined;
+  const points = drawablePoints(chart.points);
+  const facts = summarizeSeries(points);
+  const words = timeWords(timeZone);
+  const head = heading
+    ? drawLabel({ ...headAt(0), text: shorten(title, (width - 32) / 9.6), size: 16, bold: true })
+    : "";
+  const frame = { width, height, title, theme, className: "chart" };
+  if (facts === undefined) {
+    const empty = drawLabel({
+      x: width / 2,
+      y: height / 2,
+      text: emptyText,
+      size: 14,
+      anchor: "middle",
+      fill: theme.soft,
+    });
+    return drawPicture({ ...frame, description: emptyText }, head + empty);
+  }
+  const period = `${words.full(facts.first.at)} to ${words.full(facts.last.at)}`;
+  const said = [...summaryOf(facts, { unit, threshold }), period];
+  const below = heading ? drawLabel({ ...headAt(1), text: fitting(said, width - 32), size: 12, fill: theme.soft }) : "";
+  const marks = (chart.marks ?? []).filter(({ at }) => Number.isFinite(at));
+  const fired = marks.filter(({ kind }) => kind !== "resolved").length;
+  const description = `${said.join(", ")}.${fired === 0 ? "" : ` Fired ${fired} ${fired === 1 ? "time" : "times"}.`}`;
+
+  function headAt(row: number) {
+    return { x: 16, y: 28 + row * 22, fill: theme.ink };
+  }
+
+  const body = drawBody({ chart, points, facts, marks, threshold, unit, width, height, theme, heading, timeZone });
+  return drawPicture({ ...frame, description }, head + below + body);
+}
+
+interface Body {
+  chart: LineChart;
+  points: readonly ChartPoint[];
+  facts: SeriesFacts;
+  marks: readonly ChartMark[];
+  threshold: number | undefined;
+  unit: string | undefined;
+  width: number;
+  height: number;
+  theme: ChartTheme;
+  heading: boolean;
+  timeZone: string;
+}
+
+function drawBody(body: Body): string {
+  const { chart, points, facts, threshold, unit, width, height, theme, heading, timeZone } = body;
+  const { from = facts.first.at, to = facts.last.at } = chart;
+  const top = (heading ? 66 : 8) + (unit === undefined ? 4 : 20);
+  const bottom = height - 30;
+  const range = rangeWith(facts.min.value, facts.max.value, threshold);
+  const ticks = valueTicks(range.low, range.high, Math.max(3, Math.round((bottom - top) / 48)));
+  const last = writeValue(facts.last.value, unit);
+  const zone = timeWords(timeZone).zoneAt(to);
+  const left =
+    18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
+  const right = width - 18 - widthOf(last, 12);
+  const x = createScale(from, to, left, right);
+  const y = createScale(ticks[0]?.value ?? range.low, ticks.at(-1)?.value ?? range.high, bottom, top);
+
+  const isWithin = (at: number) => at >= from && at <= to;
+
+  const grid = ticks.map(
+    ({ value, label }) =>
+      `<path d="M${pixel(left)} ${pixel(y(value))}H${pixel(right)}" stroke="${theme.grid}"/>` +
+      drawLabel({ x: left - 8, y: y(value) + 4, text: label, anchor: "end", fill: theme.soft }),
+  );
+  const head =
+    unit === undefined ? "" : drawLabel({ x: left - 8, y: top - 15, text: unit, anchor: "end", fill: theme.soft });
+  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / 84)), timeZone)
+    .filter(({ value }) => isWithin(value))
+    .map(({ value, label }) => {
+      const at = x(value);
+      const text = drawLabel({ x: at, y: bottom + 20, text: label, anchor: "middle", fill: theme.soft });
+      // The zone stands left of the axis.
+      return `<path d="M${pixel(at)} ${bottom}v5" stroke="${theme.soft}"/>${at < left + 18 ? "" : text}`;
+    });
+  const lines = splitAtGaps(points)
+    .map((stretch) => stretch.filter(({ at }) => isWithin(at)))
+    .map((stretch) => drawStretch(stretch, { x, y, bottom, width: right - left, theme }));
+  const dots =
+    chart.dots === true && points.length <= mostDots
+      ? points.map((point) =>
+          isKnown(point) && isWithin(point.at) ? drawDot(point, { x, y, fill: theme.line, radius: 2.5 }) : "",
+        )
+      : [];
+  const isLastShown = isWithin(facts.last.at);
+  const end = isLastShown
+    ? drawDot(facts.last, { x, y, fill: theme.line, radius: 4 }) +
+      drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink })
+    : "";
+  return [
+    ...grid,
+    head,
+    drawLabel({ x: left - 8, y: bottom + 20, text: zone, anchor: "end", fill: theme.soft }),
+    ...times,
+    drawMarks(body.marks, { x, left, right, top, bottom, theme }),
+    ...lines,
+    ...dots,
+    threshold === undefined ? "" : drawThreshold(threshold, { range, unit, y, left, right, top, bottom, theme }),
+    end,
+  ].join("");
+}
+
+interface Place {
+  x: Scale;
+  y: Scale;
+  theme: ChartTheme;
+}
+
+function drawStretch(stretch: KnownPoint[], place: Place & { bottom: number; width: number }): string {
+  const { x, y, theme, bottom, width } = place;
+  const [first] = stretch;
+  const last = stretch.at(-1);
+  if (first === undefined || last === undefined) return "";
+  if (stretch.length === 1) return drawDot(first, { x, y, fill: theme.line, radius: 3 });
+  const path = linePath(stretch, x, y, width);
+  return (
+    `<path d="${path}L${pixel(x(last.at))},${bottom}L${pixel(x(first.at))},${bottom}Z" fill="${theme.line}" fill-opacity="0.08"/>` +
+    `<path d="${path}" fill="none" stroke="${theme.line}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"/>`
+  );
+}
+
+function drawDot(point: KnownPoint, dot: { x: Scale; y: Scale; fill: string; radius: number }): string {
+  return `<circle cx="${pixel(dot.x(point.at))}" cy="${pixel(dot.y(point.value))}" r="${dot.radius}" fill="${dot.fill}"/>`;
+}
+
+interface ThresholdPlot {
+  range: ReturnType<typeof rangeWith>;
+  unit: string | undefined;
+  y: Scale;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  theme: ChartTheme;
+}
+
+function drawThreshold(threshold: number, plot: ThresholdPlot): string {
+  const { range, unit, y, left, right, top, bottom, theme } = plot;
+  const label = (text: string, at: number) =>
+    drawLabel({ x: left + 6, y: at, text, fill: theme.threshold, rim: theme.background });
+  const words = `threshold ${writeValue(threshold, unit)}`;
+  if (range.threshold === "above") return label(`↑ ${words}, above this picture`, top + 12);
+  if (range.threshold === "below") return label(`↓ ${words}, below this picture`, bottom - 6);
+  const at = pixel(y(threshold));
+  // Above its line, or below it where there is no room.
+  const textAt = at - 6 < top + 10 ? at + 15 : at - 6;
+  return `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" stroke-width="1.5" stroke-dasharray="6 4"/>${label(words, textAt)}`;
+}
+
+interface MarkPlot {
+  x: Scale;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  theme: ChartTheme;
+}
+
+/** Told apart by their shape as well: a triangle fired, a ring is over, the one in question has a line through all. */
+function drawMarks(marks: readonly ChartMark[], plot: MarkPlot): string {
+  const { x, left, right, top, bottom, theme } = plot;
+  const seen = new Set<string>();
+  const placed = marks
+    .map((mark) => ({ ...mark, at: Math.round(x(mark.at)) }))
+    .filter(({ at }) => at >= Math.floor(left) && at <= Math.ceil(right))
+    .filter(({ at, kind }) => !seen.has(`${kind} ${at}`) && seen.add(`${kind} ${at}`));
+  return placed
+    .slice(-mostMarks)
+    .map(({ at, kind }) => {
+      if (kind === "resolved") {
+        return `<circle cx="${at}" cy="${bottom - 5}" r="3.5" fill="${theme.background}" stroke="${theme.good}" stroke-width="2"/>`;
+      }
+      const triangle = `<path d="M${at - 5} ${bottom}h10l-5 -9z" fill="${theme.critical}"/>`;
+      if (kind === "firing") return triangle;
+      return `<path d="M${at} ${pixel(top)}V${bottom}" stroke="${theme.critical}" stroke-width="1.5" stroke-dasharray="2 2"/>${triangle}`;
+    })
+    .join("");
+}
+
+/** `last 24.32 M USD (−3.2 %)`, `lowest 24.3 M USD`, `highest 25.9 M USD`, `threshold 25 M USD` */
+function summaryOf(facts: SeriesFacts, { unit, threshold }: { unit?: string; threshold?: number }): string[] {
+  // A share of a share says nothing.
+  const change = unit === "%" ? undefined : changeOf(facts);
+  const isFlat = facts.min.value === facts.max.value;
+  return [
+    `last ${writeValue(facts.last.value, unit)}${change === undefined ? "" : ` (${change})`}`,
+    ...(isFlat ? [] : [`lowest ${writeValue(facts.min.value, unit)}`, `highest ${writeValue(facts.max.value, unit)}`]),
+    ...(threshold === undefined ? [] : [`threshold ${writeValue(threshold, unit)}`]),
+  ];
+}
+
+/** As many of them as a line has room for. */
+function fitting(parts: readonly string[], width: number): string {
+  let text = parts[0] ?? "";
+  for (const part of parts.slice(1)) {
+    if (widthOf(`${text}, ${part}`, 12) <= width) text += `, ${part}`;
+  }
+  return shorten(text, width / 7.6);
+}

@@ -1,0 +1,68 @@
+import { scaleLinear } from "d3-scale";
+import { line } from "d3-shape";
+import { writeNumber, writeShortNumber } from "../ground/numbers/format-number.ts";
+import { createTimeFormat } from "../ground/time/time-format.ts";
+import { type KnownPoint, thinOut } from "./series.ts";
+import { pixel } from "./svg.ts";
+
+export type Scale = (value: number) => number;
+
+/** A single value stands in the middle. */
+export function createScale(low: number, high: number, from: number, to: number): Scale {
+  return scaleLinear().domain([low, high]).range([from, to]);
+}
+
+/** A limit further away than so many times the range of the values would leave nothing to see of them. */
+const farThreshold = 2;
+
+/** Where the limit stands: within the picture, which has room made for it, or above or below all of it. */
+export type ThresholdPlace = "within" | "above" | "below";
+
+export interface ValueRange {
+  low: number;
+  high: number;
+  threshold?: ThresholdPlace;
+}
+
+/** What a picture of these values covers: the limit too, unless it is so far away that the line would be flat. */
+export function rangeWith(low: number, high: number, threshold?: number): ValueRange {
+  if (threshold === undefined) return { low, high };
+  const distance = Math.max(low - threshold, threshold - high, 0);
+  if (high > low && distance > farThreshold * (high - low)) {
+    return { low, high, threshold: threshold > high ? "above" : "below" };
+  }
+  return { low: Math.min(low, threshold), high: Math.max(high, threshold), threshold: "within" };
+}
+
+/** The `d` of a path along an unbroken stretch; no longer than a picture of this width can show. */
+export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, width: number): string {
+  const along = line<KnownPoint>()
+    .x(({ at }) => pixel(x(at)))
+    .y(({ value }) => pixel(y(value)));
+  return along(thinOut(stretch, Math.ceil(width))) ?? "";
+}
+
+/** For a label: at most six significant digits, from a million on four with a word, beyond all words with an exponent. */
+export function writeValue(value: number, unit?: string): string {
+  const size = Math.abs(value);
+  const isExtreme = size !== 0 && (size < 1e-9 || size >= 1e15);
+  const sent = String(value);
+  const plain = size < 1e6 ? writeNumber(sent) : writeShortNumber(sent);
+  const text = isExtreme ? Number(value.toPrecision(6)).toExponential().replace("e+", "e") : plain;
+  const digits = text.replace(/^-/, "−");
+  if (unit === undefined) return digits;
+  return unit === "%" ? `${digits} %` : `${digits} ${unit}`;
+}
+
+export interface TimeWords {
+  /** `21 Nov 2026, 14:02:05 UTC` */
+  full(at: number): string;
+  /** `CET`: what the zone is called at this time of the year. */
+  zoneAt(at: number): string;
+}
+
+/** `timeZone`: an IANA name; one that the platform does not know is UTC. */
+export function timeWords(timeZone: string): TimeWords {
+  const format = createTimeFormat(timeZone);
+  return { full: format.full, zoneAt: (at) => (timeZone === "UTC" ? "UTC" : format.clock(at).slice(6)) };
+}

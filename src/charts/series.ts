@@ -1,0 +1,98 @@
+import { writeChange } from "../ground/numbers/format-number.ts";
+import { isInstant } from "../ground/time/time-format.ts";
+import { isDrawable, roundToZero } from "./value-axis.ts";
+
+/** One point of a line; `value` is `null` where nothing is known, and there the line is broken. */
+export interface ChartPoint {
+  /** Epoch milliseconds. */
+  at: number;
+  value: number | null;
+}
+
+export type KnownPoint = ChartPoint & { value: number };
+
+/** What a line says in numbers. */
+export interface SeriesFacts {
+  min: KnownPoint;
+  max: KnownPoint;
+  first: KnownPoint;
+  last: KnownPoint;
+}
+
+/** Points by time; the service documents no order. */
+export function sortByTime<T extends ChartPoint>(points: readonly T[]): T[] {
+  return [...points].sort((a, b) => a.at - b.at);
+}
+
+/** By time; what no chart can place (no number, infinite, beyond 1e100) is a hole, what has no date is left out. */
+export function drawablePoints(points: readonly ChartPoint[]): ChartPoint[] {
+  const placed = points.filter(({ at }) => isInstant(at));
+  return sortByTime(placed.map(({ at, value }) => ({ at, value: isDrawable(value) ? roundToZero(value) : null })));
+}
+
+/** `undefined` when no point has a value. Expects points by time. */
+export function summarizeSeries(points: readonly ChartPoint[]): SeriesFacts | undefined {
+  const known = points.filter(isKnown);
+  const [first] = known;
+  const last = known.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  let min = first;
+  let max = first;
+  for (const point of known) {
+    if (point.value < min.value) min = point;
+    if (point.value > max.value) max = point;
+  }
+  return { min, max, first, last };
+}
+
+/** Unbroken stretches: a point without a value interrupts the line instead of being drawn as if it were known. */
+export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
+  const stretches: KnownPoint[][] = [];
+  let current: KnownPoint[] = [];
+  for (const point of points) {
+    if (isKnown(point)) {
+      if (current.length === 0) stretches.push(current);
+      current.push(point);
+    } else {
+      current = [];
+    }
+  }
+  return stretches;
+}
+
+/**
+ * At most four points for each of `columns` steps of time: the first, the last, the lowest and the highest, so that the
+ * line looks the same and no peak is lost. Expects points by time.
+ */
+export function thinOut(stretch: readonly KnownPoint[], columns: number): KnownPoint[] {
+  const [first] = stretch;
+  const last = stretch.at(-1);
+  if (first === undefined || last === undefined || stretch.length <= 4 * columns) return [...stretch];
+  const width = Math.max(1, last.at - first.at) / columns;
+  const columnOf = (point: KnownPoint) => Math.min(columns - 1, Math.floor((point.at - first.at) / width));
+  const kept: KnownPoint[] = [];
+  for (let start = 0; start < stretch.length; ) {
+    let end = start;
+    let [low, high] = [start, start];
+    const column = columnOf(stretch[start] as KnownPoint);
+    for (let at = start; at < stretch.length && columnOf(stretch[at] as KnownPoint) === column; at += 1) {
+      end = at;
+      if ((stretch[at] as KnownPoint).value < (stretch[low] as KnownPoint).value) low = at;
+      if ((stretch[at] as KnownPoint).value > (stretch[high] as KnownPoint).value) high = at;
+    }
+    const chosen = [...new Set([start, Math.min(low, high), Math.max(low, high), end])];
+    kept.push(...chosen.map((at) => stretch[at] as KnownPoint));
+    start = end + 1;
+  }
+  return kept;
+}
+
+/** The change from first to last, `+1.2 %`; undefined where there is no base to compare with or nothing has changed. */
+export function changeOf({ first, last }: SeriesFacts): string | undefined {
+  return writeChange(String(first.value), String(last.value));
+}
+
+/** Whether it has a value. */
+export function isKnown(point: ChartPoint): point is KnownPoint {
+  return point.value !== null;
+}

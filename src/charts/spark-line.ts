@@ -1,0 +1,60 @@
+import { createScale, linePath, rangeWith, writeValue } from "./plot.ts";
+import { type ChartPoint, drawablePoints, type KnownPoint, splitAtGaps, summarizeSeries } from "./series.ts";
+import { drawPicture, pixel } from "./svg.ts";
+import { type ChartTheme, pageTheme } from "./theme.ts";
+import { isDrawable } from "./value-axis.ts";
+
+export interface SparkLine {
+  /** In any order; `null` breaks the line. */
+  points: readonly ChartPoint[];
+  /** A dashed line. Left out where it is so far from the values that they would look flat. */
+  threshold?: number;
+  /** Marks the end of the line: red while it is firing. Default `over`. */
+  state?: "firing" | "over";
+  /** What it is of, read out and shown as a tooltip. Default `Values`. */
+  title?: string;
+  unit?: string;
+  /** Pixels. Default 100 by 24. */
+  width?: number;
+  height?: number;
+  /** Default: the page's. */
+  theme?: ChartTheme;
+}
+
+const inset = 3;
+
+/** A line as small as a word: values over time with their limit, without axes. SVG; empty without any value. */
+export function drawSparkLine(spark: SparkLine): string {
+  const { state = "over", title = "Values", unit, width = 100, height = 24, theme = pageTheme } = spark;
+  const threshold = isDrawable(spark.threshold) ? spark.threshold : undefined;
+  const points = drawablePoints(spark.points);
+  const facts = summarizeSeries(points);
+  if (facts === undefined) return "";
+  const range = rangeWith(facts.min.value, facts.max.value, threshold);
+  const x = createScale(facts.first.at, facts.last.at, inset, width - inset);
+  const y = createScale(range.low, range.high, height - inset, inset);
+  const limit =
+    threshold !== undefined && range.threshold === "within"
+      ? `<path d="M0 ${pixel(y(threshold))}H${width}" stroke="${theme.threshold}" stroke-dasharray="3 2"/>`
+      : "";
+  const lines = splitAtGaps(points).map((stretch) => drawStretch(stretch));
+  const end = `<circle cx="${pixel(x(facts.last.at))}" cy="${pixel(y(facts.last.value))}" r="2.5" fill="${state === "firing" ? theme.critical : theme.line}"/>`;
+
+  function drawStretch(stretch: KnownPoint[]): string {
+    const [only] = stretch;
+    // A lone value that is not the last is a dot too: a path of one point draws nothing.
+    if (stretch.length === 1 && only !== undefined) {
+      return `<circle cx="${pixel(x(only.at))}" cy="${pixel(y(only.value))}" r="1.5" fill="${theme.line}"/>`;
+    }
+    return `<path d="${linePath(stretch, x, y, width / 2)}" fill="none" stroke="${theme.line}" stroke-width="1.5" stroke-linejoin="round"/>`;
+  }
+
+  const count = points.filter(({ value }) => value !== null).length;
+  const words = [
+    `${count} ${count === 1 ? "value" : "values"}`,
+    `last ${writeValue(facts.last.value, unit)}`,
+    threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit)}`,
+  ];
+  const name = `${title}: ${words.filter((part) => part !== undefined).join(", ")}`;
+  return drawPicture({ width, height, title: name, theme, className: "spark" }, `${limit}${lines.join("")}${end}`);
+}

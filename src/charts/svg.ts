@@ -1,0 +1,88 @@
+import type { ChartTheme } from "./theme.ts";
+
+/** The family that PNG files are drawn with; a viewer without it takes the next. */
+export const chartFont = "DejaVu Sans";
+
+export interface PictureFrame {
+  /** Pixels. */
+  width: number;
+  height: number;
+  /** What it is, in a few words. */
+  title: string;
+  /** What is to be seen in it, for whoever does not see it. */
+  description?: string;
+  theme: ChartTheme;
+  /** Default `img`. A `group` has parts of its own that can be reached, such as links. */
+  role?: "img" | "group";
+  /** A class for the page's own styles. */
+  className?: string;
+}
+
+/** A whole picture around `body`, which has to be SVG already; title and description are text. */
+export function drawPicture(frame: PictureFrame, body: string): string {
+  const { width, height, title, description, theme, role = "img", className } = frame;
+  const font = theme.standsAlone ? ` font-family="'${chartFont}', Verdana, sans-serif"` : "";
+  const name = className === undefined ? "" : ` class="${escapeXml(className)}"`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg"${name} width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="${role}"${font}>`,
+    `<title>${escapeXml(title)}</title>`,
+    description === undefined ? "" : `<desc>${escapeXml(description)}</desc>`,
+    theme.standsAlone ? `<rect width="${width}" height="${height}" fill="${theme.background}"/>` : "",
+    body,
+    "</svg>",
+  ].join("");
+}
+
+export interface Label {
+  x: number;
+  y: number;
+  text: string;
+  fill: string;
+  /** Pixels. Default 12. */
+  size?: number;
+  /** Default `start`. */
+  anchor?: "start" | "middle" | "end";
+  bold?: boolean;
+  /** A rim in this colour keeps it readable upon lines. */
+  rim?: string;
+}
+
+export function drawLabel({ x, y, text, fill, size = 12, anchor = "start", bold = false, rim }: Label): string {
+  const where = anchor === "start" ? "" : ` text-anchor="${anchor}"`;
+  const weight = bold ? ' font-weight="bold"' : "";
+  const around =
+    rim === undefined ? "" : ` stroke="${rim}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`;
+  return `<text x="${pixel(x)}" y="${pixel(y)}" font-size="${size}"${where}${weight}${around} fill="${fill}">${escapeXml(text)}</text>`;
+}
+
+/** A place in a picture, to a tenth of a pixel. Never anything but a number. */
+export function pixel(value: number): number {
+  return Number.isFinite(value) ? Math.round(value * 10) / 10 + 0 : 0;
+}
+
+/** Keeps both ends: chain and metric stand at the front of a key, the address at its end. */
+export function shorten(text: string, longest: number): string {
+  // Nobody sees more of it, and a hostile text may have millions.
+  const characters = [...(text.length > 4_000 ? `${text.slice(0, 2_000)}${text.slice(-2_000)}` : text)];
+  if (characters.length <= longest) return text;
+  const tail = Math.floor((longest - 1) / 3);
+  return `${characters.slice(0, Math.max(1, longest - 1 - tail)).join("")}…${tail > 0 ? characters.slice(-tail).join("") : ""}`;
+}
+
+/** How wide a text of the chart's font is at most, in pixels: roughly, and rather too much. */
+export function widthOf(text: string, size: number): number {
+  return [...text].length * size * 0.64;
+}
+
+/**
+ * Also replaces what XML 1.0 cannot hold at all (section 2.2), and what turns the direction of the text around it.
+ */
+export function escapeXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
+}

@@ -1,0 +1,86 @@
+import { createZonedClock, isTimeZone, type ZonedClock } from "../ground/time/zoned-time.ts";
+import type { Tick } from "./value-axis.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const daySteps = [1, 2, 7, 14, 30, 91, 182, 365];
+const stepsInDay = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/**
+ * Round instants of a zone's wall clock between `from` and `to` (epoch milliseconds), at most `count` or so: `18:00`
+ * within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC; one that the platform
+ * does not know is UTC.
+ */
+export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
+  const clock = timeZone === "UTC" || !isTimeZone(timeZone) ? utcClock : createZonedClock(timeZone);
+  const span = Math.max(1, to - from);
+  const most = Math.max(1, count);
+  const minutes = stepsInDay.find((step) => span / (step * minute) <= most);
+  return minutes === undefined ? dayTicks(clock, from, to, most) : minuteTicks(clock, from, to, minutes);
+}
+
+function minuteTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {
+  const start = clock.wallTimeAt(from);
+  const ticks: Tick[] = [];
+  // From there on the wall clock is followed, over midnights and over the hours that it skips or repeats.
+  let minutes = Math.floor((start.hour * 60 + start.minute) / step) * step;
+  for (let dayOffset = 0; dayOffset < 60; dayOffset += 1) {
+    for (; minutes < 24 * 60; minutes += step) {
+      const at = clock.instantOf(
+        start.year,
+        start.month,
+        start.day + dayOffset,
+        Math.floor(minutes / 60),
+        minutes % 60,
+      );
+      if (at > to) return ticks;
+      if (at < from || at === ticks.at(-1)?.value) continue;
+      ticks.push({ value: at, label: minutes === 0 ? dayLabel(clock, at) : clockLabel(clock, at) });
+    }
+    minutes = 0;
+  }
+  return ticks;
+}
+
+function dayTicks(clock: ZonedClock, from: number, to: number, count: number): Tick[] {
+  const days = (to - from) / day;
+  const step = daySteps.find((candidate) => days / candidate <= count) ?? Math.ceil(days / count / 365) * 365;
+  const start = clock.wallTimeAt(from);
+  // Counted from a fixed day, so that the same days are marked while the picture moves on.
+  const sinceFixed = Math.floor(Date.UTC(start.year, start.month - 1, start.day) / day) % step;
+  const ticks: Tick[] = [];
+  for (let offset = -sinceFixed; ; offset += step) {
+    const at = clock.instantOf(start.year, start.month, start.day + offset, 0, 0);
+    if (at > to) return ticks;
+    if (at >= from) ticks.push({ value: at, label: dayLabel(clock, at, step >= 182) });
+  }
+}
+
+function dayLabel(clock: ZonedClock, at: number, withYear = false): string {
+  const wall = clock.wallTimeAt(at);
+  return `${wall.day} ${months[wall.month - 1]}${withYear ? ` ${wall.year}` : ""}`;
+}
+
+function clockLabel(clock: ZonedClock, at: number): string {
+  const wall = clock.wallTimeAt(at);
+  return `${String(wall.hour).padStart(2, "0")}:${String(wall.minute).padStart(2, "0")}`;
+}
+
+/** What `createZonedClock` would give for UTC, without asking the platform. */
+const utcClock: ZonedClock = {
+  wallTimeAt(at) {
+    const date = new Date(at);
+    return {
+      year: date.getUTCFullYear(),
+      month: date.getUTCMonth() + 1,
+      day: date.getUTCDate(),
+      hour: date.getUTCHours(),
+      minute: date.getUTCMinutes(),
+      second: date.getUTCSeconds(),
+      weekday: date.getUTCDay(),
+    };
+  },
+  instantOf: (year, month, dayOfMonth, hours, minutes) => Date.UTC(year, month - 1, dayOfMonth, hours, minutes),
+};

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { drawBars } from "../../src/charts/bars.ts";
+import { drawLineChart } from "../../src/charts/line-chart.ts";
+import { drawOutcomeBand } from "../../src/charts/outcome-band.ts";
+import { drawSparkLine } from "../../src/charts/spark-line.ts";
+import { type ChartTheme, darkTheme, lightTheme, pageTheme } from "../../src/charts/theme.ts";
+import { cases, pointsOf, start } from "./cases.ts";
+
+const everyCase = Object.entries(cases).flatMap(([kind, drawings]) =>
+  Object.entries(drawings).map(([name, draw]) => ({ kind, name, draw })),
+);
+const hostile = `</title><script>alert("x")</script>' onload='x&\u0000\u001b\u202egnp`;
+const hour = 3_600_000;
+
+/** One picture with its colours by name, so that themes can be compared. */
+function withoutColours(svg: string, theme: ChartTheme): string {
+  const colours = Object.values(theme).filter((colour): colour is string => typeof colour === "string");
+  return colours.reduce((text, colour) => text.replaceAll(`"${colour}"`, '"-"'), svg);
+}
+
+describe("each picture", () => {
+  it.each(everyCase)("$kind: $name is drawn as it was looked at", async ({ kind, name, draw }) => {
+    const file = `./golden/${kind}-${name.replaceAll(/[^a-z]+/g, "-")}.svg`;
+    await expect(draw(lightTheme).replaceAll("><", ">\n<")).toMatchFileSnapshot(file);
+  });
+
+  it.each(everyCase)("$kind: $name differs between light and dark in its colours alone", ({ draw }) => {
+    expect(withoutColours(draw(darkTheme), darkTheme)).toBe(withoutColours(draw(lightTheme), lightTheme));
+  });
+
+  it.each(everyCase)("$kind: $name has a name, and nothing but numbers for places", ({ draw }) => {
+    for (const theme of [lightTheme, darkTheme, pageTheme]) {
+      const svg = draw(theme);
+      expect(svg).not.toMatch(/NaN|Infinity|undefined|null/);
+      expect(svg).not.toContain(" style=");
+      if (svg !== "") expect(svg).toMatch(/^<svg [^>]*role="(?:img|group)"[^>]*><title>[^<]+<\/title>/);
+    }
+  });
+
+  it("shows hostile text as text, whichever way it comes in", () => {
+    const points = pointsOf(1, 2, 3);
+    const pictures = [
+      drawLineChart({ title: hostile, unit: hostile, emptyText: hostile, points }),
+      drawLineChart({ title: hostile, emptyText: hostile, points: [], theme: lightTheme }),
+      drawSparkLine({ title: hostile, unit: hostile, points }),
+      drawBars({ title: hostile, buckets: [{ at: 0, info: 1 }], stepMs: 1, from: 0, to: 2, hrefOf: () => hostile }),
+      drawOutcomeBand({ title: hostile, outcomes: [{ tone: "bad", title: hostile }] }),
+    ];
+    for (const svg of pictures) {
+      for (const part of ["<script", "\u0000", "\u001b", "\u202e"]) expect(svg).not.toContain(part);
+      expect(svg).not.toMatch(/ onload='/);
+      expect(svg.match(/<\/title>/g)).toHaveLength(svg.match(/<title>/g)?.length ?? 0);
+    }
+  });
+
+  it("of whatever numbers there are has nothing but numbers for places, and stays small", () => {
+    const value = fc.option(fc.oneof(fc.double(), fc.constantFrom(0, -0, 1e-18, 1e18, 1e308, 5e-324, -1e308)));
+    const at = fc.oneof(fc.integer({ min: 0, max: start }), fc.double());
+    const points = fc.array(fc.record({ at, value }), { maxLength: 300 });
+    fc.assert(
+      fc.property(points, fc.double(), fc.double(), (some, threshold, width) => {
+        const size = Math.max(100, Math.min(2_000, Math.abs(width) || 100));
+        const marks = some.map((point) => ({ at: point.at, kind: "firing" as const }));
+        for (const svg of [
+          drawLineChart({ title: "k", points: some, threshold, marks, width: size, dots: true }),
+          drawSparkLine({ points: some, threshold }),
+        ]) {
+          expect(svg).not.toMatch(/NaN|Infinity|undefined|null/);
+          expect(svg.length).toBeLessThan(60_000);
+        }
+      }),
+    );
+  });
+});
+
+describe("a line with axes", () => {
+  it("is broken where nothing is known, and a lone value is a dot", () => {
+    const svg = drawLineChart({ title: "k", points: pointsOf(1, 2, null, 3, null, 4, 5) });
+    expect(svg.match(/<path d="[^"]*" fill="none"/g)).toHaveLength(2);
+    expect(svg.match(/<circle/g)).toHaveLength(2);
+  });
+
+  it("says in words what is to be seen", () => {
+    const points = pointsOf(26_000_000, 24_318_772);
+    const svg = drawLineChart({
+      title: "k",
+      points,
+      threshold: 25_000_000,
+      unit: "USD",
+      marks: [{ at: start, kind: "firing" }],
+    });
+    expect(/<desc>(.*)<\/desc>/.exec(svg)?.[1]).toBe(
+      "last 24.32 M USD (−6.5 %), lowest 24.32 M USD, highest 26 M USD, threshold 25 M USD, " +
+        "20 Nov 2026, 12:00:00 UTC to 20 Nov 2026, 13:00:00 UTC. Fired 1 time.",
+    );
+  });
+
+  it("says of a limit that is far away where it lies, and still shows how the values move", () => {
+    const above = drawLineChart({ title: "k", points: pointsOf(100, 101, 99), threshold: 5_000 });
+    expect(above).toContain("↑ threshold 5,000, above this picture");
+    expect(above).toContain(">101.0<");
+    expect(drawLineChart({ title: "k", points: pointsOf(100, 104), threshold: -90 })).toContain("↓ threshold −90");
+  });
+
+  it("keeps both ends of a long title", () => {
+    const title = `eth_token_total_tvl_${"0".repeat(200)}beef`;
+    const svg = drawLineChart({ title, points: pointsOf(1), theme: lightTheme });
+    const shown = /font-weight="bold"[^>]*>([^<]*)</.exec(svg)?.[1] ?? "";
+    expect(shown).toMatch(/^eth_token_total_tvl_0+…0+beef$/);
+    expect(shown.length).toBeLessThan(100);
+  });
+
+  it("of 100,000 values keeps the peak, and stays small", () => {
+    const points = Array.from({ length: 100_000 }, (_, n) => ({ at: start + n, value: n === 51_234 ? 900 : n % 7 }));
+    const svg = drawLineChart({ title: "k", points, width: 960 });
+    expect(svg).toContain("highest 900");
+    // The axis ends at 1,000 or so above 900: the peak stands in the upper tenth of the plot.
+    const places = [...(/<path d="([^"]*)" fill="none"/.exec(svg)?.[1] ?? "").matchAll(/,([\d.]+)/g)].map(([, y]) =>
+      Number(y),
+    );
+    expect(Math.min(...places)).toBeLessThan(60);
+    expect(svg.length).toBeLessThan(80_000);
+  });
+});
+
+describe("bars over time", () => {
+  const day = { stepMs: hour, from: start, to: start + 24 * hour };
+
+  it("are links with their time and counts, of which the first can be reached by Tab", () => {
+    const buckets = [
+      { at: start + hour, critical: 2, info: 1, problems: 1 },
+      { at: start + 2 * hour, warning: 1 },
+    ];
+    const svg = drawBars({ ...day, buckets, hrefOf: ({ from, to }) => `/?a=${from}&b=${to}` });
+    const links = [...svg.matchAll(/<a href="([^"]*)" aria-label="([^"]*)" tabindex="(-?\d)"/g)].map((found) =>
+      found.slice(1),
+    );
+    expect(links).toEqual([
+      [
+        `/?a=${start + hour}&amp;b=${start + 2 * hour}`,
+        "20 Nov 2026, 13:00:00 UTC: 3 alerts, 2 critical, 1 info, 1 with a problem",
+        "0",
+      ],
+      [`/?a=${start + 2 * hour}&amp;b=${start + 3 * hour}`, "20 Nov 2026, 14:00:00 UTC: 1 alert, 1 warning", "-1"],
+    ]);
+  });
+
+  it("leave out what lies outside of their time", () => {
+    const svg = drawBars({
+      ...day,
+      buckets: [
+        { at: start - hour, info: 5 },
+        { at: day.to, info: 5 },
+      ],
+    });
+    expect(svg).toContain("<desc>0 alerts from");
+  });
+});
+
+describe("a band of outcomes", () => {
+  it("shows the newest, and says how they went", () => {
+    const outcomes = [{ tone: "bad" as const }, ...Array.from({ length: 50 }, () => ({ tone: "good" as const }))];
+    expect(drawOutcomeBand({ outcomes, title: "desk" })).toContain(
+      "<title>desk: the last 50, newest last: 50 sent</title>",
+    );
+    expect(drawOutcomeBand({ outcomes, title: "desk", slots: 51 })).toContain("50 sent, 1 failed");
+  });
+});
