@@ -22,16 +22,16 @@ const jumpMs = 60_000;
  */
 const youngestRemovedMs = 3_600_000;
 
-/** Between these a step is neither so long that an alert waits for it, nor so short that it is mostly its sync. */
-const shortMs = 1;
-const longMs = 2;
-/** While nothing comes in: the larger a step, the fewer pages it writes for each alert. */
-const longAloneMs = 10;
-/** With fewer, more pages are written for each than it has. */
-const leastLimit = 16;
+/**
+ * The longest step. An alert may have to wait for one, so it is short while alerts come in. The longer it is, the fewer pages it
+ * writes for each alert that it removes: so it is longer where small ones do not keep ahead of a flood, and longest where
+ * nothing comes in. One of half of it is too short.
+ */
+const longestStepMs = { usual: 1, behind: 2, alone: 10 };
+const leastLimit = 4;
 const mostLimit = 512;
 
-const leastRestMs = 5;
+const leastRestMs = 2;
 const mostRestMs = 5_000;
 
 /**
@@ -53,9 +53,9 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
 
   const rest = (step: Step, stop: AbortSignal) => clock.sleep(pace.restAfter(step), stop);
 
-  function adaptLimit(tookMs: number): void {
-    const most = pace.isAlone() ? longAloneMs : longMs;
-    if (tookMs < (most * shortMs) / longMs) limit = Math.min(mostLimit, limit * 2);
+  function adaptLimit(tookMs: number, isBehind: boolean): void {
+    const most = longestStepMs[pace.isAlone() ? "alone" : isBehind ? "behind" : "usual"];
+    if (tookMs < most / 2) limit = Math.min(mostLimit, limit * 2);
     if (tookMs > most) limit = Math.max(leastLimit, Math.floor(limit / 2));
   }
 
@@ -70,8 +70,8 @@ export function createRetention({ store, rules, clock, log }: RetentionDeps): {
       pace.note(step.accepted);
       // Where all are unfinished, going on is all that can be done.
       const alerts = step.removed > 0 ? step.removed : limit;
-      adaptLimit(tookMs);
       leastUsed = Math.min(leastUsed, usedBytes);
+      adaptLimit(tookMs, usedBytes > leastUsed * growthBehind);
       await rest({ wholeMs, alerts, isGrowing: usedBytes > leastUsed * growth }, stop);
       if (stop.aborted) return { removed, usedBytes };
       step = await timed(store.removeAlerts({ after, receivedBefore, limit }));
@@ -131,6 +131,8 @@ const longestRest = 20;
 const shortestRest = 1;
 /** By so much a flood may make it grow before that: most are over by then, and what they left is removed behind them. */
 const growth = 1.05;
+/** By so much when small steps do not keep ahead of it. */
+const growthBehind = 1.1;
 /** A quarter faster than alerts come in, so that a log that has grown shrinks. */
 const ahead = 1.25;
 const perRoundMs = 1_000;

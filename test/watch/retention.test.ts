@@ -77,30 +77,39 @@ describe("retention", () => {
   it("makes smaller steps while they take long, and larger ones while they do not", async () => {
     const slow = fakeLog(every(1000, 91 * day), { tookMs: 50 });
     await runFor(10_000, slow, { maxAgeMs: 90 * day });
-    expect(new Set(slow.steps.map(({ limit }) => limit))).toEqual(new Set([16]));
+    expect(new Set(slow.steps.map(({ limit }) => limit))).toEqual(new Set([4]));
     const fast = fakeLog(every(5000, 91 * day), { tookMs: 0.5 });
     await runFor(2_000, fast, { maxAgeMs: 90 * day });
     expect(Math.max(...fast.steps.map(({ limit }) => limit))).toBe(512);
   });
 
   it("leaves the database nearly all of its time while it keeps ahead of what comes in", async () => {
-    const log = floodedLog({ perSecond: 100, tookMs: 1.5 });
+    const log = floodedLog({ perSecond: 100, msPerAlert: 0.1 });
     await log.run(60_000);
     expect(log.walked() / 60).toBeGreaterThan(300);
     expect(log.busyShare()).toBeLessThan(0.06);
   });
 
   it("lets a short flood pass, and keeps ahead of one that makes the log grow by more than a twentieth", async () => {
-    const log = floodedLog({ perSecond: 2_000, tookMs: 1.5 });
+    const log = floodedLog({ perSecond: 2_000, msPerAlert: 0.1 });
     await log.run(20_000);
     expect(log.busyShare()).toBeLessThan(0.06);
-    await log.run(60_000);
+    await log.run(30_000);
     expect(log.busyShare()).toBeGreaterThan(0.1);
     expect(log.busyShare()).toBeLessThanOrEqual(0.51);
-    for (let minute = 0; minute < 3; minute += 1) {
-      await log.run(60_000);
+    for (let round = 0; round < 3; round += 1) {
+      await log.run(10_000);
       expect(log.usedBytes()).toBeLessThan(1.06e6);
     }
+  });
+
+  it("makes larger steps where small ones do not keep ahead, once the log has grown by a tenth", async () => {
+    const log = floodedLog({ perSecond: 3_000, msPerAlert: 0.1, bytes: 1e5 });
+    await log.run(5_000);
+    expect(log.largestLimit()).toBe(8);
+    await log.run(25_000);
+    expect(log.largestLimit()).toBe(16);
+    expect(log.usedBytes()).toBeLessThan(1.12e5);
   });
 
   it("takes half of the time while nothing comes in, and steps back when something does", async () => {
@@ -127,13 +136,13 @@ describe("retention", () => {
   it("makes larger steps while nothing comes in, and short ones again as soon as something does", async () => {
     const log = floodedLog({ perSecond: 100, tookMs: 1.5, msPerAlert: 0.05 });
     await log.run(20_000);
-    expect(log.lastLimit()).toBe(32);
+    expect(log.lastLimit()).toBe(16);
     log.flood(0);
     await log.run(20_000);
     expect(log.lastLimit()).toBe(128);
     log.flood(100);
     await log.run(5_000);
-    expect(log.lastLimit()).toBe(32);
+    expect(log.lastLimit()).toBe(16);
   });
 
   it("waits ten minutes again when the clock has jumped: it may be wrong, and all would be old", async () => {
@@ -159,29 +168,33 @@ describe("retention", () => {
 /** A log that is never short of old alerts, into which so many come a second. */
 function floodedLog({
   perSecond,
-  tookMs,
+  tookMs = 0,
   msPerAlert,
+  bytes = 1e6,
 }: {
   perSecond: number;
-  /** Of a step. */
-  tookMs: number;
+  /** Of a step, however many it removes. */
+  tookMs?: number;
   /** Instead of that. */
   msPerAlert?: number;
+  /** Of the log at the start, a byte an alert. */
+  bytes?: number;
 }) {
   const clock = createTestClock();
   const stop = new AbortController();
   let [walked, accepted, since, steps] = [0, 0, clock.now(), 0];
-  let [sleptMs, lastRestMs, lastLimit] = [0, 0, 0];
+  let [sleptMs, lastRestMs, lastLimit, largestLimit] = [0, 0, 0, 0];
   const store: Retention = {
     async removeAlerts({ limit }) {
       lastLimit = limit;
+      largestLimit = Math.max(largestLimit, limit);
       if (msPerAlert !== undefined) tookMs = limit * msPerAlert;
       await clock.sleep(Math.ceil(tookMs));
       accepted += (perSecond * (clock.now() - since)) / 1000;
       since = clock.now();
       walked += limit;
       steps += 1;
-      const usedBytes = 1e6 + accepted - walked;
+      const usedBytes = bytes + accepted - walked;
       return { removed: limit, next: "1" as Position, accepted: Math.floor(accepted), usedBytes, tookMs };
     },
   };
@@ -212,7 +225,8 @@ function floodedLog({
     },
     walked: () => walked,
     lastLimit: () => lastLimit,
-    usedBytes: () => 1e6 + accepted - walked,
+    largestLimit: () => largestLimit,
+    usedBytes: () => bytes + accepted - walked,
     busyShare: () => (steps * Math.ceil(tookMs)) / (steps * Math.ceil(tookMs) + sleptMs),
     restsPerStep: () => lastRestMs / Math.ceil(tookMs),
   };
