@@ -210,8 +210,49 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
+/**
+ * `store` and `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages.
+ * `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `unsteady`: a
+ * destination fails at times.
+ */
+export const troubleKinds = [
+  "store",
+  "reading",
+  "destination",
+  "watch",
+  "canary",
+  "silence",
+  "backlog",
+  "unsteady",
+] as const;
+
+/** One thing that is wrong now, as the strip on every page says it. Holds no secret. */
+export interface Trouble {
+  kind: (typeof troubleKinds)[number];
+  /** `bad`: alerts are lost, missing or reach nobody. `warn`: they are late. */
+  level: "bad" | "warn";
+  /** In plain words, without when it began: "desk is dead". */
+  what: string;
+  /** Epoch milliseconds. */
+  since?: number;
+  /** What comes of it: "3 not delivered". */
+  notes: string[];
+  /** What was said last, by the vendor or a machine. */
+  reason?: string;
+  /** The destination, watch, route or source that it is about. */
+  name?: string;
+  /** Of a watch over the account of a source. */
+  source?: string;
+  /** Deliveries to this destination that failed and were not resent. */
+  failed?: number;
+  /** Of a watch over an account: `putBackOutputs` would change what is wrong. */
+  canPutBack?: boolean;
+}
+
 /** What is true now. Holds no secret. */
 export interface StatusView extends LogView {
+  /** What is wrong now, worst first. */
+  troubles: Trouble[];
   relay: RelayView;
   /** Named hooks, in the order of the configuration. */
   sources: SourceView[];
@@ -416,6 +457,8 @@ export interface Operations {
    * @throws AppError `store_unavailable` when that does not answer.
    */
   status(): Promise<StatusView>;
+  /** What is wrong now, worst first. Never rejects; any number of readers cost the store two short questions a second. */
+  troubles(): Promise<Trouble[]>;
   /** What the relay watches around it. */
   watches(): WatchView[];
   /** Each watch over alerts that do not come. */

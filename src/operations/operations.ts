@@ -23,6 +23,7 @@ import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { findNamed } from "./targets.ts";
 import { createDestinationTests } from "./test-destination.ts";
+import { createTroubles } from "./troubles.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
@@ -92,6 +93,16 @@ export function createOperations(deps: OperationsDeps): Operations {
     });
     return asked;
   }
+  const troubles = createTroubles({
+    destinations,
+    watches: viewWatches,
+    silence: deps.silence,
+    canary: deps.canary,
+    canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
+    health,
+    readerProblem: reader.problem,
+    clock,
+  });
   const readiness = (from: Pick<Administration, "health">): Promise<Readiness> =>
     readinessOf({ store: from, engine, reader, clock, stopping });
 
@@ -128,6 +139,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       });
     },
     readiness: () => readiness({ health }),
+    troubles,
     watches: viewWatches,
     silence: deps.silence,
     canary: deps.canary,
@@ -151,6 +163,7 @@ export function createOperations(deps: OperationsDeps): Operations {
           socketIsHeld: deps.socketIsHeld,
         },
         ...viewLog(health, alerts, views, deps.retention),
+        troubles: await troubles(),
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
         sources: deps.sources(),
         watches: viewWatches(),

@@ -25,6 +25,7 @@ import { addResendPage } from "./pages/resend-page.tsx";
 import { addSetupPage } from "./pages/setup-page.tsx";
 import { addShapesPage } from "./pages/shapes-page.tsx";
 import { addSilencePage } from "./pages/silence-page.tsx";
+import { addStrip } from "./pages/strip.tsx";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
@@ -146,6 +147,7 @@ function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operat
 /** Everything that people see. */
 function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addLoginPages(app, deps);
+  addStrip(app, deps);
   addLogPage(app, deps);
   addAlertPage(app, deps);
   addResendPage(app, deps);

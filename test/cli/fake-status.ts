@@ -23,6 +23,7 @@ const well: StatusOnWire = {
   account: { serviceConfigured: false, canPutBack: false },
   sources: [],
   watches: [],
+  troubles: [],
 };
 
 /**

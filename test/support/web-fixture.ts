@@ -29,6 +29,7 @@ import { findRefused, releaseRefused } from "../../src/operations/refused.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
+import { createTroubles } from "../../src/operations/troubles.ts";
 import { viewDestinations, viewLog } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
@@ -144,7 +145,18 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     log: silentLog,
   };
   const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
+  const troubles = createTroubles({
+    destinations: () => operations.destinations(),
+    watches: () => options.watches ?? [],
+    silence: () => options.silence ?? [],
+    canary: () => options.canary,
+    canPutBack: () => options.account?.canPutBack ?? false,
+    health: store.health,
+    readerProblem: () => undefined,
+    clock,
+  });
   const operations: Operations = {
+    troubles,
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
     endMute: mutes.endMute,
@@ -183,6 +195,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       },
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
       account: { serviceConfigured: false, canPutBack: false, ...options.account },
+      troubles: await troubles(),
       sources: options.sources ?? [],
       watches: options.watches ?? [],
       silence: operations.silence(),

@@ -356,8 +356,32 @@ describe("destinations", () => {
     expect(page).toContain("Last proven 1 min ago.");
     expect(page).toContain("Last delivered 2 h ago.");
     expect(page).toContain(`Asked again soon, as it just did not answer: ${detail}.`);
-    // One of them was tried, the other was proven.
-    expect(page).not.toContain("nothing sent yet");
+    expect(page).toContain("✓proven 1 min ago");
+    expect(page).toContain("✓proven 2 h ago");
+    expect(page).not.toContain("not tried yet");
+  });
+
+  test("nothing is green where nothing was tried, nor where a host has merely answered", async () => {
+    const fixture = await createWebFixture();
+    await fillScene(fixture);
+    const pager = fixture.destinations.find(({ name }) => name === "pager");
+    if (pager === undefined) throw new Error("the scene has one");
+    const look = async () =>
+      (await (await browser.get("/destinations")).text()).split('id="destination-pager"')[1] ?? "";
+    const browser = await fixture.logIn();
+    expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
+    pager.lastProvenAt = fixture.clock.now() - 60_000;
+    expect(await look()).toMatch(/<span class="chip off">.*not tried yet<\/span>/);
+    expect(await look()).toContain("Its host last answered");
+    const { data } = (await (await fixture.api("/api/destinations")).json()) as {
+      data: { name: string; verdict: string; provenAt?: string }[];
+    };
+    expect(data.map(({ name, verdict, provenAt }) => [name, verdict, provenAt !== undefined])).toEqual([
+      ["ops", "proven", true],
+      ["treasury", "failing", true],
+      ["risk-mail", "failing", true],
+      ["pager", "untried", false],
+    ]);
   });
 
   test("say why one is not well, and what to do", async () => {

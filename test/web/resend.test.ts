@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import { takeLane } from "../support/lane.ts";
-import { createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
+import { attempt, createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
 const fromSite = (fields: Record<string, unknown>): RequestInit => ({
   method: "POST",
@@ -219,10 +219,10 @@ describe("trying a destination", () => {
     expect((await api("/api/destinations/nowhere/try", { method: "POST" })).status).toBe(404);
   });
 
-  test("a destination that nothing was sent to yet is not called ok", async () => {
+  test("a destination that nothing was sent to yet is not called proven", async () => {
     const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
     const page = await (await (await logIn()).get("/destinations")).text();
-    expect(page).toMatch(/<bdi>ops<\/bdi>.*nothing sent yet.*<bdi>treasury<\/bdi>.*ok<\/span>/s);
+    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*proven .*<\/span>/s);
   });
 
   test("says so when one that was thought well does not answer", async () => {
@@ -235,8 +235,25 @@ describe("trying a destination", () => {
     expect(page).toContain("did not answer as it should");
   });
 
-  test("the log says at its top which destinations reach nobody", async () => {
-    const { logIn } = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
-    expect(await (await (await logIn()).get("/")).text()).toMatch(/<bdi>ops<\/bdi> is dead/);
+  test("every page says at its top which destinations reach nobody, with the buttons that help", async () => {
+    const fixture = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
+    const { id } = await fixture.addAlert();
+    await attempt(fixture.store, "ops", fixture.clock.now(), {
+      outcome: "rejected",
+      next: { state: "failed", reason: "bot was kicked" },
+    });
+    const browser = await fixture.logIn();
+    for (const path of ["/", `/alerts/${id}`, "/mutes"]) {
+      const page = await (await browser.get(path)).text();
+      const strip = page.split('data-live="strip"')[1]?.split("<main")[0] ?? "";
+      expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("ops is dead since 1 Jan, 00:00 UTC · 1 not delivered");
+      expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/try">/);
+      expect(strip).toContain('href="/resend?destination=ops"');
+      expect(strip).toContain('href="/destinations#destination-ops"');
+    }
+    const alone = await (await browser.get("/strip")).text();
+    expect(alone).toContain("ops is dead");
+    expect(alone).not.toContain("<main");
+    expect((await fixture.web.fetch(new Request("http://tocsin.test/strip"))).status).toBe(303);
   });
 });

@@ -50,7 +50,7 @@ it("the setup page shows what is wrong with the account, and a button puts it ba
   expect(calls).toBe(1);
 });
 
-it("the log page says before anything else that alerts may be missing, and why", async () => {
+it("every page says before anything else that alerts may be missing, and why", async () => {
   const quiet = { since: at, quietMs: 3 * 3_600_000, alertKey: "k", tellsAt: at } as const;
   const { logIn } = await createWebFixture({
     watches: [trouble, { name: "heartbeat", verdict: "unknown", summary: "it was not sent yet", troubles: [] }],
@@ -61,18 +61,22 @@ it("the log page says before anything else that alerts may be missing, and why",
     ],
     canary: { schedule: "every 1 h", state: "fails", nextAt: at, since: at, stage: "tls", detail: "expired" },
   });
-  const page = await (await (await logIn()).get("/")).text();
-  const [, words = ""] = page
-    .replaceAll(/\s+/g, " ")
-    .split('data-live="troubles"')
-    .map((part) => part.split("<form")[0]?.replaceAll(/<[^>]+>/g, ""));
-  expect(words).toContain("account: The account sends its alerts to https://other.example/… and no longer here.");
-  expect(words).toContain("Nothing has come for 3 h.");
-  expect(words).toContain("Nothing has come from &lt;b&gt; for 3 h.");
-  expect(words).toMatch(/Tests do not come through the public address since .*\. Why/);
-  expect(words).not.toMatch(/heartbeat|night/);
+  const browser = await logIn();
+  for (const path of ["/", "/mutes", "/api", "/setup", "/destinations", "/resend", "/refused"]) {
+    const page = await (await browser.get(path)).text();
+    const [, words = ""] = page
+      .replaceAll(/\s+/g, " ")
+      .split('data-live="strip"')
+      .map((part) => part.split("<main")[0]?.replaceAll(/<[^>]+>/g, ""));
+    expect(words).toContain("The account sends its alerts to https://other.example/… and no longer here");
+    expect(words).toContain("Nothing has come for 3 h");
+    expect(words).toContain("Nothing has come from &lt;b&gt; for 3 h");
+    expect(words).toMatch(/Tests do not come through the public address since 11:58 UTCexpiredWhy/);
+    expect(words).not.toMatch(/heartbeat|night/);
+  }
   const well = await createWebFixture({ watches: [{ ...trouble, verdict: "well", summary: "sends here" }] });
-  expect(await (await (await well.logIn()).get("/")).text()).not.toContain("sends here");
+  const quietPage = await (await (await well.logIn()).get("/")).text();
+  expect(quietPage).toContain('<div data-live="strip"></div>');
 });
 
 it("the button is there only when there is something to put back, and no watch is shown where there is none", async () => {

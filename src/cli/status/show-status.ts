@@ -29,6 +29,7 @@ function formatStatus(
   const { store, destinations } = status;
   const rows: [string, string | undefined][] = [
     ["relay", describeState(status)],
+    ["wrong now", describeTroubles(status, now)],
     ["version", describeVersion(status, version)],
     ["started", status.relay && withAge(status.relay.startedAt, now)],
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
@@ -87,6 +88,15 @@ function describeState({ running, ready, url, relay }: RelayStatus): string {
   if (!running) return `not running (nothing answers at ${url})`;
   if (ready) return `running at ${url}, ready`;
   return terminalText(`running at ${url}, NOT READY: ${relay?.reasons.join("; ")}`);
+}
+
+/** Worst first, as the strip on every page has it. */
+function describeTroubles({ troubles = [] }: RelayStatus, now: number): string | undefined {
+  if (troubles.length === 0) return undefined;
+  const each = troubles.map(({ what, since, notes }) => {
+    return [since === undefined ? what : `${what} since ${withAge(since, now)}`, ...notes].join(", ");
+  });
+  return terminalText(each.join("; "));
 }
 
 function describeVersion({ relay }: RelayStatus, ofCommand: string): string {
@@ -155,9 +165,10 @@ function formatDestinations(destinations: DestinationOnWire[], output: Output, n
   const columns = [
     { title: "destination", keep: true },
     { title: "type" },
-    { title: "health", keep: true },
+    { title: "state", keep: true },
     ...["sent", "waiting", "held", "failed"].map((title) => ({ title, align: "right" as const })),
     { title: "oldest waiting", keep: true },
+    { title: "proven", keep: true },
   ];
   const table = output.table(
     columns,
@@ -167,18 +178,20 @@ function formatDestinations(destinations: DestinationOnWire[], output: Output, n
   return troubles.length === 0 ? table : `${table}\n${troubles.map((line) => `${terminalText(line)}\n`).join("")}`;
 }
 
-function toRow({ name, channel, health, counts, oldestWaitingAt }: DestinationOnWire, now: number): string[] {
+function toRow(destination: DestinationOnWire, now: number): string[] {
+  const { name, channel, health, verdict = health, provenAt, counts, oldestWaitingAt } = destination;
   const count = (...states: (keyof typeof counts)[]) =>
     states.reduce((total, state) => total + (counts[state] ?? 0), 0).toLocaleString("en-US");
   return [
     name,
     channel,
-    health,
+    verdict === "failing" ? health : verdict,
     count("sent", "digested"),
     count("queued", "waiting", "sending"),
     count("held"),
     count("failed", "expired"),
     oldestWaitingAt === undefined ? "" : describeAge(Date.parse(oldestWaitingAt), now),
+    provenAt === undefined ? "" : describeAge(Date.parse(provenAt), now),
   ];
 }
 

@@ -19,6 +19,7 @@ type Access = "open" | "session" | "token" | "token or session";
 /** Every route there is, with the access it needs. The guard reads this table and refuses what does not stand in it. */
 export const routeTable: Readonly<Record<string, Access>> = {
   "GET /": "session",
+  "GET /strip": "session",
   "GET /alerts/:id": "session",
   "GET /alerts/:id/body": "session",
   "GET /alerts/:id/resend": "session",

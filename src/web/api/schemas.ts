@@ -2,12 +2,13 @@ import { z } from "@hono/zod-openapi";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
 import { gapVerdicts } from "../../core/gaps.ts";
-import { canaryStages } from "../../core/operations.ts";
+import { canaryStages, troubleKinds } from "../../core/operations.ts";
 import { watchVerdicts } from "../../core/ports/watch.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { placeTypes } from "../../core/shape.ts";
 import { refusedReasons } from "../../core/source.ts";
 import { vendors } from "../../vendors/index.ts";
+import { destinationVerdicts } from "../../vendors/verdict.ts";
 
 const channelType = z.enum(vendors.map(({ type }) => type));
 export const instant = z.iso.datetime().openapi({ example: "2026-11-21T14:02:05.123Z" });
@@ -155,6 +156,13 @@ export const destinationSchema = z
     name: z.string(),
     channel: channelType,
     recipients: z.array(z.string()),
+    verdict: z.enum(destinationVerdicts).optional().openapi({
+      description:
+        "`proven`: a message or a probe got through. `untried`: nothing speaks against it, and nothing was ever tried. `failing`: `health`, `since` and `reason` say how. Absent: the relay is older.",
+    }),
+    provenAt: instant.optional().openapi({
+      description: "When a message, or a probe that proves more than a connection, last got through.",
+    }),
     health,
     reason: z.string(),
     since: instant.optional(),
@@ -390,8 +398,30 @@ export const refusedDetailSchema = refusedSchema
   })
   .openapi("RefusedRequestDetail");
 
+const troubleSchema = z
+  .object({
+    kind: z.enum(troubleKinds).openapi({
+      description:
+        "`store`, `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `unsteady`: a destination fails at times.",
+    }),
+    level: z.enum(["bad", "warn"]).openapi({ description: "`bad`: lost, missing, or reaching nobody. `warn`: late." }),
+    what: z.string().openapi({ example: "trading-desk is dead" }),
+    since: instant.optional(),
+    notes: z.array(z.string()).openapi({ description: "What comes of it.", example: ["3 not delivered"] }),
+    reason: z.string().optional().openapi({ description: "What was said last." }),
+    name: z.string().optional().openapi({ description: "The destination, watch, route or source it is about." }),
+    source: z.string().optional().openapi({ description: "Of a watch over the account of a source." }),
+    failed: z.number().int().optional().openapi({ description: "Deliveries to it that failed and were not resent." }),
+    canPutBack: z.boolean().optional().openapi({ description: "`POST /api/account/put-back` would mend it." }),
+  })
+  .openapi("Trouble");
+
 export const statusSchema = z
   .object({
+    troubles: z
+      .array(troubleSchema)
+      .default([])
+      .openapi({ description: "What is wrong now, worst first, as the strip on every page says it." }),
     relay: relaySchema.openapi({ description: "The relay that answers." }),
     alerts: alertCountsSchema,
     queue: queueSchema,

@@ -17,6 +17,7 @@ import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts"
 import type { WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
 import { vendorOf } from "../../vendors/index.ts";
+import { judgeDestination, provenAt } from "../../vendors/verdict.ts";
 import { readBody } from "../body-text.ts";
 import { muteStateOf } from "../mute-state.ts";
 import type {
@@ -150,6 +151,8 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     name,
     channel,
     recipients,
+    verdict: judgeDestination(view),
+    provenAt: toOptionalIso(provenAt(view)),
     health,
     reason,
     since: toOptionalIso(view.since),
@@ -172,8 +175,9 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
 type StatusOnWire = z.infer<typeof statusSchema>;
 
 export function statusToWire(view: StatusView): StatusOnWire {
-  const { relay, account, sources, watches, silence, canary } = view;
+  const { relay, troubles, account, sources, watches, silence, canary } = view;
   return {
+    troubles: troubles.map(({ since, ...trouble }) => ({ ...trouble, since: toOptionalIso(since) })),
     relay: { ...relay, startedAt: toIso(relay.startedAt) },
     ...logToWire(view),
     account: accountToWire(account),
@@ -219,7 +223,7 @@ function silenceToWire({ alertKey: _key, ...view }: SilenceView): StatusOnWire["
   };
 }
 
-type KnownOfRelay = "relay" | "account" | "sources" | "watches" | "silence" | "canary";
+type KnownOfRelay = "relay" | "troubles" | "account" | "sources" | "watches" | "silence" | "canary";
 
 /** The part of the status that is known without a relay. */
 export function logToWire(view: LogView): Omit<StatusOnWire, KnownOfRelay> {

@@ -5,6 +5,8 @@ const reopenAfterMs = 5_000;
 /** A page that nobody sees gives its connection back: browsers have only six of them for one site. */
 const closeHiddenAfterMs = 60_000;
 const pollDestinationsMs = 15_000;
+/** What goes wrong is no event of the log, and most pages follow none. */
+const pollStripMs = 15_000;
 
 // ---- times
 
@@ -167,14 +169,27 @@ async function refresh() {
   if (refreshWanted) refreshTimer = setTimeout(refresh, refreshEveryMs);
 }
 
-/** Takes over from a fresh copy of this page what has changed, and moves nothing that is being read. */
-function apply(fresh) {
+async function refreshStrip() {
+  try {
+    const answer = await fetch("/strip", { redirect: "manual" });
+    if (answer.ok) applyRegions(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    // The next look shows it.
+  }
+}
+
+function applyRegions(fresh) {
   for (const region of document.querySelectorAll("[data-live]")) {
     const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
     if (next) keepOpen(region, next);
     if (next && plainHtml(next) !== plainHtml(region))
       keepingFocus(region, () => region.replaceChildren(...next.childNodes));
   }
+}
+
+/** Takes over from a fresh copy of this page what has changed, and moves nothing that is being read. */
+function apply(fresh) {
+  applyRegions(fresh);
   const rows = document.getElementById("rows");
   const freshRows = [...fresh.querySelectorAll("#rows > tr")];
   if (rows) applyRows(rows, freshRows);
@@ -268,6 +283,7 @@ function watchVisibility() {
 showTimes();
 setInterval(showTimes, 15_000);
 offerCopying();
+if (document.querySelector('[data-live="strip"]')) setInterval(() => document.hidden || refreshStrip(), pollStripMs);
 if (version !== undefined) {
   openStream();
   watchVisibility();

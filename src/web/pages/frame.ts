@@ -1,3 +1,4 @@
+import type { Trouble } from "../../core/operations.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { LoginCodes } from "../access/login-link.ts";
 import type { SessionCookie, Sessions } from "../access/session.ts";
@@ -21,6 +22,8 @@ export interface Frame {
   assets: Assets;
   formToken: string;
   now: number;
+  /** What is wrong now, for the strip. Never rejects. */
+  troubles(): Promise<Trouble[]>;
 }
 
 export function frameOf(c: WebContext, deps: PageDeps): Frame {
@@ -28,5 +31,6 @@ export function frameOf(c: WebContext, deps: PageDeps): Frame {
     assets: deps.assets,
     formToken: deps.sessions.formToken(sessionOf(c)),
     now: deps.clock.now(),
+    troubles: deps.operations.troubles,
   };
 }

@@ -47,6 +47,22 @@ export function lengthOf(durationMs: number): string {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
+/** `21:42 UTC`, and of another day `20 Nov, 21:42 UTC`. */
+function clockTime(at: number, now: number): string {
+  const time = `${new Date(at).toISOString().slice(11, 16)} UTC`;
+  return Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${dayOf(at).replace(/ \d+$/, "")}, ${time}`;
+}
+
+/** `since 21:42 UTC`: of what goes on, for one line. */
+export function Since({ at, now }: { at: number; now: number }) {
+  if (!isInstant(at)) return <span>since an unknown time</span>;
+  return (
+    <time datetime={new Date(at).toISOString()} title={exactTime(at)} class="since">
+      since {clockTime(at, now)}
+    </time>
+  );
+}
+
 interface InstantProps {
   at: number;
   now: number;

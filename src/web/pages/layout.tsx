@@ -7,6 +7,7 @@ import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
 import type { Frame } from "./frame.ts";
+import { Strip } from "./strip.tsx";
 
 const sections = [
   { path: "/", name: "Alerts" },
@@ -88,6 +89,7 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
           </button>
         </Form>
       </header>
+      <Strip frame={frame} />
       <main id="main">{children}</main>
     </HtmlDocument>
   );

@@ -9,7 +9,6 @@ import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { HeadRow, Layout, Notice } from "./layout.tsx";
 import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
-import { Troubles, type TroublesProps } from "./log-troubles.tsx";
 import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
@@ -41,11 +40,6 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         duplicates={duplicates}
         destinations={destinations}
         sources={operations.sources()}
-        troubles={{
-          watches: operations.watches(),
-          silence: operations.silence(),
-          canary: operations.canary(),
-        }}
       />,
     );
   });
@@ -65,7 +59,6 @@ interface LogPageProps {
   duplicates: number;
   destinations: DestinationView[];
   sources: SourceView[];
-  troubles: Omit<TroublesProps, "destinations" | "now">;
 }
 
 function LogPage(props: LogPageProps) {
@@ -73,9 +66,6 @@ function LogPage(props: LogPageProps) {
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
-      <div data-live="troubles">
-        <Troubles {...props.troubles} destinations={props.destinations} now={frame.now} />
-      </div>
       <FilterForm
         filters={filters}
         destinations={props.destinations.map(({ name }) => name)}

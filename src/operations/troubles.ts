@@ -1,0 +1,176 @@
+import type { Clock } from "../core/clock.ts";
+import type { CanaryView, DestinationView, SilenceView, Trouble } from "../core/operations.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
+import type { WatchView } from "../core/ports/watch.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
+
+export interface TroublesDeps {
+  destinations(): Promise<DestinationView[]>;
+  watches(): WatchView[];
+  silence(): SilenceView[];
+  canary(): CanaryView | undefined;
+  /** Whether what the account sends to is to be put back. */
+  canPutBack(source?: string): boolean;
+  /** As `Administration.health`: it commits, so it is asked for once in a while only. */
+  health(): Promise<StoreHealth>;
+  /** Why alerts cannot be read; undefined: they can. */
+  readerProblem(): string | undefined;
+  clock: Clock;
+}
+
+/** Any number of readers ask the store this often. */
+const keptMs = 1_000;
+/** Each look at the store's health commits. */
+const healthKeptMs = 10_000;
+/** Whoever waits for a page does not wait for a store that hangs. */
+const longestLookMs = 1_000;
+/** Some messages fail at first, now and then. */
+const degradedForMs = 5 * 60_000;
+/** A pace, or a tail of retries: what takes longer is a backlog. */
+const waitsForMs = 10 * 60_000;
+const unroutedForMs = 60_000;
+
+/** What is wrong now, worst first; empty when nothing is. Never rejects, and costs the store two short questions a second at most. */
+export function createTroubles(deps: TroublesDeps): () => Promise<Trouble[]> {
+  const { clock } = deps;
+  let kept: { at: number; troubles: Promise<Trouble[]> } | undefined;
+  let health: { at: number; answer: Promise<StoreHealth | undefined> } | undefined;
+
+  const isFresh = (at: number, forMs: number) => clock.now() >= at && clock.now() - at < forMs;
+
+  async function within<T>(asked: Promise<T>): Promise<T | undefined> {
+    const waiting = new AbortController();
+    try {
+      return await Promise.race([
+        asked.catch(() => undefined),
+        clock.sleep(longestLookMs, waiting.signal).then(() => undefined),
+      ]);
+    } finally {
+      waiting.abort(over);
+    }
+  }
+
+  async function look(): Promise<Trouble[]> {
+    if (health === undefined || !isFresh(health.at, healthKeptMs)) {
+      health = { at: clock.now(), answer: within(deps.health()) };
+    }
+    const [store, destinations] = await Promise.all([health.answer, within(deps.destinations())]);
+    const now = clock.now();
+    return [
+      ...judgeStore(store, now),
+      ...(deps.readerProblem() === undefined ? [] : [unreadable(deps.readerProblem() as string)]),
+      ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
+      ...deps.watches().flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
+      ...judgeCanary(deps.canary()),
+      ...deps.silence().flatMap((watch) => judgeSilence(watch)),
+    ].sort((one, other) => ranks[one.kind] - ranks[other.kind] || (one.since ?? now) - (other.since ?? now));
+  }
+
+  return () => {
+    if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), troubles: look() };
+    return kept.troubles;
+  };
+}
+
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const over = new Error("the wait is over");
+
+/** Worst first: what loses alerts now, what reaches nobody, what may be missing, what is late. */
+const ranks: Record<Trouble["kind"], number> = {
+  store: 0,
+  reading: 1,
+  destination: 2,
+  watch: 3,
+  canary: 4,
+  silence: 5,
+  backlog: 6,
+  unsteady: 7,
+};
+
+function judgeStore(health: StoreHealth | undefined, now: number): Trouble[] {
+  const trouble = (what: string, notes: string[] = []): Trouble => ({ kind: "store", level: "bad", what, notes });
+  if (health === undefined) return [trouble("The database does not answer", ["new alerts are answered 503"])];
+  const troubles: Trouble[] = [];
+  if (health.full) troubles.push(trouble("The disk is full", ["new alerts are answered 503 until there is room"]));
+  else if (!health.writable) troubles.push(trouble("The database cannot be written", ["new alerts are answered 503"]));
+  if (health.damage !== undefined) troubles.push(trouble("The database is damaged", ["repeats may be sent"]));
+  const { unrouted, oldestUnroutedAt } = health;
+  if (oldestUnroutedAt !== undefined && now - oldestUnroutedAt > unroutedForMs) {
+    const what = `${count(unrouted, "alert is", "alerts are")} not routed yet`;
+    troubles.push({ kind: "backlog", level: "bad", what, since: oldestUnroutedAt, notes: [] });
+  }
+  return troubles;
+}
+
+function unreadable(problem: string): Trouble {
+  return {
+    kind: "reading",
+    level: "bad",
+    what: `Alerts cannot be read: ${problem}`,
+    notes: ["they go out as they came"],
+  };
+}
+
+function judgeDestinationNow(destination: DestinationView, now: number): Trouble[] {
+  const { name, health, since, reason, counts, oldestWaitingAt } = destination;
+  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  const notes = [...(failed > 0 ? [`${failed} not delivered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
+  const about = { name, failed, since, notes, reason: reason === "" ? undefined : reason };
+  switch (health) {
+    case "dead":
+    case "down":
+      return [{ ...about, kind: "destination", level: "bad", what: `${name} is ${health}` }];
+    case "paused":
+      return [{ ...about, kind: "destination", level: "bad", what: `${name} is refused` }];
+    case "ok":
+    case "degraded": {
+      const troubles: Trouble[] = [];
+      if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
+        const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;
+        troubles.push({ ...about, kind: "backlog", level: "warn", what, since: oldestWaitingAt, notes: [] });
+      }
+      if (health === "degraded" && since !== undefined && now - since > degradedForMs) {
+        troubles.push({ ...about, kind: "unsteady", level: "warn", what: `${name} fails at times` });
+      }
+      return troubles;
+    }
+    default:
+      return health satisfies never;
+  }
+}
+
+function judgeWatch({ name, verdict, summary }: WatchView, canPutBack: TroublesDeps["canPutBack"]): Trouble[] {
+  if (verdict !== "trouble") return [];
+  const source = name.startsWith("account:") ? name.slice("account:".length) : undefined;
+  const isAccount = name === "account" || source !== undefined;
+  return [
+    {
+      kind: "watch",
+      name,
+      source,
+      level: "bad",
+      what: summary,
+      notes: [],
+      canPutBack: isAccount && canPutBack(source) ? true : undefined,
+    },
+  ];
+}
+
+function judgeCanary(canary: CanaryView | undefined): Trouble[] {
+  if (canary?.state !== "fails") return [];
+  const what = "Tests do not come through the public address";
+  return [{ kind: "canary", level: "bad", what, since: canary.since, notes: [], reason: canary.detail }];
+}
+
+function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
+  if (state !== "silent") return [];
+  const from = of === "hook" ? "" : ` ${of === "route" ? "for the route" : "from"} ${name}`;
+  return [
+    { kind: "silence", name, level: "bad", what: `Nothing has come${from} for ${formatDuration(quietMs)}`, notes: [] },
+  ];
+}
+
+function count(number: number, one: string, several: string): string {
+  return `${number.toLocaleString("en-US")} ${number === 1 ? one : several}`;
+}

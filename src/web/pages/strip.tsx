@@ -1,0 +1,138 @@
+import type { Hono } from "hono";
+import type { Trouble } from "../../core/operations.ts";
+import type { WebEnv } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Since } from "./instants.tsx";
+import { Form } from "./layout.tsx";
+import { resendAddress } from "./resend-page.tsx";
+
+/** `GET /strip`: the strip alone, for the script of pages that stay open. */
+export function addStrip(app: Hono<WebEnv>, deps: PageDeps): void {
+  app.get("/strip", (c) => c.html(<Strip frame={frameOf(c, deps)} />));
+}
+
+/** So many lines at most stand open: what is below them must stay in sight of a phone. */
+const mostOpen = 3;
+
+/**
+ * What is wrong now, on every page, worst first, each with the button that helps; nothing when nothing is. A log that
+ * stands still looks like a quiet market, and a dead destination like a quiet night.
+ */
+export async function Strip({ frame }: { frame: Frame }) {
+  const troubles = await frame.troubles();
+  const open = troubles.slice(0, troubles.length === mostOpen + 1 ? mostOpen + 1 : mostOpen);
+  const rest = troubles.slice(open.length);
+  return (
+    <div data-live="strip">
+      {troubles.length > 0 && (
+        <section class="strip" aria-label="What is wrong now">
+          <Lines troubles={open} frame={frame} />
+          {rest.length > 0 && (
+            <details>
+              <summary>and {rest.length} more</summary>
+              <Lines troubles={rest} frame={frame} />
+            </details>
+          )}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
+  return (
+    <ul>
+      {troubles.map((trouble) => (
+        <li class={trouble.level}>
+          <p>
+            <b dir="auto">{trouble.what}</b>
+            {trouble.since !== undefined && (
+              <>
+                {" "}
+                <Since at={trouble.since} now={frame.now} />
+              </>
+            )}
+            {trouble.notes.map((note) => ` · ${note}`).join("")}
+            {trouble.reason !== undefined && (
+              <span class="why" dir="auto">
+                {trouble.reason}
+              </span>
+            )}
+          </p>
+          <div class="helps">
+            <Helps trouble={trouble} frame={frame} />
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What a person can do about it. What rings at people, or sends many at once, is asked again on the page that it leads to. */
+function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
+  const { kind, name = "", source, failed = 0, canPutBack } = trouble;
+  switch (kind) {
+    case "store":
+    case "reading":
+      return <a href="/setup#relay-title">How the relay is</a>;
+    case "destination":
+      return (
+        <>
+          <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
+            <button type="submit" aria-label={`Try now: ${name}`}>
+              Try now
+            </button>
+          </Form>
+          {failed > 0 && (
+            <a
+              class="button"
+              href={resendAddress({ destination: name })}
+              aria-label={`Resend all …: ${failed} to ${name}`}
+            >
+              Resend all …
+            </a>
+          )}
+          <ToCard name={name}>Why, and test</ToCard>
+        </>
+      );
+    case "unsteady":
+      return <ToCard name={name}>Why</ToCard>;
+    case "backlog":
+      if (name !== "") return <ToCard name={name}>Its queue</ToCard>;
+      return <a href="/?state=unrouted">Show them</a>;
+    case "watch":
+      return (
+        <>
+          {canPutBack && (
+            <Form frame={frame} action="/setup/put-back">
+              {source !== undefined && <input type="hidden" name="source" value={source} />}
+              <button type="submit">Put back</button>
+            </Form>
+          )}
+          <a href={watchPages.get(name) ?? "/setup#watches-title"}>Why, and what to do</a>
+        </>
+      );
+    case "canary":
+      return <a href="/silence#canary-title">Why</a>;
+    case "silence":
+      return <a href="/silence">What is usual</a>;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Watches that have a page of their own. */
+const watchPages = new Map([["gaps", "/gaps"]]);
+
+function ToCard({ name, children }: { name: string; children: string }) {
+  return (
+    <a href={`/destinations#${cardId(name)}`} aria-label={`${children}: ${name}`}>
+      {children}
+    </a>
+  );
+}
+
+/** Where a destination stands on its page. */
+export function cardId(name: string): string {
+  return `destination-${encodeURIComponent(name)}`;
+}

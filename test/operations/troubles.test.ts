@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import type { DestinationView } from "../../src/core/operations.ts";
+import type { StoreHealth } from "../../src/core/ports/administration.ts";
+import { createTroubles, type TroublesDeps } from "../../src/operations/troubles.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const minute = 60_000;
+const clock = createTestClock();
+const now = clock.now();
+const well: StoreHealth = { writable: true, full: false, unrouted: 0, bytes: 1 };
+
+function destination(over: Partial<DestinationView>): DestinationView {
+  return {
+    name: "desk",
+    channel: "telegram",
+    recipients: ["-100"],
+    health: "ok",
+    reason: "",
+    definedAt: "tocsin.yaml:4",
+    counts: {},
+    ...over,
+  };
+}
+
+function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; store?: StoreHealth } = {}) {
+  return createTroubles({
+    destinations: async () => over.views ?? [],
+    watches: () => [],
+    silence: () => [],
+    canary: () => undefined,
+    canPutBack: () => false,
+    health: async () => over.store ?? well,
+    readerProblem: () => undefined,
+    clock,
+    ...over,
+  });
+}
+
+const wordsOf = async (troubles: ReturnType<typeof createTroubles>) =>
+  (await troubles()).map(({ what, notes }) => [what, ...notes].join(", "));
+
+describe("what is wrong now", () => {
+  it("is nothing while all is well, however much was held or sent", async () => {
+    const views = [
+      destination({ counts: { sent: 9, held: 3, muted: 2 } }),
+      destination({ name: "new" }),
+      destination({ name: "shaky", health: "degraded", since: now - minute, reason: "500" }),
+      destination({ name: "paced", counts: { queued: 4 }, oldestWaitingAt: now - minute }),
+    ];
+    const store = { ...well, unrouted: 3, oldestUnroutedAt: now - 1_000 };
+    expect(await troublesOf({ views, store })()).toEqual([]);
+  });
+
+  it("is said with what comes of it, worst first and the longest first of a kind", async () => {
+    const views = [
+      destination({ name: "slow", counts: { waiting: 1_200 }, oldestWaitingAt: now - 11 * minute }),
+      destination({ name: "shaky", health: "degraded", since: now - 6 * minute, reason: "500" }),
+      destination({ name: "mail", health: "paused", since: now - minute, counts: { waiting: 2 } }),
+      destination({ health: "dead", since: now - 5 * minute, counts: { failed: 2, expired: 1 }, reason: "kicked" }),
+    ];
+    const troubles = troublesOf({
+      views,
+      store: { ...well, full: true, writable: false, unrouted: 7, oldestUnroutedAt: now - 2 * minute },
+      watches: () => [{ name: "account", verdict: "trouble", summary: "the webhook is off", troubles: ["…"] }],
+      canPutBack: (source) => source === undefined,
+      canary: () => ({ schedule: "every 1 h", state: "fails", nextAt: now, since: now, stage: "tls", detail: "old" }),
+      silence: () => [{ watch: "hook", of: "hook", state: "silent", since: 0, quietMs: 185 * minute, alertKey: "k" }],
+      readerProblem: () => "no threads",
+    });
+    expect(await wordsOf(troubles)).toEqual([
+      "The disk is full, new alerts are answered 503 until there is room",
+      "Alerts cannot be read: no threads, they go out as they came",
+      "desk is dead, 3 not delivered",
+      "mail is refused, 2 waiting",
+      "the webhook is off",
+      "Tests do not come through the public address",
+      "Nothing has come for 3 h 5 min",
+      "1,200 messages wait for slow",
+      "7 alerts are not routed yet",
+      "shaky fails at times",
+    ]);
+    const [, , dead, , watch] = await troubles();
+    expect(dead).toMatchObject({ name: "desk", since: now - 5 * minute, failed: 3, reason: "kicked", level: "bad" });
+    expect(watch).toMatchObject({ kind: "watch", canPutBack: true });
+  });
+
+  it("is also said when the database does not answer, without keeping a page waiting for it", async () => {
+    const own = createTestClock();
+    const troubles = troublesOf({
+      clock: own,
+      health: () => new Promise(() => {}),
+      destinations: () => Promise.reject(new Error("closed")),
+    });
+    const asked = troubles();
+    await own.advance(1_000);
+    expect((await asked).map(({ what }) => what)).toEqual(["The database does not answer"]);
+  });
+
+  it("costs the store two questions, however many look", async () => {
+    const own = createTestClock();
+    let looks = 0;
+    let commits = 0;
+    const troubles = troublesOf({
+      clock: own,
+      destinations: async () => {
+        looks += 1;
+        return [];
+      },
+      health: async () => {
+        commits += 1;
+        return well;
+      },
+    });
+    for (let reader = 0; reader < 50; reader += 1) await troubles();
+    expect([looks, commits]).toEqual([1, 1]);
+    await own.advance(1_000);
+    await troubles();
+    expect([looks, commits]).toEqual([2, 1]);
+    await own.advance(9_000);
+    await troubles();
+    expect([looks, commits]).toEqual([3, 2]);
+  });
+});
