@@ -9,7 +9,7 @@ import type { Log } from "./core/log.ts";
 import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
-import { describeCheck } from "./core/source.ts";
+import { describeCheck, signsBodyAlone } from "./core/source.ts";
 import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
@@ -195,6 +195,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     noteShapes: watches.shapes.note,
     activeMutes: mutes.active,
     onJudged: watches.silence?.note,
+  const unsignedKeys = new Set(config.sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
     repeatWindowMs: dedupeWindowMs,
     isFlooded: createFloodGauge(door, clock.now),
     clock,
@@ -205,6 +206,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     webhookSecret = secret;
     door.addSecret(secret);
   };
+    hasUnsignedKeys: (source) => unsignedKeys.has(source),
   const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
 
   // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes

@@ -20,7 +20,9 @@ const leastSecretLength = 8;
 const mostSecrets = 10;
 
 const secret = listOf(readText(referTo("HOOK_SIGNING_SECRET")), referTo("HOOK_SIGNING_SECRET"));
-const tolerance = field(readDuration(10_000, 86_400_000)).optional();
+/** Half of the time for which a key is known (`dedupeWindowMs`): what is taken may be as early as it may be old. */
+const mostToleranceMs = 12 * 3_600_000;
+const tolerance = field(readDuration(10_000, mostToleranceMs)).optional();
 
 function readHeaderName(value: unknown): string | Refusal {
   const text = readText("X-Signature")(value);
@@ -116,6 +118,8 @@ function readRule(found: CheckType, value: object, path: ConfigPath, context: Ch
     }
     case "basic": {
       const options = readShape(checkSchemas.basic, value, path, problems);
+      if (options?.user.includes(":"))
+        problems.add([...path, "user"], "holds a colon, behind which the password would begin", "write the user alone");
       return options && { type: found, user: options.user, secrets: secretsOf("password", options.password) };
     }
     case "bearer": {
@@ -148,8 +152,10 @@ function readSecrets(
       problems.add(at, "is secret and does not belong in the file", instead);
       return [];
     }
-    const isOfStandard = found === "standard-webhooks";
-    if (isOfStandard && !/^(?:whsec_)?[A-Za-z0-9+/]{22,100}={0,2}$/.test(text)) {
+    if (found === "bearer" && !/^[\x21-\x7e]+$/.test(text)) {
+      const message = "holds a space or a character that no such header carries";
+      problems.add(at, message, "write the token alone, without Bearer");
+    } else if (found === "standard-webhooks" && !/^(?:whsec_)?[A-Za-z0-9+/]{22,100}={0,2}$/.test(text)) {
       problems.add(
         at,
         "is no secret of Standard Webhooks",

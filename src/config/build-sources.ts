@@ -1,5 +1,5 @@
 import { Secret } from "../core/secret.ts";
-import { accountHook, type CheckRule, isSourceName } from "../core/source.ts";
+import { accountHook, type CheckRule, isSourceName, type KeyPlace } from "../core/source.ts";
 import { referTo } from "../ground/shape/refusal.ts";
 import { buildChecks } from "./build-checks.ts";
 import { buildMapping } from "./build-sections.ts";
@@ -65,6 +65,7 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     keyPlaces: idempotency,
     mapping,
     checks,
+  warnOfUnsignedKeys(idempotency, checks, [...path, "idempotency"], problems);
     ...(account && buildAccount(account, checks, path, context)),
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),
@@ -78,6 +79,15 @@ function buildAccount(
   path: ConfigPath,
   { alerting, isReference, problems }: SourcesContext,
 ): Pick<SourceSettings, "account"> {
+/** What was signed says which message it is; a header beside it anybody could change who repeats the request. */
+function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
+  const signs = checks.find(({ type }) => type === "standard-webhooks" || type === "stripe");
+  const header = places.find((place) => "header" in place);
+  if (signs === undefined || header === undefined) return;
+  const message = `header:${header.header} is not signed by ${signs.type}, so it is not looked at`;
+  problems.warn(problems.whereIs(path), message, "name a place of the body, or leave it out");
+}
+
   const at = [...path, "account", "apiKey"];
   if (!isReference(at.map(String))) {
     const instead = `write ${referTo("OTHER_API_KEY")} and set that environment variable`;

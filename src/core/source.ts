@@ -46,6 +46,15 @@ export type CheckRule =
   /** Ranges as `createIpRanges` takes them. */
   | { type: "addresses"; ranges: string[] };
 
+/**
+ * Whether its sender signs what it says and nothing by which a message is known: then anybody who has seen a request can
+ * send it again under another id.
+ */
+export function signsBodyAlone(checks: readonly CheckRule[]): boolean {
+  const has = (...types: CheckRule["type"][]) => checks.some(({ type }) => types.includes(type));
+  return has("github", "hmac") && !has("standard-webhooks", "stripe");
+}
+
 export const refusedReasons = [
   "no_signature",
   "malformed_signature",

@@ -15,6 +15,8 @@ export interface RoundDeps {
   store: Pick<RoutingDesk, "recordRouting" | "recordRoutingFailure">;
   /** How long a body that names its own event is remembered, milliseconds. */
   repeatWindowMs: number;
+  /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
+  hasUnsignedKeys(source: string): boolean;
   router: Router;
   reader: BodyReader;
   journal: ReadingJournal;
@@ -194,7 +196,7 @@ export function createRound(deps: RoundDeps): Round {
         continue;
       }
       try {
-        records.push(routeAlert(alert, translation));
+        records.push(routeAlert(alert, translation, request.source));
       } catch (error) {
         failed.push({ request, alert, reason: describe(error), facts: translation.facts });
       }
@@ -202,7 +204,7 @@ export function createRound(deps: RoundDeps): Round {
     return { records, failed };
   }
 
-  function routeAlert(alert: UnroutedAlert, translation: Translation): RoutingRecord {
+  function routeAlert(alert: UnroutedAlert, translation: Translation, source: string | undefined): RoutingRecord {
     const { origin } = alert;
     const { facts } = translation;
     const now = clock.now();
@@ -215,7 +217,9 @@ export function createRound(deps: RoundDeps): Round {
       origin,
     };
     const record = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
-    return translation.namesItself ? { ...record, repeatWindowMs: deps.repeatWindowMs } : record;
+    if (!translation.namesItself) return record;
+    const isRepeatDespiteKey = source !== undefined && deps.hasUnsignedKeys(source);
+    return { ...record, repeatWindowMs: deps.repeatWindowMs, ...(isRepeatDespiteKey && { isRepeatDespiteKey }) };
   }
 
   async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {

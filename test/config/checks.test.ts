@@ -52,7 +52,19 @@ describe("the check of a source", () => {
     ["[]", "sources.forge.check", "is empty"],
     ["{ secret: x }", "sources.forge.check.type", "is missing"],
     ["{ type: git }", "sources.forge.check.type", '"git" is not a type of check'],
-    ["{ type: github }", "sources.forge.check.secret", "is empty"],
+    ["{ type: github }", "sources.forge.check.secret", "is missing"],
+    ["{ type: github, secret: [] }", "sources.forge.check.secret", "is empty"],
+    [`{ type: stripe, secret: ${old}, tolerance: 13h }`, "sources.forge.check.tolerance", '"13h" is out of bounds'],
+    [
+      `{ type: bearer, token: "Bearer \${OLD}" }`,
+      "sources.forge.check.token",
+      "holds a space or a character that no such header carries",
+    ],
+    [
+      `{ type: basic, user: "desk:x", password: ${old} }`,
+      "sources.forge.check.user",
+      "holds a colon, behind which the password would begin",
+    ],
     [
       "{ type: github, secret: written-out-secret }",
       "sources.forge.check.secret",

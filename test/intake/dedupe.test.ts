@@ -27,6 +27,14 @@ describe("explicitKey", () => {
     expect(explicitKey({}, noBody, [], plain)).toBeUndefined();
   });
 
+  it("takes the signed key before every header, which anybody could change, and a place of the body before it", () => {
+    const shop = { name: "shop", keyPlaces: [{ header: "x-event" }, { path: "payload.id" }] };
+    const key = (body: unknown) =>
+      explicitKey({ "x-event": "e", "webhook-id": "w" }, request(body), [], shop, "webhook-id:signed");
+    expect(key({ id: 7 })).toBe("shop/payload.id:7");
+    expect(key({})).toBe("shop/webhook-id:signed");
+  });
+
   it("reads a CloudEvents id together with its source", () => {
     const key = (source: string) => explicitKey({ "ce-id": "1", "ce-source": source }, noBody, []);
     expect(key("/a")).toBe('ce-id:"/a" 1');
@@ -82,6 +90,15 @@ describe("namesItself", () => {
     [{ specversion: "1.0", id: "1", source: "/a", type: "t" }],
     [{ event: { id: "e1" } }],
     [[{ timestamp: 1795219200 }, { timestamp: 1795219201 }]],
+    [
+      {
+        action: "labeled",
+        issue: { updated_at: "2026-11-21T00:00:00Z" },
+        repository: {},
+        sender: { login: "octocat" },
+      },
+    ],
+    [{ ref: "main", head_commit: { timestamp: "2026-11-21T00:00:00Z" }, repository: {}, sender: { login: "octocat" } }],
   ])("is true of %j", (payload) => {
     expect(namesItself(bytes(payload))).toBe(true);
   });
@@ -99,6 +116,9 @@ describe("namesItself", () => {
       },
     ],
     [{ rule: { timestamp: 1795219200 }, value: 1 }],
+    [{ action: "added", member: { login: "hubot" }, team: { id: 1 }, sender: { login: "octocat" } }],
+    [{ action: "added", repository: { updated_at: "2026-11-21T00:00:00Z" }, sender: { login: "octocat" } }],
+    [{ issue: { updated_at: "2026-11-21T00:00:00Z" }, title: "a tracker of another kind" }],
     [{ fingerprint: "f", startsAt: "2026-11-21T00:00:00Z" }],
     [{ timestamp: 0 }],
     [{ date: "2026-11-21", time: "10:00" }],

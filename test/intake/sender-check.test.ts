@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import type { CheckRule } from "../../src/core/source.ts";
@@ -37,8 +37,24 @@ describe("Standard Webhooks", () => {
     );
     expect(judge(rule(own), { ...svix, "webhook-id": "made-up" }, body)).toEqual({
       ok: true,
-      key: "svix-id:msg_p5jXN8AQM9LWM0D4loKWxJek",
+      key: "webhook-id:msg_p5jXN8AQM9LWM0D4loKWxJek",
     });
+  });
+
+  it("refuses a signed text that is cut in another place, so that a part of the body becomes the id", () => {
+    const sign = (text: string) =>
+      `v1,${createHmac("sha256", Buffer.from(own.slice(6), "base64"))
+        .update(text)
+        .digest("base64")}`;
+    const time = String(now / 1000);
+    const signed = `msg_1.${time}.note ${time}.the rest`;
+    const whole = { "webhook-id": "msg_1", "webhook-timestamp": time, "webhook-signature": sign(signed) };
+    expect(judge(rule(own), whole, `note ${time}.the rest`)).toEqual({ ok: true, key: "webhook-id:msg_1" });
+    const dotted = `msg_1.${time}.note.${time}.the rest`;
+    const cut = { ...whole, "webhook-id": `msg_1.${time}.note`, "webhook-signature": sign(dotted) };
+    expect(judge(rule(own), cut, "the rest")).toEqual(failure("malformed_signature"));
+    const usual = { ...whole, "webhook-id": "v2.order.7", "webhook-signature": sign(`v2.order.7.${time}.x`) };
+    expect(judge(rule(own), usual, "x")).toMatchObject({ ok: true });
   });
 
   it("takes any of several signatures under any of several secrets, while one is replaced by the next", () => {
@@ -93,12 +109,15 @@ describe("Stripe", () => {
   const rule: CheckRule = { type: "stripe", secrets: secrets("first", "second"), toleranceMs: 5 * minute };
   const given = (text: string, body = "paid", at = now) => judge(rule, { "stripe-signature": text }, body, at);
 
-  it("takes any v1 under any secret, and gives time and signature as its key", () => {
-    const right = hex("second", "paid");
-    expect(given(`t=${time},v1=${"0".repeat(64)},v1=${right.toUpperCase()},v0=junk`)).toEqual({
-      ok: true,
-      key: `stripe-signature:${time}.${right}`,
-    });
+  it("takes any v1 under any secret, and gives time and body as its key, whichever signature is left out", () => {
+    const [first, right] = [hex("first", "paid"), hex("second", "paid")];
+    const key = `stripe-signature:${time}.${createHash("sha256").update("paid").digest("hex")}`;
+    for (const signatures of [
+      `v1=${"0".repeat(64)},v1=${right.toUpperCase()},v0=junk`,
+      `v1=${first},v1=${right}`,
+      `v1=${right}`,
+    ])
+      expect(given(`t=${time},${signatures}`)).toEqual({ ok: true, key });
   });
 
   it.each([
@@ -120,8 +139,11 @@ describe("an HMAC in a header", () => {
     ["sha1", "hex", ""],
     ["sha256", "base64", "v0="],
     ["sha512", "base64", ""],
+    ["sha256", "hex", "HMAC "],
   ] as const)("is read as %s in %s behind %j", (algorithm, encoding, prefix) => {
-    const rule: CheckRule = { type: "hmac", secrets: secrets("s3cret"), header: "x-sign", algorithm, encoding, prefix };
+    // The file's texts are trimmed.
+    const options = { header: "x-sign", algorithm, encoding, prefix: prefix.trim() };
+    const rule: CheckRule = { type: "hmac", secrets: secrets("s3cret"), ...options };
     const right = createHmac(algorithm, "s3cret").update("body").digest(encoding);
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "body")).toEqual({ ok: true });
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "bodY")).toEqual(failure("wrong_signature"));

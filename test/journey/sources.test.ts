@@ -121,7 +121,21 @@ it("relays each alert of three sources once, and none that their senders did not
   await Promise.all(Object.keys(senders).map(runSender));
   await killed;
 
-  const alerts = (await relay.getJson<{ data: ListedAlert[] }>("/api/alerts?limit=200")).data;
+  // GitHub's kind signs no id: whoever has seen a request can send it under another one.
+  const event = JSON.stringify({ title: "replayed", timestamp: Math.floor(Date.now() / 1000) });
+  for (const delivery of ["delivery-1", "delivery-2"]) {
+    const signed = senders.forge?.sign(event, delivery, 0, secrets.FORGE) as Sent;
+    expect((await send("forge", signed)).status).toBe(202);
+  }
+  const [replayed] = await waitUntil(
+    async () => (await relay.getJson<{ data: ListedAlert[] }>("/api/alerts?state=repeat")).data,
+    (repeats) => repeats.length === 1,
+    { what: "the second of the two as a repeat" },
+  );
+  expect(replayed).toMatchObject({ title: "replayed", source: "forge", deliveries: [] });
+
+  const all = (await relay.getJson<{ data: ListedAlert[] }>("/api/alerts?limit=200")).data;
+  const alerts = all.filter(({ title }) => title !== "replayed");
   const { data } = await relay.getJson<{ data: ListedAlert[] }>("/api/alerts?limit=200&source=payments");
   expect(alerts.map(({ title }) => title).sort()).toEqual([...accepted.keys()].sort());
   expect(data).toHaveLength(rounds);

@@ -65,6 +65,7 @@ export async function startLoop(options: LoopOptions = {}) {
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
     repeatWindowMs: hourMs,
+    hasUnsignedKeys: () => false,
     noteShapes: options.noteShapes,
     activeMutes: () => [],
     isFlooded: options.flooded ?? (() => false),

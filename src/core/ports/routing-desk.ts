@@ -45,6 +45,8 @@ export interface RoutingRecord {
    * milliseconds before are the same event. Absent: the alert is no repeat, and nothing later is a repeat of it.
    */
   repeatWindowMs?: number;
+  /** The request's key is compared besides and decides nothing: its sender has not signed it. Default: a key decides. */
+  isRepeatDespiteKey?: boolean;
 }
 
 /** An alert whose routing was written. */
@@ -88,7 +90,8 @@ export interface RoutingDesk {
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;
   /**
    * In their order, in one step. Returns those that were written: an alert that is routed already is left as it is, and
-   * left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key: the
+   * left out. Which of them are repeats is decided here, among alerts of one origin and hook whose requests have no key, or one
+   * that decides nothing (`isRepeatDespiteKey`): the
    * first has the same bytes and the same place in its request, and was recorded with
    * `repeatWindowMs` and not as a repeat itself. So the first of all is the first that the rules have judged, which
    * is the one accepted first unless reading or routing that one has failed; one that was sent unjudged is nobody's

@@ -27,7 +27,8 @@ export function listOf<T>(
   return z.unknown().transform((value, context) => {
     const isEmpty = Array.isArray(value) && value.length === 0;
     if (value === undefined || value === null || (isEmpty && options.mayBeEmpty !== true)) {
-      context.issues.push(toIssue(new Refusal("is empty", `write ${example}`), value));
+      const what = value === undefined ? "is missing" : "is empty";
+      context.issues.push(toIssue(new Refusal(what, `write ${example}`), value));
       return z.NEVER;
     }
     const items = Array.isArray(value) ? value : [value];

@@ -21,7 +21,8 @@ const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delive
  * @param paths such as `payload.event.id`, tried in order when no header has a key; the first scalar that is not empty
  * is it
  * @param source whose hook it came by; what it says comes first. Default: the account's
- * @param signed the key that the sender has signed, before what anybody could have changed
+ * @param signed the key that the sender has signed; before it only what stands in the body, which is signed as well: a
+ * header could have been changed by anybody
  */
 export function explicitKey(
   headers: IncomingHttpHeaders,
@@ -32,14 +33,19 @@ export function explicitKey(
 ): string | undefined {
   if (source === undefined) return usualKey(headers, request, paths);
   const ofSigned = signed && bounded(signed.slice(0, signed.indexOf(":")), signed.slice(signed.indexOf(":") + 1));
-  const key = ownKey(headers, request, source) ?? ofSigned ?? usualKey(headers, request, paths);
+  const places = signed === undefined ? source.keyPlaces : source.keyPlaces.filter((place) => "path" in place);
+  const key = ownKey(headers, request, places) ?? ofSigned ?? usualKey(headers, request, paths);
   return key === undefined ? undefined : `${source.name}/${key}`;
 }
 
 export type KeyedSource = Pick<Source, "name" | "keyPlaces">;
 
-function ownKey(headers: IncomingHttpHeaders, request: RequestReading, { keyPlaces }: KeyedSource): string | undefined {
-  for (const place of keyPlaces) {
+function ownKey(
+  headers: IncomingHttpHeaders,
+  request: RequestReading,
+  places: KeyedSource["keyPlaces"],
+): string | undefined {
+  for (const place of places) {
     const key = "path" in place ? keyOfPayload(request.payload(), [place.path]) : keyOfHeader(headers, place.header);
     if (key !== undefined) return key;
   }

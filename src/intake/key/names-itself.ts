@@ -28,7 +28,7 @@ const eventContainers = new Set("data event alert payload message notification b
  * @param leaves as `listContent` gives them for the payload
  */
 export function namesItself(payload: Json, leaves: Leaf[]): boolean {
-  return isJsonObject(payload) && (isCloudEvent(payload) || leaves.some(namesEvent));
+  return isJsonObject(payload) && (isCloudEvent(payload) || isForgeEvent(payload) || leaves.some(namesEvent));
 }
 
 /** A batch names itself when what stands round its list does, or each of its alerts. */
@@ -39,6 +39,22 @@ export function batchNamesItself(items: JsonObject[], envelope: JsonObject | und
 
 function isCloudEvent(payload: JsonObject): boolean {
   return typeof payload.specversion === "string" && typeof payload.id === "string";
+}
+
+/** What an event of GitHub, Gitea or Forgejo is about; each has the time of its last change, which every event on it sets. */
+const forgeSubjects =
+  `issue pull_request comment review check_suite workflow_run workflow_job deployment deployment_status
+  release discussion alert head_commit`.split(/\s+/);
+const forgeTimes = ["updated_at", "submitted_at", "timestamp"];
+
+function isForgeEvent(payload: JsonObject): boolean {
+  const { repository, sender } = payload;
+  if (!isJsonObject(repository) || !isJsonObject(sender) || typeof sender.login !== "string") return false;
+  return forgeSubjects.some((name) => {
+    const subject = payload[name];
+    if (!isJsonObject(subject)) return false;
+    return forgeTimes.some((time) => typeof subject[time] === "string" && readTime(subject[time]) !== undefined);
+  });
 }
 
 /** What a place's names say: of a thing that is no event nothing, whatever its value. */

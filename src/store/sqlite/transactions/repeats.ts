@@ -30,13 +30,13 @@ const mostCompared = 10;
 
 /**
  * Finds the alert that another one repeats byte for byte. A fingerprint is stored only for an alert that the rules have
- * routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key and is no repeat itself. So
- * what could not be read is never the first of a pair, and a repeat points at the alert that was sent.
+ * routed, whose body names its own event (`intake/key/names-itself.ts`), and that has no key that counts and is no repeat
+ * itself. So what could not be read is never the first of a pair, and a repeat points at the alert that was sent.
  */
 export function createRepeats({ db }: Pick<TransactionContext, "db">) {
-  const findBody = db.prepare<[number], BodyRow>(
+  const findBody = db.prepare<[number, number], BodyRow>(
     `SELECT a.request_seq, a.item, a.origin, a.source, a.received_at, r.fingerprint
-     FROM alerts a JOIN requests r ON r.seq = a.request_seq WHERE a.seq = ? AND r.dedupe_key IS NULL`,
+     FROM alerts a JOIN requests r ON r.seq = a.request_seq WHERE a.seq = ? AND (r.dedupe_key IS NULL OR ?)`,
   );
   const listCandidates = db.prepare<unknown[], { id: string; request_seq: number; received_at: number }>(
     `SELECT id, request_seq, received_at FROM alerts WHERE fingerprint = ? AND item = ? AND origin = ? AND source IS ? AND seq <> ?
@@ -58,8 +58,9 @@ export function createRepeats({ db }: Pick<TransactionContext, "db">) {
   }
 
   return {
-    lookUp(alertSeq: number, windowMs: number): LookedUp {
-      const body = findBody.get(alertSeq);
+    /** @param despiteKey see `RoutingRecord.isRepeatDespiteKey` */
+    lookUp(alertSeq: number, windowMs: number, despiteKey = false): LookedUp {
+      const body = findBody.get(alertSeq, Number(despiteKey));
       if (body === undefined) return {};
       const { fingerprint, item, origin, source } = body;
       const since = body.received_at - windowMs;

@@ -183,8 +183,9 @@ export function createRouting(
       const recorded: RecordedAlert[] = [];
       const indexedTo = indexedUpTo();
       for (const record of records) {
-        const { alertSeq, repeatWindowMs } = record;
-        const { fingerprint, repeatOf } = repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs);
+        const { alertSeq, repeatWindowMs, isRepeatDespiteKey } = record;
+        const { fingerprint, repeatOf } =
+          repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs, isRepeatDespiteKey);
         const { decisions, deliveries } = repeatOf === undefined ? record : nothingToSend;
         const isNowhere = deliveries.length === 0 && repeatOf === undefined;
         const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");

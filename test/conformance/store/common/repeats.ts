@@ -22,7 +22,7 @@ const sending: Decision = {
   reason: "it takes everything",
 };
 
-async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs">) {
+async function routeAll(store: Store, judged: Pick<RoutingRecord, "repeatWindowMs" | "isRepeatDespiteKey">) {
   const unrouted = (await store.listUnrouted(1000, Number.MAX_SAFE_INTEGER)).flatMap(({ alerts }) => alerts);
   const recorded = await store.recordRouting(
     unrouted.map(({ seq }) => routed(seq, { decisions: [sending], deliveries: [planned("chat")], ...judged })),
@@ -47,6 +47,17 @@ export function describeRepeats(open: OpenStore): void {
       await take(store, hooks);
       const [, first] = hooks;
       expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
+    });
+
+    it("finds a repeat under another key where keys count for nothing, and only there", async () => {
+      const { store } = await openScene(open);
+      const keyed = ["one", "two", "three"].map((key) =>
+        withBody("a", { source: "forge", dedupeKey: `forge/id:${key}` }),
+      );
+      for (const one of keyed.slice(0, 2)) await store.acceptRequest(one);
+      await routeAll(store, { repeatWindowMs: hour, isRepeatDespiteKey: true });
+      await take(store, keyed.slice(2));
+      expect(await fatesOf(store, keyed)).toEqual(["sent", keyed[0]?.ids[0], "sent"]);
     });
 
     it("keeps a repeat with its facts, names the first, and makes no delivery of it", async () => {
