@@ -12,6 +12,7 @@ import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { registerGaps } from "./gaps.ts";
 import { registerMutes } from "./mutes.ts";
+import { registerRefused } from "./refused.ts";
 import { registerRepair } from "./repair.ts";
 import { registerRestore } from "./restore.ts";
 import { registerSandbox } from "./sandbox.ts";
@@ -44,6 +45,7 @@ const registrations: readonly ((program: Command, context: CliContext) => void)[
   registerDestinations,
   registerShapes,
   registerSources,
+  registerRefused,
   registerGaps,
   registerBackup,
   registerRestore,

@@ -206,6 +206,13 @@ export interface SourceView {
 }
 
 /** Since the start. */
+export interface ReleasedRefused {
+  /** Of the alerts. */
+  ids: string[];
+  /** They were there before: it was released, or its sender has sent it again and passed. */
+  duplicate: boolean;
+}
+
 export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
@@ -440,10 +447,10 @@ export interface Operations {
   /** @throws AppError `not_found`. */
   findRefused(id: string): Promise<RefusedDetail>;
   /**
-   * Accepts a refused request now, as if its sender had passed; once, however often it is asked. Ids of the alerts.
+   * Accepts a refused request now, as if its sender had passed; once, however often it is asked.
    * @throws AppError `not_found`.
    */
-  releaseRefused(id: string): Promise<string[]>;
+  releaseRefused(id: string): Promise<ReleasedRefused>;
   /** What the last look for alerts that did not come has found; undefined: none was made since the start. */
   gaps(): GapReport | undefined;
   /**

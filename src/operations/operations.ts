@@ -18,7 +18,7 @@ import type { Destination } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
-import { findRefused, releaseRefused } from "./refused.ts";
+import { findRefused, type RefusedDeps, releaseRefused } from "./refused.ts";
 import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { findNamed } from "./targets.ts";
@@ -41,6 +41,8 @@ export interface OperationsDeps {
   };
   shapes: Operations["shapes"];
   sources: Operations["sources"];
+  /** See `RefusedDeps`. */
+  keyOfRefused: RefusedDeps["keyOf"];
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
@@ -130,7 +132,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     sources: deps.sources,
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
-    releaseRefused: (id) => releaseRefused(deps, id),
+    releaseRefused: (id) => releaseRefused({ ...deps, keyOf: deps.keyOfRefused }, id),
     gaps: () => deps.gapWatch?.report(),
     async checkGaps(window) {
       if (deps.gapWatch !== undefined) return deps.gapWatch.check(window);

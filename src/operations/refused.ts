@@ -2,11 +2,14 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
+import type { ReleasedRefused } from "../core/operations.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 
 export interface RefusedDeps {
   store: RefusedLog;
+  /** The key by which its sender marks it, signed or not; undefined when it has none. */
+  keyOf(refused: RefusedDetail): string | undefined;
   inbox: Inbox;
   clock: Clock;
   newId: NewId;
@@ -21,21 +24,23 @@ export async function findRefused(store: Pick<RefusedLog, "getRefused">, id: str
   const found = await store.getRefused(id);
   if (found) return found;
   throw new AppError("not_found", `There is no refused request ${id}.`, {
-    hint: "Copy its id from the list; of each source the newest 200 are kept.",
+    hint: "Copy its id from the list; of each source 200 are kept.",
   });
 }
 
 /**
  * Accepts what was refused, as if it came now and its sender had passed the check. However often it is asked for, it is
- * one request: after a kill between the two commits the next time finds the alerts by their key.
- * @returns ids of the alerts
+ * one request: after a kill between the two commits the next time finds the alerts by their key. That is the sender's
+ * own where it has one, so that what it sends again, before or after, is not a second alert.
  * @throws AppError `not_found`.
  */
-export async function releaseRefused({ store, inbox, clock, newId, log }: RefusedDeps, id: string): Promise<string[]> {
-  const { source, contentType, headers, body, items, released } = await findRefused(store, id);
-  if (released !== undefined) return released.alertIds;
+export async function releaseRefused(deps: RefusedDeps, id: string): Promise<ReleasedRefused> {
+  const { store, inbox, keyOf, clock, newId, log } = deps;
+  const refused = await findRefused(store, id);
+  const { source, contentType, headers, body, items, released } = refused;
+  if (released !== undefined) return { ids: released.alertIds, duplicate: true };
   const now = clock.now();
-  const { ids } = await inbox.acceptRequest({
+  const { ids, kind } = await inbox.acceptRequest({
     receivedAt: now,
     contentType,
     headers: JSON.stringify([...headers, ["x-tocsin-released", `refused request ${id}`]]),
@@ -43,10 +48,10 @@ export async function releaseRefused({ store, inbox, clock, newId, log }: Refuse
     ids: Array.from({ length: items }, newId),
     origin: "hook",
     source,
-    dedupeKey: `released:${id}`,
+    dedupeKey: keyOf(refused) ?? `released:${id}`,
     dedupeWindowMs: releaseWindowMs,
   });
   await store.markReleased(id, ids, now);
   log.info("refused.released", { refused: id, source, ids });
-  return ids;
+  return { ids, duplicate: kind === "duplicate" };
 }

@@ -253,6 +253,21 @@ describe("the hook", () => {
     expect(accepted()).toBe(1);
   });
 
+  it("leaves room in a flood from one address for what comes from another", async () => {
+    const setting = await openChecked({ proxies: { trustedProxies: ["127.0.0.1"], behindFly: false } });
+    const from = (address: string) =>
+      fetch(`${setting.origin}/hooks/${payments.secrets[0]?.reveal()}`, {
+        method: "POST",
+        body: "x",
+        headers: { "x-forwarded-for": address },
+      });
+    for (let count = 0; count < 60; count += 1) await from("203.0.113.9");
+    for (let count = 0; count < 3; count += 1) await from("198.51.100.7");
+    const list = await setting.store.listRefused({ limit: 200 });
+    expect(list.slice(0, 3).map(({ address }) => address)).toEqual(Array(3).fill("198.51.100.7"));
+    expect(list).toHaveLength(53);
+  });
+
   it("takes any body, also none, and bytes that are no text", async () => {
     const { post, store } = await openDoor();
     for (const body of ["", "{", "[1,2", "just words", new Uint8Array([0, 255, 1]), '{"__proto__":{"a":1}}']) {

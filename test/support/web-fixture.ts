@@ -181,7 +181,8 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     sources: () => options.sources ?? [],
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
-    releaseRefused: (id) => releaseRefused({ store, inbox: store, clock, newId, log: silentLog }, id),
+    releaseRefused: (id) =>
+      releaseRefused({ store, inbox: store, keyOf: () => undefined, clock, newId, log: silentLog }, id),
     readiness: async () => ({ ready: true, reasons: [] }),
     status: async () => ({
       relay: {

@@ -41,7 +41,10 @@ describe("what was refused", () => {
     const list = await (await browser.get("/refused?source=forge")).text();
     for (const words of ["No signature is one of this source", "203.0.113.9", "and 12 before it"])
       expect(list).toContain(words);
-    expect(await (await browser.get("/refused?source=other")).text()).toContain("None.");
+    expect(list).toMatch(/Since the start <bdi>forge<\/bdi> has refused 13 and let in 0/);
+    const none = await (await browser.get("/refused?source=other")).text();
+    expect(none).toContain("No source here checks who sends");
+    expect(none).not.toContain("has refused");
     const page = await (await browser.get(`/refused/${id}`)).text();
     expect(page).toContain("&lt;script&gt;");
     expect(page).toContain("&lt;b&gt;odd");
@@ -87,8 +90,9 @@ describe("what was refused", () => {
     });
     const released = await read(`/api/refused/${id}/release`, { method: "POST" });
     const [alert] = await store.listAlerts({ limit: 10 });
-    expect(released).toEqual({ data: { ids: [alert?.id] } });
-    expect(await read(`/api/refused/${id}/release`, { method: "POST" })).toEqual(released);
+    expect(released).toEqual({ data: { ids: [alert?.id], duplicate: false } });
+    const again = { data: { ids: [alert?.id], duplicate: true } };
+    expect(await read(`/api/refused/${id}/release`, { method: "POST" })).toEqual(again);
     expect((await api("/api/refused/none")).status).toBe(404);
   });
 
@@ -99,7 +103,7 @@ describe("what was refused", () => {
     await expect(operations.releaseRefused(id)).rejects.toThrow("killed");
     store.markReleased = markReleased;
     const [alert] = await store.listAlerts({ limit: 10 });
-    expect(await operations.releaseRefused(id)).toEqual([alert?.id]);
+    expect(await operations.releaseRefused(id)).toEqual({ ids: [alert?.id], duplicate: true });
     expect(await store.listAlerts({ limit: 10 })).toHaveLength(1);
   });
 });

@@ -13,6 +13,8 @@ export type ReadOnlyStore = Pick<
   | "countAlerts"
   | "listMutes"
   | "listFacts"
+  | "listRefused"
+  | "getRefused"
   | "loadWatchState"
   | "loadStatuses"
   | "countByDestination"

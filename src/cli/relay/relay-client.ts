@@ -15,6 +15,8 @@ import type {
   mutePreviewSchema,
   muteSchema,
   newMuteSchema,
+  refusedDetailSchema,
+  refusedSchema,
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
@@ -63,6 +65,12 @@ export interface RelayClient {
   testDestination(name: string, severity?: Severity): Promise<DestinationTestOnWire>;
   /** What alerts are made of. Throws `failed` for a relay that is too old to say it. */
   readShapes(): Promise<ShapesOnWire>;
+  /** Requests whose sender did not pass, newest first. */
+  listRefused(query: { limit: number; source?: string; before?: string }): Promise<RefusedOnWire[]>;
+  /** Throws `not_found`. */
+  findRefused(id: string): Promise<RefusedDetailOnWire>;
+  /** Relays one of them anyway. `duplicate`: that was done before, or it came again and passed. */
+  releaseRefused(id: string): Promise<{ ids: string[]; duplicate: boolean }>;
   /** Looks now for alerts that did not come. Throws `failed` for a relay that is too old to do it. */
   checkGaps(window: GapWindow): Promise<GapsOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
@@ -165,6 +173,23 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       readData({ path: "/api/shapes" }, ({ shapesSchema }) => shapesSchema).catch((error: unknown) => {
         throw isNotFound(error) ? olderRelay(options.url, "GET /api/shapes") : error;
       }),
+
+    listRefused: ({ limit, source, before }) => {
+      const query = new URLSearchParams({ limit: String(limit), ...(source && { source }), ...(before && { before }) });
+      return readData({ path: `/api/refused?${query}` }, ({ z, refusedSchema }) => z.array(refusedSchema)).catch(
+        (error: unknown) => {
+          throw isNotFound(error) ? olderRelay(options.url, "GET /api/refused") : error;
+        },
+      );
+    },
+
+    findRefused: (id) =>
+      readData({ path: `/api/refused/${encodeURIComponent(id)}` }, ({ refusedDetailSchema }) => refusedDetailSchema),
+
+    releaseRefused: (id) =>
+      readData({ path: `/api/refused/${encodeURIComponent(id)}/release`, method: "POST" }, ({ z }) =>
+        z.object({ ids: z.array(z.string()), duplicate: z.boolean().default(false) }),
+      ),
 
     checkGaps: ({ since, until }) =>
       readData(
@@ -276,6 +301,8 @@ export type GapsOnWire = z.infer<typeof gapsSchema>;
 export type StatusOnWire = z.infer<typeof statusSchema>;
 export type DestinationOnWire = z.infer<typeof destinationSchema>;
 export type ReleaseOnWire = z.infer<typeof releaseSchema>;
+export type RefusedOnWire = z.infer<typeof refusedSchema>;
+export type RefusedDetailOnWire = z.infer<typeof refusedDetailSchema>;
 export type MuteOnWire = z.infer<typeof muteSchema>;
 export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
 export type ResendResultOnWire = z.infer<typeof resendResultSchema>;

@@ -5,14 +5,15 @@ import { AppError } from "../../core/errors.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
-import type { RefusedLog } from "../../core/ports/refused.ts";
+import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
 import { createClientAddress, type ProxyTrust } from "../../ground/net/client-address.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { answerForProof } from "./hook-proof.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
-import { type BodyReading, createHeaderKeeper, readRequestBody } from "./request-parts.ts";
+import { type BodyReading, createHeaderKeeper, readKeptHeaders, readRequestBody } from "./request-parts.ts";
+import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
   /** Of the account's hook. */
@@ -74,6 +75,10 @@ export interface Door {
   settled(): Promise<void>;
   /** Also takes this secret from now on; the old one goes on being taken until the relay is restarted. */
   addSecret(secret: Secret): void;
+  /** From now on these are the secrets of a named hook, and no others. */
+  setSecretsOf(source: string, secrets: readonly Secret[]): void;
+  /** The key that a request would have had which its source's check has refused; undefined when it has none. */
+  keyOf(refused: Pick<RefusedDetail, "source" | "headers" | "body" | "contentType">): string | undefined;
   counters: Readonly<DoorCounters>;
   /** Of each named hook, in the order in which they were given. */
   sources: ReadonlyMap<string, Readonly<HookCounters>>;
@@ -111,7 +116,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   for (const source of options.sources ?? []) {
     const hook = openNamedHook(source, { ...deps, addressOf, keepHeaders });
     sources.set(hook.name, hook.counters);
-    keys.push({ secret: bytesOf(source.secret), source: hook });
+    hooks.push(hook);
+    keys.push(...source.secrets.map((secret) => ({ secret: bytesOf(secret), source: hook })));
   }
   const relayId = newId();
   const counters: DoorCounters = {
@@ -266,6 +272,19 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       if (keyOf(keys, secret.reveal()) === undefined) keys.push({ secret: bytesOf(secret) });
     },
     refuse(response) {
+    setSecretsOf(name, secrets) {
+      const source = hooks.find((hook) => hook.name === name);
+      if (source === undefined) return;
+      const others = keys.filter((key) => key.source !== source);
+      keys = [...others, ...secrets.map((secret) => ({ secret: bytesOf(secret), source }))];
+    },
+    keyOf({ source: name, headers: pairs, body, contentType }) {
+      const source = options.sources?.find((one) => one.name === name);
+      if (source === undefined) return undefined;
+      const headers = readKeptHeaders(pairs);
+      const signed = claimedKey(source.checks, headers);
+      return explicitKey(headers, readRequest(body, contentType), paths, source, signed);
+    },
       counters.notStored += 1;
       const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
       answerError(response, 503, "relay_stopping", stopping, 2);

@@ -47,16 +47,33 @@ export interface NamedHookDeps {
   log: Log;
 }
 
-/** Kept at once of one source, and then one in this time: a flood is counted, and neither fills nor wears the disk. */
-const keptAtOnce = 50;
-const keptEveryMs = 2_000;
+/**
+ * Kept at once of one source, and then one in this time: a flood is counted, and neither fills nor wears the disk. Of one
+ * address half of it, so that a stranger's flood leaves room for what the sender itself has sent.
+ */
+const keptAtOnce = 100;
+const keptEveryMs = 1_000;
+/** Of more than these the first are forgotten, and begin anew. */
+const mostAddresses = 100;
+
+/** How much may be kept now: what was not used comes back with the time. */
+interface Credit {
+  left: number;
+  at: number;
+}
+
+function refill(credit: Credit, share: number, at: number): void {
+  const earned = (Math.max(0, at - credit.at) / keptEveryMs) * share;
+  credit.left = Math.min(keptAtOnce * share, credit.left + earned);
+  credit.at = at;
+}
 
 export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: NamedHookDeps): NamedHook {
   const { refused, addressOf, keepHeaders, now, newId, log } = deps;
   const counters: HookCounters = { accepted: 0, refused: {} };
   const check = createSenderCheck(checks);
-  let credit = keptAtOnce;
-  let creditedAt = now();
+  const ofAll: Credit = { left: keptAtOnce, at: now() };
+  const ofAddresses = new Map<string, Credit>();
   /** Refused since the last that was kept. */
   let unkept = 0;
 
@@ -64,11 +81,16 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
     return addressOf(socket.remoteAddress, (header) => headers[header]?.toString());
   }
 
-  function mayKeep(at: number): boolean {
-    credit = Math.min(keptAtOnce, credit + Math.max(0, at - creditedAt) / keptEveryMs);
-    creditedAt = at;
-    if (credit < 1) return false;
-    credit -= 1;
+  function mayKeep(address: string, at: number): boolean {
+    const ofOne = ofAddresses.get(address) ?? { left: keptAtOnce / 2, at };
+    ofAddresses.set(address, ofOne);
+    const [first] = ofAddresses.keys();
+    if (ofAddresses.size > mostAddresses && first !== undefined) ofAddresses.delete(first);
+    refill(ofAll, 1, at);
+    refill(ofOne, 0.5, at);
+    if (ofAll.left < 1 || ofOne.left < 1) return false;
+    ofAll.left -= 1;
+    ofOne.left -= 1;
     return true;
   }
 
@@ -83,8 +105,9 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
     async keepRefused(request, body, { reason, detail }) {
       const at = now();
       counters.refused[reason] = (counters.refused[reason] ?? 0) + 1;
+      const address = addressOfClient(request);
       counters.lastRefusedAt = at;
-      if (!mayKeep(at)) {
+      if (!mayKeep(address, at)) {
         unkept += 1;
         return;
       }
@@ -98,7 +121,7 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
           receivedAt: at,
           reason,
           detail,
-          address: addressOfClient(request),
+          address,
           contentType,
           headers: keepHeaders(request.rawHeaders),
           // A window on a larger block would travel to the store with all of it.

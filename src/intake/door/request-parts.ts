@@ -75,6 +75,7 @@ const credential =
 const hookAddress = /((?:\/|%2f)hooks(?:\/|%2f))[^/?#&\s"',;%]+/gi;
 
 const mostJudged = 1_000;
+const masked = "***";
 
 /**
  * Keeps header pairs in their order as JSON, with credentials and the hook's own secret masked. `rawHeaders` is Node's
@@ -92,7 +93,7 @@ export function createHeaderKeeper(): (rawHeaders: string[]) => string {
   }
 
   function keepValue(name: string, value: string): string {
-    if (isCredential(name)) return "***";
+    if (isCredential(name)) return masked;
     return value.includes("hooks") ? value.replace(hookAddress, "$1***") : value;
   }
 
@@ -104,4 +105,15 @@ export function createHeaderKeeper(): (rawHeaders: string[]) => string {
     }
     return JSON.stringify(pairs);
   };
+}
+
+/** What was kept, as Node gave it: names in lower case, values of one name joined. Masked ones are left out. */
+export function readKeptHeaders(pairs: readonly [string, string][]): Record<string, string> {
+  const headers = new Map<string, string>();
+  for (const [name, value] of pairs) {
+    const key = name.toLowerCase();
+    const before = headers.get(key);
+    if (value !== masked) headers.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(headers);
 }

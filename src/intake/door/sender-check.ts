@@ -90,8 +90,7 @@ function createCheck(rule: CheckRule): SenderCheck {
 function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   const keys = secrets.map((secret) => Buffer.from(secret.reveal().replace(/^whsec_/, ""), "base64"));
   return ({ headers, body, at }) => {
-    const family =
-      headers["webhook-signature"] === undefined && headers["svix-signature"] !== undefined ? "svix" : "webhook";
+    const family = familyOf(headers);
     const [id, time, signatures] = ["id", "timestamp", "signature"].map((name) => textOf(headers[`${family}-${name}`]));
     if (!id || !time || !signatures) {
       const missing = !signatures ? "signature" : !id ? "id" : "timestamp";

@@ -163,8 +163,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(releaseRefusedRoute, async (c) => {
-    const ids = await operations.releaseRefused(c.req.valid("param").id);
-    return c.json({ data: { ids } }, 200);
+    return c.json({ data: await operations.releaseRefused(c.req.valid("param").id) }, 200);
   });
 
   api.openapi(listMutesRoute, async (c) => {

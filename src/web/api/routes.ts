@@ -448,7 +448,7 @@ export const listRefusedRoute = createRoute({
   method: "get",
   path: "/api/refused",
   summary: "Requests whose sender did not pass the check of their source, newest first",
-  description: "They are no alerts and went to nobody. Of each source the newest 200 are kept, of a flood only some.",
+  description: "They are no alerts and went to nobody. Of each source 200 are kept, of a flood only some.",
   request: {
     query: z.strictObject({
       source: z.string().optional(),
@@ -479,10 +479,14 @@ export const releaseRefusedRoute = createRoute({
   method: "post",
   path: "/api/refused/{id}/release",
   summary: "Relay one of them anyway",
-  description: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts.",
+  description:
+    "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts, and so it is when its sender has sent it again since and passed.",
   request: { params: idParameter },
   responses: {
-    200: answer("Ids of the alerts.", z.object({ ids: z.array(z.string()) })),
+    200: answer(
+      "Ids of the alerts; `duplicate`: they were there before.",
+      z.object({ ids: z.array(z.string()), duplicate: z.boolean() }),
+    ),
     404: failure("No such request."),
     ...refused,
   },

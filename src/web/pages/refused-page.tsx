@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
+import { countRefused, type SourceView } from "../../core/operations.ts";
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { showBody } from "../body-text.ts";
@@ -20,7 +21,8 @@ export function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/refused", async (c) => {
     const source = c.req.query("source") || undefined;
     const list = await operations.listRefused({ limit: pageSize, source, before: c.req.query("before") });
-    return c.html(<RefusedList frame={frameOf(c, deps)} list={list} source={source} />);
+    const sources = operations.sources().filter(({ name }) => source === undefined || name === source);
+    return c.html(<RefusedList frame={frameOf(c, deps)} list={list} source={source} sources={sources} />);
   });
 
   app.get("/refused/:id", async (c) => {
@@ -29,13 +31,22 @@ export function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 
   app.post("/refused/:id/release", async (c) => {
-    const [first, ...others] = await operations.releaseRefused(c.req.param("id"));
+    const [first, ...others] = (await operations.releaseRefused(c.req.param("id"))).ids;
     if (first === undefined) throw new AppError("not_found", "Nothing was released.");
     return c.redirect(others.length === 0 ? `/alerts/${first}` : "/", 303);
   });
 }
 
-function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSummary[]; source?: string }) {
+interface RefusedListProps {
+  frame: Frame;
+  list: RefusedSummary[];
+  /** Only its own are listed. */
+  source?: string;
+  /** Those that may have refused something. */
+  sources: SourceView[];
+}
+
+function RefusedList({ frame, list, source, sources }: RefusedListProps) {
   const last = list.length === pageSize ? list.at(-1) : undefined;
   const filter = source === undefined ? "" : `source=${encodeURIComponent(source)}&`;
   return (
@@ -43,7 +54,7 @@ function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSumma
       <h1>Refused requests</h1>
       <p>
         They had the address of a source and did not pass its check, so they are no alerts and went to nobody. Of each
-        source the newest 200 are kept.
+        source 200 are kept.
         {source !== undefined && (
           <>
             {" "}
@@ -52,7 +63,7 @@ function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSumma
         )}
       </p>
       {list.length === 0 ? (
-        <p class="soft">None.</p>
+        <p class="soft">{describeNone(sources)}</p>
       ) : (
         <table class="alerts">
           <HeadRow names={["Received", "Source", "Why", "From", "Size"]} />
@@ -79,6 +90,14 @@ function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSumma
           </tbody>
         </table>
       )}
+      {sources.map(
+        (one) =>
+          countRefused(one) > 0 && (
+            <p class="soft">
+              Since the start <bdi>{one.name}</bdi> has refused {countRefused(one)} and let in {one.accepted}.
+            </p>
+          ),
+      )}
       {last !== undefined && (
         <nav class="pager" aria-label="Pages">
           <a href={`/refused?${filter}before=${last.id}`} rel="next">
@@ -88,6 +107,11 @@ function RefusedList({ frame, list, source }: { frame: Frame; list: RefusedSumma
       )}
     </Layout>
   );
+}
+
+function describeNone(sources: SourceView[]): string {
+  if (sources.some(({ checks }) => checks.length > 0)) return "Nothing is kept that was refused.";
+  return "None. No source here checks who sends; one does that has a check in the configuration (sources.NAME.check).";
 }
 
 function RefusedPage({ frame, refused }: { frame: Frame; refused: RefusedDetail }) {
@@ -120,8 +144,9 @@ function RefusedPage({ frame, refused }: { frame: Frame; refused: RefusedDetail 
           <h2 id="release-title">Relay it anyway</h2>
           <p>
             Nobody has proven who sent this. If you know that it is right, it is taken now as{" "}
-            {items === 1 ? "an alert" : `${items} alerts`} of this source, and goes where the routes say. Its sender was
-            told that it was refused and may send it again.
+            {items === 1 ? "an alert" : `${items} alerts`} of this source, and goes where the routes say. When its
+            sender sends it again under the same key, it is a duplicate; when it has done so and passed, nothing is
+            sent.
           </p>
           <Form frame={frame} action={`/refused/${id}/release`}>
             <button type="submit" class="primary">

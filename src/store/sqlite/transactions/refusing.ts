@@ -19,6 +19,22 @@ interface SummaryRow {
 const summaryColumns = `id, source, received_at, reason, detail, address, content_type, items, unkept, length(body) AS body_bytes,
   released_at, alert_ids`;
 
+interface Size {
+  seq: number;
+  address: string;
+  bytes: number;
+}
+
+function groupByAddress(rows: Size[]): Map<string, Size[]> {
+  const groups = new Map<string, Size[]>();
+  for (const row of rows) {
+    const group = groups.get(row.address);
+    if (group === undefined) groups.set(row.address, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
 /** Of one source, so that a flood at one leaves what others have. */
 const mostKept = 200;
 const mostKeptBytes = 4 * 1024 * 1024;
@@ -29,10 +45,10 @@ export function createRefusing({ db }: Pick<TransactionContext, "db">) {
     `INSERT INTO refused_requests (id, source, received_at, reason, detail, address, content_type, headers, body, items, unkept)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const sizesOf = db.prepare<[string], { seq: number; bytes: number }>(
-    "SELECT seq, length(body) AS bytes FROM refused_requests WHERE source = ? ORDER BY seq DESC",
+  const sizesOf = db.prepare<[string], Size>(
+    "SELECT seq, address, length(body) AS bytes FROM refused_requests WHERE source = ? ORDER BY seq DESC",
   );
-  const removeFrom = db.prepare("DELETE FROM refused_requests WHERE source = ? AND seq <= ?");
+  const remove = db.prepare("DELETE FROM refused_requests WHERE seq = ?");
   const seqOf = db.prepare<[string], number>("SELECT seq FROM refused_requests WHERE id = ?").pluck();
   const list = db.prepare<[number, number], SummaryRow>(
     `SELECT ${summaryColumns} FROM refused_requests WHERE seq < ? ORDER BY seq DESC ${boundLimit}`,
@@ -47,16 +63,20 @@ export function createRefusing({ db }: Pick<TransactionContext, "db">) {
     "UPDATE refused_requests SET released_at = ?, alert_ids = ? WHERE id = ? AND released_at IS NULL",
   );
 
-  /** The newest always stays. */
+  /** The newest always stays; then the oldest goes of whoever has filled the most. */
   function makeRoom(source: string): void {
-    let count = 0;
-    let total = 0;
-    for (const { seq, bytes } of sizesOf.all(source)) {
-      count += 1;
-      total += bytes;
-      if (count === 1 || (count <= mostKept && total <= mostKeptBytes)) continue;
-      removeFrom.run(source, seq);
-      return;
+    const [newest, ...others] = sizesOf.all(source);
+    let count = 1 + others.length;
+    let total = others.reduce((sum, { bytes }) => sum + bytes, newest?.bytes ?? 0);
+    const senders = [...groupByAddress(others).values()];
+    while (count > 1 && (count > mostKept || total > mostKeptBytes)) {
+      const weigh = (rows: Size[]) => (count > mostKept ? rows.length : rows.reduce((sum, one) => sum + one.bytes, 0));
+      const most = senders.reduce((found, one) => (weigh(one) > weigh(found) ? one : found));
+      const oldest = most.pop() as Size;
+      if (most.length === 0) senders.splice(senders.indexOf(most), 1);
+      remove.run(oldest.seq);
+      count -= 1;
+      total -= oldest.bytes;
     }
   }
 

@@ -50,7 +50,7 @@ export function describeRefused(open: OpenStore): void {
       expect((await store.getRefused(one.id))?.released).toEqual({ at: noon + 1, alertIds: ["a", "b"] });
     });
 
-    it("of one source are the newest 200, and no more than 4 MiB but for the newest; others keep theirs", async () => {
+    it("of one source and address are the newest 200, and no more than 4 MiB but for the newest; others keep theirs", async () => {
       const { store } = await openScene(open);
       const kept = refused({ source: "other" });
       await store.recordRefused(kept);
@@ -71,6 +71,17 @@ export function describeRefused(open: OpenStore): void {
         expect(left.length).toBe([200, 1, 1][index]);
       }
       expect((await store.listRefused({ limit: 10, source: "other" })).map(({ id }) => id)).toEqual([kept.id]);
+    });
+
+    it("of a stranger's flood push out the stranger's own, and not those of another address", async () => {
+      const { store } = await openScene(open);
+      const sender = Array.from({ length: 20 }, () => refused({ address: "198.51.100.7" }));
+      for (const one of sender) await store.recordRefused(one);
+      for (let count = 0; count < 220; count += 1) await store.recordRefused(refused());
+      await store.recordRefused(refused({ body: new Uint8Array(4 * 1024 * 1024 - 1_000) }));
+      const left = await store.listRefused({ limit: 1000, source: "forge" });
+      expect(left).toHaveLength(200);
+      expect(left.slice(-20).map(({ id }) => id)).toEqual(sender.map(({ id }) => id).reverse());
     });
 
     it("go with the alerts of their age", async () => {

@@ -1,0 +1,268 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { AppError } from "../core/errors.ts";
+import { type RefusedReason, refusedReasons } from "../core/source.ts";
+import { formatBytes } from "../ground/text/format-bytes.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
+import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
+import { DatabaseMissing, openReadOnly } from "./relay/open-read-only.ts";
+import type { RefusedDetailOnWire, RefusedOnWire } from "./relay/relay-client.ts";
+import { RelayUnreachable } from "./relay/relay-transport.ts";
+import { countOf, withAge } from "./shell/amounts.ts";
+import { parseInstant, wholeWithin } from "./shell/arguments.ts";
+import { askFirst, canAsk } from "./shell/confirm.ts";
+import { type CliContext, writeText } from "./shell/context.ts";
+import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
+import { terminalText } from "./shell/terminal-text.ts";
+
+interface ListOptions {
+  source?: string;
+  reason?: RefusedReason;
+  /** Epoch milliseconds. */
+  since?: number;
+}
+interface RelayOptions extends ListOptions {
+  yes?: boolean;
+}
+
+type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
+
+/** `tocsin refused …`: requests whose sender did not pass the check of their source, and the way on for a true one. */
+export function registerRefused(program: Command, context: CliContext): void {
+  const refused = program
+    .command("refused")
+    .description(
+      "requests whose sender did not pass the check of its source: list and show them, relay what is genuine",
+    );
+  addExamples(refused, "tocsin refused list", "tocsin refused relay --source github");
+  const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
+  registerList(refused, begin, context);
+  registerShow(refused, begin);
+  registerRelay(refused, begin, context);
+}
+
+function registerList(refused: Command, begin: BeginRun, context: CliContext): void {
+  const command = addFilters(refused.command("list").description("what is kept of them, newest first"), context)
+    .option("--limit <n>", "how many at most", wholeWithin(1, 10_000), 50)
+    .action(async (options: RelayFlags & ListOptions & { limit: number }, self: Command) => {
+      await listRefused(begin(self, options), options, options.limit);
+    });
+  addExamples(addRelayOptions(command), "tocsin refused list", "tocsin refused list --source github --since -6h");
+}
+
+function registerShow(refused: Command, begin: BeginRun): void {
+  const command = refused
+    .command("show")
+    .description("one of them as it came: why it was refused, from where, headers and body")
+    .argument("<id>", "its id, as the list shows it")
+    .option("--raw", "print the body alone, byte for byte")
+    .action(async (id: string, options: RelayFlags & { raw?: boolean }, self: Command) => {
+      await showRefused(begin(self, options), id, options.raw === true);
+    });
+  addExamples(addRelayOptions(command), "tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002");
+}
+
+function registerRelay(refused: Command, begin: BeginRun, context: CliContext): void {
+  const command = addFilters(
+    refused
+      .command("relay")
+      .description(
+        "take them as alerts of their source after all, each once, oldest first; nobody has proven who sent them",
+      )
+      .argument("[ids...]", "ids of the list; without any, all that --source leaves"),
+    context,
+  )
+    .option("-y, --yes", "do not ask")
+    .action(async (ids: string[], options: RelayFlags & RelayOptions, self: Command) => {
+      await relayRefused(begin(self, options), ids, options);
+    });
+  addExamples(
+    addRelayOptions(command),
+    "tocsin refused relay 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+    "tocsin refused relay --source github --reason wrong_signature --since -1h",
+  );
+}
+
+function addFilters(command: Command, context: CliContext): Command {
+  return command
+    .option("--source <name>", "only those of this source")
+    .option("--reason <reason>", `only those refused for it: ${refusedReasons.join(", ")}`, parseReason)
+    .option("--since <time>", "only those received since: ISO 8601, or e.g. -6h", (text) =>
+      parseInstant(text, context.now()),
+    );
+}
+
+function parseReason(text: string): RefusedReason {
+  const found = refusedReasons.find((reason) => reason === text);
+  if (found !== undefined) return found;
+  throw new InvalidArgumentError(suggestOrList(text, refusedReasons));
+}
+
+/** What is refused, from the relay or else from the database that it left. */
+interface RefusedReader {
+  list(query: { limit: number; source?: string; before?: string }): Promise<RefusedOnWire[]>;
+  find(id: string): Promise<RefusedDetailOnWire>;
+  close(): Promise<void>;
+}
+
+async function openReader(run: RelayRun): Promise<RefusedReader> {
+  const { client, isElsewhere, loadConfig } = await connectRelay(run);
+  try {
+    await client.isReady();
+    return { list: client.listRefused, find: client.findRefused, close: async () => {} };
+  } catch (error) {
+    if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
+    const config = await loadConfig();
+    const store = await openReadOnly(config).catch((reason: unknown) => {
+      throw reason instanceof DatabaseMissing ? error : reason;
+    });
+    await run.output.note(`${error.message}; reading the database in ${config.dataDir} instead`);
+    const [{ refusedDetailToWire, refusedToWire }, { findRefused }] = await Promise.all([
+      import("../web/api/to-wire.ts"),
+      import("../operations/refused.ts"),
+    ]);
+    return {
+      list: async (query) => (await store.listRefused(query)).map(refusedToWire),
+      find: async (id) => refusedDetailToWire(await findRefused(store, id)),
+      close: () => store.close(),
+    };
+  }
+}
+
+const pageSize = 200;
+
+/** Newest first. */
+async function collect(
+  list: RefusedReader["list"],
+  { source, reason, since = 0 }: ListOptions,
+  most = Number.POSITIVE_INFINITY,
+): Promise<RefusedOnWire[]> {
+  const found: RefusedOnWire[] = [];
+  for (let before: string | undefined; ; ) {
+    const page = await list({ limit: pageSize, source, before });
+    for (const one of page) {
+      if (Date.parse(one.receivedAt) < since) return found;
+      if (reason !== undefined && one.reason !== reason) continue;
+      found.push(one);
+      if (found.length === most) return found;
+    }
+    if (page.length < pageSize) return found;
+    before = page.at(-1)?.id;
+  }
+}
+
+/** `tocsin refused list`. */
+async function listRefused(run: RelayRun, options: ListOptions, limit: number): Promise<void> {
+  const { output, context } = run;
+  const reader = await openReader(run);
+  try {
+    const found = await collect(reader.list, options, limit);
+    await output.result(found, () => formatList(found, output, context.now()));
+  } finally {
+    await reader.close();
+  }
+}
+
+function formatList(found: RefusedOnWire[], output: Output, now: number): string {
+  if (found.length === 0) return "Nothing is kept that was refused.\n";
+  const columns = [
+    { title: "received (UTC)", keep: true },
+    { title: "source" },
+    { title: "why" },
+    { title: "from" },
+    { title: "size", align: "right" as const },
+    { title: "relayed" },
+    { title: "id", keep: true },
+  ];
+  const rows = found.map((one) => [
+    withAge(one.receivedAt, now),
+    one.source,
+    one.unkept === 0 ? one.detail : `${one.detail} (and ${one.unkept} before it that were not kept)`,
+    one.address,
+    formatBytes(one.bodyBytes),
+    one.released === undefined ? "" : "yes",
+    one.id,
+  ]);
+  return output.table(columns, rows);
+}
+
+/** `tocsin refused show`. */
+async function showRefused(run: RelayRun, id: string, raw: boolean): Promise<void> {
+  const { output, context } = run;
+  if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
+  const reader = await openReader(run);
+  try {
+    const found = await reader.find(id);
+    const body = Buffer.from(found.body, found.bodyEncoding);
+    if (raw && !context.isTty.stdout) await writeText(context.stdout, body);
+    else if (raw) await output.print(showBody(body));
+    else await output.result(found, () => formatDetail(found, body, output, context.now()));
+  } finally {
+    await reader.close();
+  }
+}
+
+const mostShown = 4_000;
+
+function formatDetail(found: RefusedDetailOnWire, body: Buffer, output: Output, now: number): string {
+  const { id, source, reason, detail, address, receivedAt, items, released, headers } = found;
+  const facts = output.fields([
+    ["refused", terminalText(detail)],
+    ["reason", reason],
+    ["source", source],
+    ["received", withAge(receivedAt, now)],
+    ["from", address],
+    ["would be", countOf(items, "alert")],
+    [
+      "relayed",
+      released === undefined
+        ? `no; if you know that it is right: tocsin refused relay ${id}`
+        : `${withAge(released.at, now)}, as ${released.alertIds.join(", ")}`,
+    ],
+  ]);
+  const shown = body.subarray(0, mostShown);
+  const rest = body.length > shown.length ? `… ${formatBytes(body.length)} in all; --raw prints them\n` : "";
+  const text = body.length === 0 ? "The body was empty.\n" : `${showBody(shown)}${rest}`;
+  return joinSections([facts, output.fields(headers.map(([name, value]) => [name, terminalText(value)])), text]);
+}
+
+function showBody(body: Buffer): string {
+  return `${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`;
+}
+
+/** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */
+async function relayRefused(run: RelayRun, ids: string[], options: RelayOptions): Promise<void> {
+  const { output, context } = run;
+  const { source, reason, since, yes = false } = options;
+  const isFiltered = [source, reason, since].some((value) => value !== undefined);
+  if (isFiltered === ids.length > 0) {
+    const hint = "see them with: tocsin refused list";
+    throw new AppError("usage", "give either ids or --source with --reason and --since", { hint });
+  }
+  if (ids.length === 0 && source === undefined) throw new AppError("usage", "without ids it needs --source");
+  const mustAsk = ids.length === 0 && !yes;
+  if (mustAsk && !canAsk(context)) {
+    throw new AppError("usage", "nobody is there to be asked, so relaying without ids needs --yes");
+  }
+  const { client } = await connectRelay(run);
+  const found = ids.length > 0 ? [] : await collect(client.listRefused, options);
+  const waiting = found.filter(({ released }) => released === undefined).toReversed();
+  if (mustAsk && waiting.length > 0) {
+    const what = `${countOf(waiting.length, "request")} that did not pass the check of ${source}`;
+    await askFirst(context, `Relay ${what}? Nobody has proven who sent them.`);
+  }
+  const relayed: { id: string; alertIds: string[]; duplicate: boolean }[] = [];
+  for (const id of ids.length > 0 ? ids : waiting.map((one) => one.id)) {
+    const { ids: alertIds, duplicate } = await client.releaseRefused(id);
+    relayed.push({ id, alertIds, duplicate });
+  }
+  await output.result(relayed, () => formatRelayed(relayed));
+}
+
+function formatRelayed(relayed: { alertIds: string[]; duplicate: boolean }[]): string {
+  if (relayed.length === 0) return "Nothing to relay: none is kept that was not relayed.\n";
+  const known = relayed.filter(({ duplicate }) => duplicate).length;
+  const alerts = relayed.flatMap(({ alertIds, duplicate }) => (duplicate ? [] : alertIds)).length;
+  const before =
+    known === 0 ? "" : ` ${countOf(known, "request")} had been relayed before, or sent again with the right key.`;
+  return `Relayed ${countOf(alerts, "alert")}.${before} Follow with: tocsin alerts tail\n`;
+}

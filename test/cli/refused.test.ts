@@ -1,0 +1,104 @@
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { waitUntil } from "../support/relay-process.ts";
+import { createRelayWorld, opsChat, type RelayWorld } from "./relay-world.ts";
+
+const key = "canary-forge-signing-secret";
+const yaml = `
+sources:
+  forge: { check: { type: github, secret: "\${FORGE}" } }
+  other: { check: { type: github, secret: "\${FORGE}" } }
+destinations:
+  ops: { type: telegram, chatId: "${opsChat}" }
+`;
+
+async function openWorld() {
+  const world = await createRelayWorld({ yaml, env: { FORGE: key } });
+  const post = async (source: string, title: string, signedWith: string, delivery = title) => {
+    const secret = readFileSync(join(world.dataDir, "secrets", `source-${source}`), "utf8").trim();
+    const body = JSON.stringify({ title });
+    const signature = `sha256=${createHmac("sha256", signedWith).update(body).digest("hex")}`;
+    const headers = { "x-github-delivery": delivery, "x-hub-signature-256": signature };
+    const answer = await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body, headers });
+    const { data } = (await answer.json()) as { data?: { id: string; duplicate: boolean } };
+    return { status: answer.status, ...data };
+  };
+  return { ...world, post };
+}
+
+const titlesOf = async ({ run }: Pick<RelayWorld, "run">) =>
+  ((await run(["alerts", "list", "--json"])).json().data as { title: string }[]).map(({ title }) => title);
+
+it("lists what was refused, by source, reason and time, and says so when there is none", async () => {
+  const world = await openWorld();
+  expect((await world.run(["refused", "list"])).stdout).toBe("Nothing is kept that was refused.\n");
+  expect(await world.post("forge", "first", "another key")).toMatchObject({ status: 401 });
+  expect(await world.post("other", "second", "another key")).toMatchObject({ status: 401 });
+  const list = await world.run(["refused", "list"]);
+  expect(list.stdout).toContain("the signature in x-hub-signature-256 is not this source's");
+  const ofSource = (await world.run(["refused", "list", "--source", "forge", "--json"])).json().data;
+  expect(ofSource).toMatchObject([{ source: "forge", reason: "wrong_signature" }]);
+  expect((await world.run(["refused", "list", "--reason", "too_old", "--json"])).json().data).toEqual([]);
+  const slip = await world.run(["refused", "list", "--reason", "wrong_signatur"]);
+  expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("wrong_signature") });
+
+  const id = ofSource[0].id;
+  const shown = await world.run(["refused", "show", id]);
+  expect(shown.stdout).toContain(`tocsin refused relay ${id}`);
+  expect(shown.stdout).toContain('{"title":"first"}');
+  expect((await world.run(["refused", "show", id, "--raw"])).stdout).toBe('{"title":"first"}');
+  expect(await world.run(["refused", "show", "none"])).toMatchObject({ status: 1 });
+});
+
+it("relays what was refused, each once, whatever its sender sends again before and after", async () => {
+  const world = await openWorld();
+  for (const title of ["early", "late", "never"]) await world.post("forge", title, "former key");
+  await world.post("other", "of another", "former key");
+  // The right key is in place now, and one has come again by itself.
+  const early = await world.post("forge", "early", key);
+  expect(early).toMatchObject({ status: 202, duplicate: false });
+
+  const relay = await world.run(["refused", "relay", "--source", "forge", "--yes"]);
+  expect(relay.stdout).toContain(
+    "Relayed 2 alerts. 1 request had been relayed before, or sent again with the right key.",
+  );
+  expect(await world.post("forge", "late", key)).toMatchObject({ status: 202, duplicate: true });
+  const titles = await waitUntil(
+    () => titlesOf(world),
+    (found) => found.every((title) => title !== null),
+    { what: "every alert read" },
+  );
+  expect(titles.sort()).toEqual(["early", "late", "never"]);
+  const again = await world.run(["refused", "relay", "--source", "forge", "--yes"]);
+  expect(again.stdout).toBe("Nothing to relay: none is kept that was not relayed.\n");
+  const [one] = (await world.run(["refused", "list", "--source", "other", "--json"])).json().data;
+  expect((await world.run(["refused", "relay", one.id, "--json"])).json().data).toMatchObject([
+    { id: one.id, duplicate: false },
+  ]);
+  const [released] = (await world.run(["alerts", "list", "--source", "other", "--json"])).json().data;
+  expect((await world.ended(released.id)).facts?.title).toBe("of another");
+});
+
+it("asks before it relays many, and refuses what says nothing of which", async () => {
+  const world = await openWorld();
+  await world.post("forge", "first", "another key");
+  const unasked = await world.run(["refused", "relay", "--source", "forge"]);
+  expect(unasked).toMatchObject({ status: 2, stderr: expect.stringContaining("--yes") });
+  for (const argv of [[], ["--reason", "wrong_signature", "--yes"], ["some-id", "--source", "forge"]])
+    expect((await world.run(["refused", "relay", ...argv])).status).toBe(2);
+  expect(await titlesOf(world)).toEqual([]);
+});
+
+it("reads what a relay left that does not run, and relays nothing then", async () => {
+  const world = await openWorld();
+  await world.post("forge", "first", "another key");
+  const [one] = (await world.run(["refused", "list", "--json"])).json().data;
+  await world.stopRelay();
+  const left = await world.run(["refused", "list", "--json"]);
+  expect(left.json().data).toEqual([one]);
+  expect(left.stderr).toContain("reading the database");
+  expect((await world.run(["refused", "show", one.id])).stdout).toContain('{"title":"first"}');
+  expect((await world.run(["refused", "relay", one.id])).status).toBe(1);
+});
