@@ -2,7 +2,13 @@ import { randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
-import { followWebhookSecret, type ServerSecrets, secretFolder } from "./config/generated-secrets.ts";
+import {
+  followSourceSecrets,
+  followWebhookSecret,
+  type HookSecrets,
+  type ServerSecrets,
+  secretFolder,
+} from "./config/generated-secrets.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
@@ -80,9 +86,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   // Every duty of the relay listens to it, and each batch that is being read.
   setMaxListeners(0, stopping.signal);
 
+  const givenSecrets = new Set(config.sources.flatMap(({ name, secret }) => (secret === undefined ? [] : [name])));
+  const generated = new Map([...secrets.sourceSecrets].filter(([name]) => !givenSecrets.has(name)));
   const store = await openThreadedStore({
     dataDir: config.dataDir,
-    secretFolder: config.webhookSecret === undefined ? secretFolder(config.dataDir) : undefined,
+    secretFolder: config.webhookSecret === undefined || generated.size > 0 ? secretFolder(config.dataDir) : undefined,
     threadEntry: options.storeThreadEntry,
     onStopped: (error) => {
       log.error("store.stopped", { error: error.message });
@@ -103,7 +111,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       proxies: { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly },
       sources: config.sources.map((source) => ({
         ...source,
-        secret: secrets.sourceSecrets.get(source.name) as Secret,
+        secrets: secrets.sourceSecrets.get(source.name) ?? [],
       })),
     },
   );
@@ -170,6 +178,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );
+  const sourceSecrets = new Map(secrets.sourceSecrets);
   const formerSecrets = [...secrets.previousWebhookSecrets];
   const watches = await openWatches(config, {
     store,
@@ -177,7 +186,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     activeMutes: mutes.active,
     hookSecrets: () => [webhookSecret, ...formerSecrets],
     hooks: () => door.sources,
-    sourceSecrets: secrets.sourceSecrets,
+    secretsOf: (source) => sourceSecrets.get(source) ?? [],
     readiness: () => operations.readiness(),
     askForShape: reader.forgetShape,
     publicUrl,
@@ -215,11 +224,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   store.subscribe("due", engine.wake);
   store.subscribe("lanes", engine.lookForLanes);
   store.subscribe("mutes", mutes.wake);
-  store.subscribe("secrets", secretPoll.wake);
+  for (const poll of secretPolls) store.subscribe("secrets", poll.wake);
   const background = [
     loop.run(stopping.signal),
     mutes.run(stopping.signal),
-    ...(config.webhookSecret === undefined ? [secretPoll.run(stopping.signal)] : []),
+    ...secretPolls.map((poll) => poll.run(stopping.signal)),
   ];
   undo.push(async () => {
     stopping.abort();
@@ -246,6 +255,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,
+    keyOfRefused: door.keyOf,
     account: {
       publicUrl: config.server.publicUrl,
       serviceConfigured: config.upstream.alerting !== undefined,
@@ -270,7 +280,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
       sourceHooks: () =>
-        [...secrets.sourceSecrets].map(([name, secret]) => ({
+        [...sourceSecrets].map(([name, [secret]]) => ({
           name,
           url: new Secret(`${publicUrl}/hooks/${secret.reveal()}`),
         })),

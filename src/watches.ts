@@ -32,8 +32,8 @@ export interface WatchesDeps {
   hookSecrets(): Secret[];
   /** What has come to the hooks of sources, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
-  /** Of the hooks of sources, by name. */
-  sourceSecrets: ReadonlyMap<string, Secret>;
+  /** Those of the hook of a source that the door takes now, the present one first. */
+  secretsOf(source: string): readonly Secret[];
   readiness(): Promise<Readiness>;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
@@ -168,8 +168,7 @@ async function openAccountWatch(
   });
   const { everyMs, putBack } = watch;
   const source = of?.name;
-  const secret = source === undefined ? undefined : deps.sourceSecrets.get(source);
-  const hookSecrets = secret === undefined ? deps.hookSecrets : () => [secret];
+  const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
   return createAccountWatch(
     { ...deps, hookSecrets, service, registration: registrationFile(dataDir, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },

@@ -1,6 +1,9 @@
 import type { Command } from "commander";
-import type { Config } from "../config/config.ts";
+import type { Config, SourceSettings } from "../config/config.ts";
+import type { HookSecrets } from "../config/generated-secrets.ts";
+import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
 import { withConfig } from "./relay/connect-relay.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
@@ -8,22 +11,38 @@ import { addExamples, type Output, openOutput } from "./shell/output.ts";
 interface SourcesOptions {
   config?: string;
   reveal?: boolean;
+  /** Of the source whose secret is to be made anew. */
+  rotate?: string;
+  /** Of the source whose former secrets are to be taken no longer. */
+  retire?: string;
 }
 
-/** `tocsin sources`: the named hooks of the configuration and where their senders post to. Asks no relay. */
+/**
+ * `tocsin sources`: the named hooks of the configuration and where their senders post to. Asks no relay; one that runs
+ * follows what is changed here within a second.
+ */
 export function registerSources(program: Command, context: CliContext): void {
   const command = program
     .command("sources")
     .description("the named hooks of the configuration, and the addresses that their senders post to")
     .option("--reveal", "show the secret part of the addresses; those that have none yet are made")
+    .option("--rotate <name>", "make a new secret for its address; the old one is taken as well until --retire")
+    .option("--retire <name>", "take its former addresses no longer")
     .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
     .action((options: SourcesOptions, self: Command) => showSources(options, context, openOutput(context, self)));
-  addExamples(command, "tocsin sources", "tocsin sources --reveal   # to enter them at the senders");
+  addExamples(
+    command,
+    "tocsin sources",
+    "tocsin sources --reveal   # to enter them at the senders",
+    "tocsin sources --rotate github --reveal",
+  );
 }
 
 interface ShownSource {
   name: string;
   address: string;
+  /** How many former addresses are taken as well. Absent without `--reveal`, which alone looks at the secrets. */
+  former?: number;
   checks: string[];
   definedAt: string;
 }
@@ -32,11 +51,19 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
   const { context } = withConfig({ context: base, output, flags: {} }, options.config);
   const { loadConfig } = await import("../config/load-config.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  const secretOf = options.reveal ? await readSecrets(config) : () => "…";
+  if (options.rotate !== undefined && options.retire !== undefined)
+    throw new AppError(
+      "usage",
+      "--rotate and --retire do not go together: between them the sender gets the new address",
+    );
+  if (options.rotate !== undefined) await rotate(config, options.rotate, output);
+  if (options.retire !== undefined) await retire(config, options.retire, output);
+  const secrets = options.reveal ? await readSecrets(config) : undefined;
   const sources = config.sources.map(
     ({ name, checks, definedAt }): ShownSource => ({
       name,
-      address: `${addressOf(config)}/hooks/${secretOf(name)}`,
+      address: `${addressOf(config)}/hooks/${secrets?.get(name)?.[0].reveal() ?? "…"}`,
+      ...(secrets && { former: (secrets.get(name)?.length ?? 1) - 1 }),
       checks: checks.map(describeCheck),
       definedAt,
     }),
@@ -44,10 +71,50 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
   await output.result(sources, () => formatSources(sources, output));
 }
 
-async function readSecrets({ dataDir, sources }: Config): Promise<(name: string) => string> {
+async function readSecrets({ dataDir, sources }: Config): Promise<ReadonlyMap<string, HookSecrets>> {
   const { loadSourceSecrets } = await import("../config/generated-secrets.ts");
-  const secrets = await loadSourceSecrets(dataDir, sources);
-  return (name) => secrets.get(name)?.reveal() ?? "…";
+  return loadSourceSecrets(dataDir, sources);
+}
+
+async function rotate(config: Config, name: string, output: Output): Promise<void> {
+  const { account } = findGenerated(config, name, "rotate");
+  const { rotateSecret } = await import("../config/generated-secrets.ts");
+  await rotateSecret(config.dataDir, `source-${name}`);
+  const enter =
+    account === undefined
+      ? "enter the new one at its sender (--reveal shows it)"
+      : `run: tocsin setup --source ${name}`;
+  await output.note(
+    `${name} has a new address, and the old one is taken as well: ${enter}, then: tocsin sources --retire ${name}`,
+  );
+}
+
+async function retire(config: Config, name: string, output: Output): Promise<void> {
+  const source = findGenerated(config, name, "retire");
+  const { forgetPreviousSecrets, loadSourceSecrets } = await import("../config/generated-secrets.ts");
+  const [, ...former] = (await loadSourceSecrets(config.dataDir, [source])).get(name) ?? [];
+  await forgetPreviousSecrets(config.dataDir, `source-${name}`);
+  await output.note(
+    former.length === 0
+      ? `${name} has no former address: nothing was changed`
+      : `what comes to the former address of ${name} is answered 404 from now on`,
+  );
+}
+
+/** Whose secret Tocsin has made: one that was given is changed where it was given. */
+function findGenerated({ sources }: Config, name: string, what: "rotate" | "retire"): SourceSettings {
+  const found = sources.find((source) => source.name === name);
+  if (found === undefined) {
+    const known = sources.map((source) => source.name);
+    const hint = known.length === 0 ? "no source is configured" : suggestOrList(name, known);
+    throw new AppError("usage", `the source ${name} is not in the configuration`, { hint });
+  }
+  if (found.secret === undefined) return found;
+  const hint =
+    what === "rotate"
+      ? `list the new variable before the old one, secret: ["\${NEW}", "\${OLD}"], and restart the relay`
+      : "remove the old variable from the list, and restart the relay";
+  throw new AppError("usage", `the secret of ${name} comes from the configuration (${found.definedAt})`, { hint });
 }
 
 function addressOf({ server: { publicUrl, host, port } }: Config): string {
@@ -59,6 +126,11 @@ function formatSources(sources: ShownSource[], output: Output): string {
     return "No source is configured: all senders post to the one hook (see docs/configuration.md).\n";
   return output.table(
     [{ title: "source" }, { title: "address", keep: true }, { title: "check" }, { title: "defined at" }],
-    sources.map(({ name, address, checks, definedAt }) => [name, address, checks.join(", ") || "none", definedAt]),
+    sources.map(({ name, address, former = 0, checks, definedAt }) => [
+      name,
+      former === 0 ? address : `${address} (and ${former} former)`,
+      checks.join(", ") || "none",
+      definedAt,
+    ]),
   );
 }

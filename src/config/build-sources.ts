@@ -57,11 +57,18 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
   }
   if (options === undefined) return undefined;
-  const { secret, idempotency = [], check, account, silence } = options;
+  const { idempotency = [], check, account, silence } = options;
+  const [secret, ...formerSecrets] = readHookSecrets(
+    options.secret,
+    Reflect.get(Object(value), "secret"),
+    path,
+    context,
+  );
   const checks = buildChecks(check, [...path, "check"], context);
   return {
     name,
-    ...(secret !== undefined && judgeSecret(secret, [...path, "secret"], context) && { secret: new Secret(secret) }),
+    ...(secret !== undefined && { secret }),
+    formerSecrets,
     keyPlaces: idempotency,
     mapping,
     checks,
@@ -72,13 +79,6 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   };
 }
 
-/** A second account of the service: another one than that of the environment, since an account has one address. */
-function buildAccount(
-  { url, apiKey }: { url: string; apiKey: string },
-  checks: CheckRule[],
-  path: ConfigPath,
-  { alerting, isReference, problems }: SourcesContext,
-): Pick<SourceSettings, "account"> {
 /** What was signed says which message it is; a header beside it anybody could change who repeats the request. */
 function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
   const signs = checks.find(({ type }) => type === "standard-webhooks" || type === "stripe");
@@ -88,6 +88,13 @@ function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: Confi
   problems.warn(problems.whereIs(path), message, "name a place of the body, or leave it out");
 }
 
+/** A second account of the service: another one than that of the environment, since an account has one address. */
+function buildAccount(
+  { url, apiKey }: { url: string; apiKey: string },
+  checks: CheckRule[],
+  path: ConfigPath,
+  { alerting, isReference, problems }: SourcesContext,
+): Pick<SourceSettings, "account"> {
   const at = [...path, "account", "apiKey"];
   if (!isReference(at.map(String))) {
     const instead = `write ${referTo("OTHER_API_KEY")} and set that environment variable`;
@@ -110,9 +117,26 @@ function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: Confi
   return { account: { url, apiKey: new Secret(apiKey) } };
 }
 
+/** The first is that of its address; the others are taken while senders get to know it. */
+const mostSecrets = 5;
+
+function readHookSecrets(texts: string[] = [], written: unknown, path: ConfigPath, context: SourcesContext): Secret[] {
+  const at = [...path, "secret"];
+  if (texts.length > mostSecrets) {
+    context.problems.add(
+      at,
+      `has ${texts.length} secrets, and ${mostSecrets} are the most`,
+      "remove those that nobody uses",
+    );
+  }
+  return texts.flatMap((text, index) =>
+    judgeSecret(text, Array.isArray(written) ? [...at, index] : at, context) ? [new Secret(text)] : [],
+  );
+}
+
 /** As `WEBHOOK_SECRET` is judged. */
 function judgeSecret(secret: string, path: ConfigPath, { server, isReference, problems }: SourcesContext): boolean {
-  if (!isReference(path.map(String))) {
+  if (!isReference(path)) {
     const instead = `write ${referTo("HOOK_SECRET")} and set that environment variable, or leave it out: then one is made and kept`;
     problems.add(path, "is secret and does not belong in the file", instead);
     return false;
@@ -135,12 +159,13 @@ function judgeSecret(secret: string, path: ConfigPath, { server, isReference, pr
 /** Whose request it is, is told by the secret alone. */
 function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems }: SourcesContext): void {
   const known = new Set(otherSecrets.flatMap((secret) => secret?.reveal() ?? []));
-  for (const { name, secret } of sources) {
-    if (secret === undefined) continue;
-    if (known.has(secret.reveal())) {
-      const message = "is the same as another secret of this relay, so that nobody could tell their senders apart";
-      problems.add(["sources", name, "secret"], message, howToMakeToken);
+  for (const { name, secret, formerSecrets } of sources) {
+    for (const one of secret === undefined ? [] : [secret, ...formerSecrets]) {
+      if (known.has(one.reveal())) {
+        const message = "is the same as another secret of this relay, so that nobody could tell their senders apart";
+        problems.add(["sources", name, "secret"], message, howToMakeToken);
+      }
+      known.add(one.reveal());
     }
-    known.add(secret.reveal());
   }
 }

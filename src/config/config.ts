@@ -37,6 +37,8 @@ export interface IntakeSettings {
 export interface SourceSettings extends Source {
   /** Of the hook's path. Absent: `loadOrCreateSecrets` makes and keeps one. */
   secret?: Secret;
+  /** Taken as well while senders get the new address: behind the first of several that were given. */
+  formerSecrets: Secret[];
   /** Another account of the service, which sends to this hook: watched, and registered by `setup --source`. */
   account?: UpstreamAccess;
   /** It is in `Config.silence` as well. */

@@ -15,7 +15,7 @@ export interface GivenSecrets {
   webhookSecret?: Secret;
   adminToken?: Secret;
   /** Default none. */
-  sources?: readonly { name: string; secret?: Secret }[];
+  sources?: readonly { name: string; secret?: Secret; formerSecrets?: readonly Secret[] }[];
 }
 
 export interface ServerSecrets {
@@ -23,11 +23,14 @@ export interface ServerSecrets {
   adminToken: Secret;
   /** What a rotation that has not been seen through was replacing: the service may still send there. Usually empty. */
   previousWebhookSecrets: Secret[];
-  /** Of the hooks of sources, by name. */
-  sourceSecrets: ReadonlyMap<string, Secret>;
+  /** Of the hooks of sources, by name: the present one, and behind it those that are still taken. */
+  sourceSecrets: ReadonlyMap<string, HookSecrets>;
   /** Those that were made just now, for a first greeting. */
   created: SecretName[];
 }
+
+/** The present one first. */
+export type HookSecrets = readonly [Secret, ...Secret[]];
 
 export interface SecretOptions {
   /** Default: `randomBytes` of node:crypto. */
@@ -63,10 +66,12 @@ export async function loadSourceSecrets(
   dataDir: string,
   sources: NonNullable<GivenSecrets["sources"]>,
   options: SecretOptions = {},
-): Promise<Map<string, Secret>> {
-  const secrets = new Map<string, Secret>();
-  for (const { name, secret } of sources) {
-    secrets.set(name, secret ?? (await loadOrCreate(dataDir, `source-${name}`, options)));
+): Promise<Map<string, HookSecrets>> {
+  const secrets = new Map<string, HookSecrets>();
+  for (const { name, secret, formerSecrets = [] } of sources) {
+    const file = `source-${name}` as const;
+    const present = secret ?? (await loadOrCreate(dataDir, file, options));
+    secrets.set(name, [present, ...(secret === undefined ? await readPrevious(dataDir, file) : formerSecrets)]);
   }
   return secrets;
 }
@@ -138,6 +143,40 @@ export function followWebhookSecret(
     },
     onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
   });
+}
+
+/**
+ * Hands over the secrets of a source whenever another process (`tocsin sources --rotate`, `--retire`) has changed which are
+ * taken. Only those of `known` are looked at: the others were given.
+ */
+export function followSourceSecrets(
+  dataDir: string,
+  known: ReadonlyMap<string, HookSecrets>,
+  onSecrets: (source: string, secrets: HookSecrets) => void,
+  { clock, log }: { clock: Clock; log: Log },
+): Poll {
+  const last = new Map([...known].map(([source, secrets]) => [source, textOf(secrets)]));
+  return createPoll({
+    everyMs: 1_000,
+    clock,
+    async look() {
+      for (const [source, before] of last) {
+        const name = `source-${source}` as const;
+        const present = await readSecret(secretPath(dataDir, name));
+        if (present === undefined) continue;
+        const secrets: HookSecrets = [present, ...(await readPrevious(dataDir, name))];
+        if (textOf(secrets) === before) continue;
+        last.set(source, textOf(secrets));
+        onSecrets(source, secrets);
+        log.info("hook.secrets_changed", { source, taken: secrets.length });
+      }
+    },
+    onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
+  });
+}
+
+function textOf(secrets: HookSecrets): string {
+  return secrets.map((secret) => secret.reveal()).join(" ");
 }
 
 /** One a line, the oldest first; rotations that failed one after the other leave several. */

@@ -205,7 +205,7 @@ export const mappingSchema = z.strictObject(
 
 /** One entry of `sources:`. */
 export const sourceSchema = z.strictObject({
-  secret: text(referTo("GITHUB_HOOK_SECRET")).optional(),
+  secret: listOf(readText(referTo("GITHUB_HOOK_SECRET")), referTo("GITHUB_HOOK_SECRET")).optional(),
   check: z.unknown().optional(),
   account: z.strictObject({ url: httpUrl, apiKey: text(referTo("OTHER_API_KEY")) }).optional(),
   idempotency: listOf(readKeyPlace, "payload.eventId or header:X-Event-Id").optional(),

@@ -13,9 +13,10 @@ export function secretTextsOf(
     secrets.webhookSecret,
     secrets.adminToken,
     ...(secrets.previousWebhookSecrets ?? []),
-    ...(secrets.sourceSecrets?.values() ?? []),
-    ...config.sources.flatMap(({ secret, checks, account }) => [
+    ...[...(secrets.sourceSecrets?.values() ?? [])].flat(),
+    ...config.sources.flatMap(({ secret, formerSecrets, checks, account }) => [
       secret,
+      ...formerSecrets,
       account?.apiKey,
       ...checks.flatMap((rule) => ("secrets" in rule ? rule.secrets : [])),
     ]),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { waitUntil } from "../support/relay-process.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
 const yaml = `
@@ -91,4 +92,45 @@ it("shows the addresses of sources, and their secrets to whoever asks for them",
   for (const name of ["forge", "other"]) expect(revealed.stdout).toContain(`/hooks/${secretOf(world, name)}`);
   const none = await createRelayWorld();
   expect((await none.run(["sources"])).stdout).toContain("No source is configured");
+});
+
+it("makes a new address beside the former one, and takes the former no longer, while the relay runs", async () => {
+  const world = await createRelayWorld({ yaml });
+  const statusOf = async (secret: string) =>
+    (await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" })).status;
+  const answers = (secret: string, status: number) =>
+    waitUntil(
+      () => statusOf(secret),
+      (found) => found === status,
+      { what: `an answer ${status}` },
+    );
+  const former = secretOf(world, "forge");
+  const rotated = await world.run(["sources", "--rotate", "forge", "--reveal"]);
+  const present = secretOf(world, "forge");
+  expect(present).not.toBe(former);
+  expect(rotated.stdout).toContain(`/hooks/${present} (and 1 former)`);
+  expect(rotated.stdout + rotated.stderr).not.toContain(former);
+  expect(rotated.stderr).toContain("tocsin sources --retire forge");
+  await answers(present, 202);
+  expect(await statusOf(former)).toBe(202);
+
+  expect((await world.run(["sources", "--retire", "forge"])).stderr).toContain("answered 404 from now on");
+  await answers(former, 404);
+  expect(await statusOf(present)).toBe(202);
+  expect((await world.run(["sources", "--retire", "forge"])).stderr).toContain("nothing was changed");
+  const slip = await world.run(["sources", "--rotate", "forg"]);
+  expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("did you mean forge?") });
+  expect((await world.run(["sources", "--rotate", "forge", "--retire", "forge"])).status).toBe(2);
+});
+
+it("takes each of several addresses that were given, and says where such a secret is changed", async () => {
+  const env = { NEW: "canary-new-secret-kS93jdLwm2PzQe81", OLD: "canary-old-secret-kS93jdLwm2PzQe81" };
+  const world = await createRelayWorld({ yaml: `sources: { shop: { secret: ["\${NEW}", "\${OLD}"] } }`, env });
+  for (const secret of [env.NEW, env.OLD]) {
+    const answer = await fetch(`${world.relay.localUrl}/hooks/${secret}`, { method: "POST", body: "x" });
+    expect(answer.status).toBe(202);
+  }
+  expect((await world.run(["sources", "--reveal"])).stdout).toContain(`/hooks/${env.NEW} (and 1 former)`);
+  const rotated = await world.run(["sources", "--rotate", "shop"]);
+  expect(rotated).toMatchObject({ status: 2, stderr: expect.stringContaining("restart the relay") });
 });

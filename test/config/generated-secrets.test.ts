@@ -2,7 +2,10 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import {
+  followSourceSecrets,
   followWebhookSecret,
+  forgetPreviousSecrets,
+  type HookSecrets,
   loadOrCreateSecrets,
   loadSourceSecrets,
   rotateSecret,
@@ -145,11 +148,46 @@ test("a source that was given no secret gets one that is kept", async () => {
   const given = new Secret("given-hook-secret-kS93jdLwm2Pz");
   const sources = [{ name: "forge" }, { name: "other", secret: given }];
   const { sourceSecrets, webhookSecret } = await loadOrCreateSecrets(dataDir, { sources });
-  expect(sourceSecrets.get("other")).toBe(given);
+  expect(sourceSecrets.get("other")).toEqual([given]);
   const path = secretPath(dataDir, "source-forge");
-  const forge = sourceSecrets.get("forge")?.reveal();
+  const forge = sourceSecrets.get("forge")?.[0].reveal();
   expect(await readFile(path, "utf8")).toBe(`${forge}\n`);
   expect(await modeOf(path)).toBe(0o600);
   expect(forge).not.toBe(webhookSecret.reveal());
-  expect((await loadSourceSecrets(dataDir, sources)).get("forge")?.reveal()).toBe(forge);
+  expect((await loadSourceSecrets(dataDir, sources)).get("forge")?.[0].reveal()).toBe(forge);
+});
+
+test("the former secrets of a source are known until they are forgotten, and a relay that runs follows both", async () => {
+  const sources = [{ name: "forge" }, { name: "given", secret: new Secret("given-hook-secret-kS93jdLwm2Pz") }];
+  const load = async () => loadSourceSecrets(dataDir, sources);
+  const textsOf = (secrets: HookSecrets = [new Secret("none")]) => secrets.map((secret) => secret.reveal());
+  const known = await load();
+  const first = known.get("forge")?.[0].reveal();
+  const clock = createTestClock();
+  const seen: string[][] = [];
+  const poll = followSourceSecrets(
+    dataDir,
+    new Map([...known].filter(([name]) => name === "forge")),
+    (_source, secrets) => seen.push(textsOf(secrets)),
+    { clock, log: silentLog },
+  );
+  const stop = new AbortController();
+  const running = poll.run(stop.signal);
+  const looksUntil = async (count: number) => {
+    while (seen.length < count) await clock.advance(1_000);
+  };
+
+  const second = (await rotateSecret(dataDir, "source-forge")).reveal();
+  await looksUntil(1);
+  expect(textsOf((await load()).get("forge"))).toEqual([second, first]);
+  expect(textsOf((await load()).get("given"))).toEqual(["given-hook-secret-kS93jdLwm2Pz"]);
+  await forgetPreviousSecrets(dataDir, "source-forge");
+  await looksUntil(2);
+  // Between the two steps of a rotation the same one may have been seen twice.
+  expect(seen.map((taken) => [...new Set(taken)]).filter((taken) => taken[0] !== first)).toEqual([
+    [second, first],
+    [second],
+  ]);
+  stop.abort();
+  await running;
 });

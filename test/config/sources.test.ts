@@ -90,6 +90,23 @@ describe("sources", () => {
     expect(problems(yaml)).toEqual(expected);
   });
 
+  it("may have several secrets of the address while one is replaced, each judged as one alone is", () => {
+    const list = (...names: string[]) => `sources: { a: { secret: [${names.map(reference).join(", ")}] } }`;
+    const more = { NEXT: "canary-next-hook-kS93jdLwm2Pz" };
+    const [source] = load(base + list("NEXT", "GITHUB_HOOK"), { ...env, ...more }).sources;
+    expect([source?.secret?.reveal(), ...(source?.formerSecrets ?? []).map((one) => one.reveal())]).toEqual([
+      more.NEXT,
+      hookSecret,
+    ]);
+    expect(problems(list("NEXT", "ODD"), more)).toEqual([
+      ["sources.a.secret[1]", expect.stringContaining("part of an address")],
+    ]);
+    expect(problems(list("NEXT", "NEXT"), more)).toEqual([
+      ["sources.a.secret", expect.stringContaining("is the same as another secret")],
+    ]);
+    expect(problems("sources: { a: { secret: [] } }")).toEqual([["sources.a.secret", "is empty"]]);
+  });
+
   it("refuses a weak secret where others can reach the hook, and the secret of the account's hook", () => {
     const weak = `sources: { a: { secret: ${reference("WEAK")} } }`;
     expect(load(base + weak, env).warnings.map(({ message }) => message)).toEqual([

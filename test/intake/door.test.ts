@@ -90,15 +90,21 @@ async function openDoor(
 }
 
 describe("the hooks of sources", () => {
+  const forgeSecret = new Secret("forge-secret-kS93jdLwm2PzQe81");
   const forge = {
     name: "forge",
-    secret: new Secret("forge-secret-kS93jdLwm2PzQe81"),
+    secrets: [forgeSecret],
     keyPlaces: [{ path: "payload.event" }],
     checks: [],
   };
-  const other = { name: "other", secret: new Secret("other-secret-kS93jdLwm2PzQe81"), keyPlaces: [], checks: [] };
-  const postTo = async (origin: string, to: { secret: Secret }, body: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${origin}/hooks/${to.secret.reveal()}`, { method: "POST", body, headers });
+  const other = { name: "other", secrets: [new Secret("other-secret-kS93jdLwm2PzQe81")], keyPlaces: [], checks: [] };
+  const postTo = async (
+    origin: string,
+    to: { secrets: Secret[] },
+    body: string,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await fetch(`${origin}/hooks/${to.secrets[0]?.reveal()}`, { method: "POST", body, headers });
     const { data } = (await response.json()) as { data?: { id: string; duplicate: boolean } };
     return { status: response.status, id: data?.id ?? "", duplicate: data?.duplicate };
   };
@@ -129,12 +135,24 @@ describe("the hooks of sources", () => {
     });
   });
 
+  it("take several secrets, and others from one moment to the next", async () => {
+    const former = { ...forge, secrets: [new Secret("former-secret-kS93jdLwm2PzQe81")] };
+    const { origin, door } = await openDoor({
+      sources: [{ ...forge, secrets: [...forge.secrets, ...former.secrets] }],
+    });
+    for (const one of [forge, former]) expect(await postTo(origin, one, "a")).toMatchObject({ status: 202 });
+    door.setSecretsOf("forge", other.secrets);
+    for (const one of [forge, former]) expect(await postTo(origin, one, "a")).toMatchObject({ status: 404 });
+    expect(await postTo(origin, other, "a")).toMatchObject({ status: 202 });
+    expect(door.sources.get("forge")).toMatchObject({ accepted: 3 });
+  });
+
   it("prove that this relay knows their secret, and answer a stranger as always", async () => {
     const { origin } = await openDoor({ sources: [forge] });
     const nonce = Buffer.alloc(32, 7).toString("base64url");
-    const answer = await fetch(`${origin}/hooks/${askForProof(forge.secret, nonce)}`);
-    expect(readProof(forge.secret, nonce, await answer.text())).toEqual(expect.stringMatching(idPattern));
-    expect(await postTo(origin, { secret: new Secret("forge-secret-kS93jdLwm2PzQe82") }, "a")).toMatchObject({
+    const answer = await fetch(`${origin}/hooks/${askForProof(forgeSecret, nonce)}`);
+    expect(readProof(forgeSecret, nonce, await answer.text())).toEqual(expect.stringMatching(idPattern));
+    expect(await postTo(origin, { secrets: [new Secret("forge-secret-kS93jdLwm2PzQe82")] }, "a")).toMatchObject({
       status: 404,
     });
   });
@@ -145,7 +163,7 @@ describe("the check of a source", () => {
   const at = Date.UTC(2026, 10, 22, 12);
   const payments = {
     name: "payments",
-    secret: new Secret("payments-secret-kS93jdLwm2PzQe81"),
+    secrets: [new Secret("payments-secret-kS93jdLwm2PzQe81")],
     keyPlaces: [],
     checks: [{ type: "stripe" as const, secrets: [key], toleranceMs: 300_000 }],
   };
@@ -154,7 +172,7 @@ describe("the check of a source", () => {
   const openChecked = (options: Parameters<typeof openDoor>[0] = {}) =>
     openDoor({ now: () => at, sources: [payments], ...options });
   async function send({ origin }: Setting, body: string, signature?: string) {
-    const response = await fetch(`${origin}/hooks/${payments.secret.reveal()}`, {
+    const response = await fetch(`${origin}/hooks/${payments.secrets[0]?.reveal()}`, {
       method: "POST",
       body,
       headers: { "x-forwarded-for": "203.0.113.9", ...(signature !== undefined && { "stripe-signature": signature }) },
@@ -173,6 +191,25 @@ describe("the check of a source", () => {
     // Whoever repeats it may write more beside the signature.
     const again = await send(setting, "paid", `${sign("paid")},v0=00,v1=${"0".repeat(64)}`);
     expect(again).toMatchObject({ status: 202, data: { id: first.data?.id, duplicate: true } });
+  });
+
+  it("knows a message of Standard Webhooks again that comes by the other names of its headers", async () => {
+    const bytes = Buffer.from("a-key-of-twenty-four-byt");
+    const secret = new Secret(`whsec_${bytes.toString("base64")}`);
+    const checks = [{ type: "standard-webhooks" as const, secrets: [secret], toleranceMs: 300_000 }];
+    const { origin } = await openDoor({ now: () => at, sources: [{ ...payments, checks }] });
+    const mac = createHmac("sha256", bytes)
+      .update(`msg_1.${at / 1000}.paid`)
+      .digest("base64");
+    const by = async (family: string) => {
+      const signed = { id: "msg_1", timestamp: String(at / 1000), signature: `v1,${mac}` };
+      const headers = Object.fromEntries(Object.entries(signed).map(([name, value]) => [`${family}-${name}`, value]));
+      const init = { method: "POST", body: "paid", headers };
+      return (await fetch(`${origin}/hooks/${payments.secrets[0]?.reveal()}`, init)).json();
+    };
+    const first = await by("webhook");
+    expect(first).toMatchObject({ data: { duplicate: false } });
+    expect(await by("svix")).toEqual({ data: { ...(first as { data: object }).data, duplicate: true } });
   });
 
   it("answers 401 with why, and keeps what came, apart from the alerts", async () => {

@@ -289,7 +289,7 @@ function refuseContradictions(options: SetupOptions): void {
   const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
   if (options.source !== undefined && options.rotateSecret) {
     throw new AppError("usage", "--rotate-secret is for the account's own hook", {
-      hint: `remove DATA_DIR/secrets/source-${options.source} (or change its variable), restart the relay, and run this without it`,
+      hint: `first tocsin sources --rotate ${options.source}, then this without --rotate-secret, then tocsin sources --retire ${options.source}`,
     });
   }
   if (options.restore && others) {

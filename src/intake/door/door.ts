@@ -111,7 +111,8 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const paths = options.idempotencyPaths ?? [];
   const keepHeaders = createHeaderKeeper();
   const addressOf = createClientAddress(options.proxies ?? { trustedProxies: [], behindFly: false });
-  const keys: Key[] = [{ secret: bytesOf(options.secret) }];
+  let keys: Key[] = [{ secret: bytesOf(options.secret) }];
+  const hooks: NamedHook[] = [];
   const sources = new Map<string, HookCounters>();
   for (const source of options.sources ?? []) {
     const hook = openNamedHook(source, { ...deps, addressOf, keepHeaders });
@@ -271,7 +272,6 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     addSecret(secret) {
       if (keyOf(keys, secret.reveal()) === undefined) keys.push({ secret: bytesOf(secret) });
     },
-    refuse(response) {
     setSecretsOf(name, secrets) {
       const source = hooks.find((hook) => hook.name === name);
       if (source === undefined) return;
@@ -285,6 +285,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       const signed = claimedKey(source.checks, headers);
       return explicitKey(headers, readRequest(body, contentType), paths, source, signed);
     },
+    refuse(response) {
       counters.notStored += 1;
       const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
       answerError(response, 503, "relay_stopping", stopping, 2);

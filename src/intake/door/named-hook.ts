@@ -12,7 +12,8 @@ import { type CheckResult, createSenderCheck } from "./sender-check.ts";
 
 /** A named hook as it is configured. */
 export interface DoorSource extends KeyedSource, Pick<Source, "checks"> {
-  secret: Secret;
+  /** All of them are taken. */
+  secrets: readonly Secret[];
 }
 
 /** What has come to one hook since the start. */

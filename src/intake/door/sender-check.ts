@@ -107,6 +107,7 @@ function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): Send
     return judgeTime(time, at, toleranceMs) ?? { ok: true, key: `webhook-id:${id}` };
   };
 }
+
 function familyOf(headers: IncomingHttpHeaders): "svix" | "webhook" {
   return headers["webhook-signature"] === undefined && headers["svix-signature"] !== undefined ? "svix" : "webhook";
 }
@@ -122,7 +123,6 @@ export function claimedKey(rules: readonly CheckRule[], headers: IncomingHttpHea
  * beginning holds another time between dots.
  */
 const holdsTime = /\.\d{9,12}(?:\.|$)/;
-
 
 /** `Stripe-Signature: t=1492774577,v1=5257a8…,v1=…`, over the time, a dot and the body. */
 function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
