@@ -195,6 +195,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     random,
     log,
   });
+  const unsignedKeys = new Set(config.sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
   const loop = createRoutingLoop({
     store: { ...store, recordRouting: engine.recordRouting },
     accepted,
@@ -204,8 +205,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     noteShapes: watches.shapes.note,
     activeMutes: mutes.active,
     onJudged: watches.silence?.note,
-  const unsignedKeys = new Set(config.sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
     repeatWindowMs: dedupeWindowMs,
+    hasUnsignedKeys: (source) => unsignedKeys.has(source),
     isFlooded: createFloodGauge(door, clock.now),
     clock,
     log,
@@ -215,8 +216,17 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     webhookSecret = secret;
     door.addSecret(secret);
   };
-    hasUnsignedKeys: (source) => unsignedKeys.has(source),
-  const secretPoll = followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log });
+  const secretPolls =
+    config.webhookSecret === undefined
+      ? [followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log })]
+      : [];
+  if (generated.size > 0) {
+    const takeSecrets = (source: string, taken: HookSecrets) => {
+      sourceSecrets.set(source, taken);
+      door.setSecretsOf(source, taken);
+    };
+    secretPolls.push(followSourceSecrets(config.dataDir, generated, takeSecrets, { clock, log }));
+  }
 
   // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes
   // and the secret are looked at every second anyway, each lane every five, and lanes to take every ten.
@@ -245,6 +255,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     engine,
     shapes: watches.shapes.view,
     inbox,
+    keyOfRefused: door.keyOf,
     sources: () =>
       config.sources.map(({ name, checks }) => ({
         name,
@@ -255,7 +266,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,
-    keyOfRefused: door.keyOf,
     account: {
       publicUrl: config.server.publicUrl,
       serviceConfigured: config.upstream.alerting !== undefined,

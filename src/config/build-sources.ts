@@ -65,6 +65,7 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     context,
   );
   const checks = buildChecks(check, [...path, "check"], context);
+  warnOfUnsignedKeys(idempotency, checks, [...path, "idempotency"], problems);
   return {
     name,
     ...(secret !== undefined && { secret }),
@@ -72,7 +73,6 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     keyPlaces: idempotency,
     mapping,
     checks,
-  warnOfUnsignedKeys(idempotency, checks, [...path, "idempotency"], problems);
     ...(account && buildAccount(account, checks, path, context)),
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),

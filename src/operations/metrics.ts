@@ -106,6 +106,15 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     );
   }
 
+  const keys = input.sources.filter(({ account }) => account?.answer?.keyExpiresAt !== undefined);
+  if (keys.length > 0) {
+    const text = "Time until the key of a source's own account expires.";
+    const expires = gauge("tocsin_source_key_expires_seconds", text, ["source"]);
+    for (const { name: source, account } of keys) {
+      expires.set({ source }, ((account?.answer?.keyExpiresAt ?? 0) - input.now) / 1000);
+    }
+  }
+
   const deliveries = gauge(
     "tocsin_deliveries",
     "Deliveries by destination and state; one that was resent counts as its resend does.",

@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
@@ -199,4 +199,46 @@ it("finds the mistakes of a configuration, and that nothing runs", async () => {
   const idle = await runTocsin(["doctor"], { env: { DATA_DIR: folder, PORT: "9" }, cwd: folder });
   expect(idle.status).toBe(1);
   expect(idle.stdout).toMatch(/✗ relay: no relay answers at .*\n {4}→ start it with: tocsin serve/);
+});
+
+it("looks at the account of a source by its own key, hook and variable, and at who is refused there", async () => {
+  const service = await startService();
+  const sources = `
+sources:
+  treasury: { account: { url: "${service.ALERTING_URL}", apiKey: "\${TREASURY_KEY}" } }
+  forge: { check: { type: bearer, token: "\${FORGE}" } }
+`;
+  const keys = { TREASURY_KEY: service.ALERTING_API_KEY, FORGE: "canary-forge-token" };
+  const world = await createRelayWorld({ yaml: yaml + sources, env: keys });
+  const env = { PUBLIC_URL: world.relay.localUrl };
+  const before = await examine(world, env);
+  expect(before.of("registration of treasury")).toMatchObject([
+    { verdict: "problem", mend: "register this relay with: tocsin setup --source treasury" },
+  ]);
+  expect(before.of("alerting service of treasury")).toMatchObject([{ verdict: "ok" }]);
+  expect(before.of("source forge")).toEqual([]);
+  const setup = await world.run(["setup", "--source", "treasury", "--yes"], { env: { ...world.env, ...env } });
+  expect(setup.status).toBe(0);
+  const secret = readFileSync(join(world.dataDir, "secrets", "source-forge"), "utf8").trim();
+  const post = (token: string) => {
+    const init = { method: "POST", body: "x", headers: { authorization: `Bearer ${token}` } };
+    return fetch(`${world.relay.localUrl}/hooks/${secret}`, init);
+  };
+  expect((await post("wrong-token")).status).toBe(401);
+  const locked = await examine(world, env);
+  expect(locked.of("registration of treasury")).toMatchObject([{ verdict: "ok" }]);
+  expect(locked.of("source forge")).toMatchObject([
+    { verdict: "problem", mend: expect.stringContaining("tocsin refused list --source forge") },
+  ]);
+  expect((await post(keys.FORGE)).status).toBe(202);
+  expect((await examine(world, env)).of("source forge")).toMatchObject([{ verdict: "warning" }]);
+  writeFileSync(join(world.dataDir, "tocsin.yaml"), `${yaml}${sources}  added: {}\n`);
+  expect((await examine(world, env)).of("source added")).toMatchObject([
+    { verdict: "problem", detail: expect.stringContaining("does not know it") },
+  ]);
+
+  const asked = await world.run(["upstream", "account", "--source", "treasury", "--json"]);
+  expect(asked.json().data.alertOutputs.webhookUrl).toContain("/hooks/***");
+  const slip = await world.run(["upstream", "account", "--source", "forge"]);
+  expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("has no account of its own") });
 });

@@ -121,6 +121,15 @@ describe("sources", () => {
     ]);
   });
 
+  it("say of a header as the key that nobody signs that it is not looked at", () => {
+    const yaml = (check: string) => `${base}sources:
+  shop: { idempotency: [header:X-Id, payload.id], check: { type: ${check}, secret: ${reference("GITHUB_HOOK")} } }`;
+    expect(load(yaml("github"), env).warnings).toEqual([]);
+    expect(load(yaml("stripe"), env).warnings).toMatchObject([
+      { where: expect.stringContaining(":3"), message: "header:x-id is not signed by stripe, so it is not looked at" },
+    ]);
+  });
+
   it("may have another account of the service, whose key is secret", () => {
     const more = {
       OTHER_KEY: "canary-other-key",
@@ -138,15 +147,6 @@ describe("sources", () => {
       ["sources.desk.account.apiKey", expect.stringContaining("opens the account of ALERTING_API_KEY")],
     ]);
     expect(problems(yaml(`url: "https://a.example", apiKey: written-out`), more)).toEqual([
-  it("say of a header as the key that nobody signs that it is not looked at", () => {
-    const yaml = (check: string) => `${base}sources:
-  shop: { idempotency: [header:X-Id, payload.id], check: { type: ${check}, secret: ${reference("GITHUB_HOOK")} } }`;
-    expect(load(yaml("github"), env).warnings).toEqual([]);
-    expect(load(yaml("stripe"), env).warnings).toMatchObject([
-      { where: expect.stringContaining(":3"), message: "header:x-id is not signed by stripe, so it is not looked at" },
-    ]);
-  });
-
       ["sources.desk.account.apiKey", "is secret and does not belong in the file"],
     ]);
     expect(problems(yaml(key), more)).toEqual([["sources.desk.account.url", "is missing"]]);

@@ -66,7 +66,15 @@ test("the documents name every request of HTTP that a script could use, and no o
 
 test("the documents name every metric, and no other", async () => {
   const text = await formatMetrics({
-    sources: [],
+    sources: [
+      {
+        name: "desk",
+        accepted: 0,
+        checks: [],
+        refused: {},
+        account: { canPutBack: false, answer: { at: 0, keyExpiresAt: 0 } },
+      },
+    ],
     watches: [{ name: "account", verdict: "well", summary: "", troubles: [], lookedAt: 0 }],
     keyExpiresAt: 0,
     door: { accepted: 1 },

@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import type { DestinationOnWire, RelayClient, StatusOnWire } from "../relay/relay-client.ts";
 import { checkPublicUrl } from "../setup/check-public-url.ts";
-import { toSeconds } from "../shell/amounts.ts";
+import { countOf, toSeconds } from "../shell/amounts.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
@@ -24,6 +24,7 @@ async function checkClient(run: RelayRun, config: Config): Promise<Finding[]> {
       ...describeHeartbeat(status, config),
       ...describeCanary(status, config),
       ...describeSilence(status),
+      ...describeSources(status, config),
     ];
   } catch (error) {
     return [toFinding("relay", error)];
@@ -109,6 +110,35 @@ function describeSilence(status: StatusOnWire | undefined): Finding[] {
     const detail = `alerts are too rare for auto (${learning.arrivals} spans with one in six weeks): nobody would be told`;
     return [{ check, verdict: "warning", detail, mend: "write a time instead of auto" }];
   });
+}
+
+/** Of those that check their sender, and of those of the file that the relay has not read yet. */
+function describeSources(status: StatusOnWire | undefined, config: Config): Finding[] {
+  if (status === undefined) return [];
+  const known = status.sources ?? [];
+  const unread = config.sources.filter(({ name }) => known.every((one) => one.name !== name));
+  return [
+    ...unread.map(({ name }): Finding => {
+      const detail = "it is configured here, and the running relay does not know it: its sender gets 404";
+      const mend = "restart the relay, or give it the same configuration";
+      return { check: `source ${name}`, verdict: "problem", detail, mend };
+    }),
+    ...known.flatMap(({ name, refused, lastRefusedAt, lastAcceptedAt, accepted }): Finding[] => {
+      const check = `source ${name}`;
+      if (lastRefusedAt === undefined) return [];
+      const count = Object.values(refused).reduce((sum, one) => sum + one, 0);
+      const reasons = Object.keys(refused).join(", ");
+      const detail = `${countOf(count, "request")} refused since the start (${reasons}), the last ${toSeconds(lastRefusedAt)}`;
+      const mend = `see what came: tocsin refused list --source ${name}`;
+      if (lastAcceptedAt !== undefined && lastAcceptedAt >= lastRefusedAt) {
+        return [{ check, verdict: "warning", detail: `${detail}; its sender passes (${accepted} accepted)`, mend }];
+      }
+      const both = "when its secret was changed at one end, list both under its check";
+      return [
+        { check, verdict: "problem", detail: `${detail}, and none has passed after it`, mend: `${mend}; ${both}` },
+      ];
+    }),
+  ];
 }
 
 function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {

@@ -1,9 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import { registrationFile } from "../../config/registration.ts";
+import type { UpstreamAccess } from "../../config/upstream-env.ts";
+import type { Secret } from "../../core/secret.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
+import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { countOf, describeAge } from "../shell/amounts.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
@@ -16,13 +19,37 @@ const unnoticedSkewMs = 5_000;
 /** Signed requests and time-outs of others begin to fail here (Standard Webhooks allows five minutes). */
 const harmfulSkewMs = 120_000;
 
-/** The account at the alerting service: the key, its end, and whether alerts are sent here. */
+/** Whose account is looked at. */
+interface Subject {
+  names: AccountNames;
+  alerting: UpstreamAccess;
+  /** Of its hook. Throws as reading it does. */
+  findSecret(): Promise<Secret | undefined>;
+}
+
+/** Each account at the alerting service: the key, its end, and whether alerts are sent here. */
 export async function checkService(run: RelayRun, config: Config): Promise<Finding[]> {
-  const { alerting } = config.upstream;
-  if (alerting === undefined) {
+  const { dataDir, sources, upstream } = config;
+  const findings: Finding[] = [];
+  if (upstream.alerting === undefined) {
     const detail = "ALERTING_URL and ALERTING_API_KEY are not set, so the account cannot be looked at";
-    return [{ check: "alerting service", verdict: "skipped", detail }];
+    findings.push({ check: "alerting service", verdict: "skipped", detail });
+  } else {
+    const findSecret = async () => config.webhookSecret ?? (await readKeptSecret(dataDir, "webhook-secret"))?.secret;
+    const subject = { names: accountNames(), alerting: upstream.alerting, findSecret };
+    findings.push(...(await checkAccount(run, config, subject)));
   }
+  for (const { name, account: alerting, secret } of sources) {
+    if (alerting === undefined) continue;
+    const findSecret = async () => secret ?? (await readKeptSecret(dataDir, `source-${name}`))?.secret;
+    const found = await checkAccount(run, config, { names: accountNames(name), alerting, findSecret });
+    findings.push(...found.map((finding) => ({ ...finding, check: `${finding.check} of ${name}` })));
+  }
+  return findings;
+}
+
+async function checkAccount(run: RelayRun, config: Config, subject: Subject): Promise<Finding[]> {
+  const { alerting, names } = subject;
   const { now, random, sleep, signal } = run.context;
   const client = createAlertingClient({ ...alerting, now, random, sleep });
   const clock = checkClock(run, alerting.url);
@@ -30,8 +57,8 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
     const { account } = await client.readAccount({ signal });
     return [
       { check: "alerting service", verdict: "ok", detail: `${alerting.url} takes the key` },
-      judgeExpiry(account, now()),
-      await judgeWebhook(account, config).catch((error) => toFinding("registration", error)),
+      judgeExpiry(account, now(), names.key),
+      await judgeWebhook(account, config, subject).catch((error) => toFinding("registration", error)),
       ...(await clock),
     ];
   } catch (error) {
@@ -40,7 +67,11 @@ export async function checkService(run: RelayRun, config: Config): Promise<Findi
 }
 
 /** When the key ends, in days. The service has just taken it, so whatever it says of its end is no problem yet. */
-export function judgeExpiry({ apiKeyExpiresAt, apiKeyExpirationTimestamp: given }: Account, now: number): Finding {
+export function judgeExpiry(
+  { apiKeyExpiresAt, apiKeyExpirationTimestamp: given }: Account,
+  now: number,
+  key = "ALERTING_API_KEY",
+): Finding {
   const check = "API key";
   if (given === undefined || given === null || given === "") {
     return { check, verdict: "ok", detail: "no expiry is given" };
@@ -53,27 +84,31 @@ export function judgeExpiry({ apiKeyExpiresAt, apiKeyExpirationTimestamp: given 
   const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(apiKeyExpiresAt, now);
   const detail = `${apiKeyExpiresAt > now ? "expires" : "expired"} ${new Date(apiKeyExpiresAt).toISOString()} (${when})`;
   if (apiKeyExpiresAt - now > soonMs) return { check, verdict: "ok", detail };
-  return { check, verdict: "warning", detail, mend: "ask the service for a new key and set ALERTING_API_KEY" };
+  return { check, verdict: "warning", detail, mend: `ask the service for a new key and set ${key}` };
 }
 
 /** Alerts come here only when the account's webhook is this relay's hook, secret and all. */
-async function judgeWebhook({ id, alertOutputs }: Account, config: Config): Promise<Finding> {
+async function judgeWebhook(
+  { id, alertOutputs }: Account,
+  config: Config,
+  { names, findSecret }: Subject,
+): Promise<Finding> {
   const check = "registration";
-  const register = "register this relay with: tocsin setup";
-  const registered = await registrationFile(config.dataDir).read();
+  const register = `register this relay with: ${names.setup}`;
+  const registered = await registrationFile(config.dataDir, names.source).read();
   const wasHere = registered?.accountId === id && registered.webhookOff !== true;
-  const putBack = "somebody has changed that since setup; put it back with: tocsin setup --put-back";
+  const putBack = `somebody has changed that since setup; put it back with: ${names.setup} --put-back`;
   const { webhookUrl } = alertOutputs;
   if (webhookUrl === null && registered?.accountId === id && registered.webhookOff) {
     const detail = "setup has turned the account's webhook off, so no alert is sent here";
-    return { check, verdict: "warning", detail, mend: "turn it on again with: tocsin setup" };
+    return { check, verdict: "warning", detail, mend: `turn it on again with: ${names.setup}` };
   }
   if (webhookUrl === null) {
     const detail = "the account has no webhook, so no alert is sent here";
     return { check, verdict: "problem", detail, mend: wasHere ? putBack : register };
   }
   const { publicUrl } = config.server;
-  const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
+  const secret = await findSecret();
   if (publicUrl === undefined || secret === undefined) {
     const detail = `the account sends to ${maskWebhookUrl(webhookUrl)}; whether that is here is not known`;
     return { check, verdict: "skipped", detail };

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../config/config.ts";
+import type { SecretName } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
@@ -118,10 +119,7 @@ function isInTheClear(url: string): boolean {
 /**
  * A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay takes what it finds there for its own.
  */
-export async function readKeptSecret(
-  dataDir: string,
-  name: "admin-token" | "webhook-secret",
-): Promise<FoundSecret | undefined> {
+export async function readKeptSecret(dataDir: string, name: SecretName): Promise<FoundSecret | undefined> {
   const { secretPath } = await import("../../config/generated-secrets.ts");
   const path = secretPath(dataDir, name);
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { Config, SourceSettings } from "../../config/config.ts";
 import { loadSourceSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { requireAlerting, type UpstreamAccess } from "../../config/upstream-env.ts";
@@ -20,14 +20,18 @@ export async function findSubject({ env, cwd }: CliContext, source: string | und
   const config = loadConfig({ env, cwd });
   const names = accountNames(source);
   if (source === undefined) return { config, alerting: requireAlerting(env), names };
-  const found = config.sources.find(({ name }) => name === source);
-  if (found?.account === undefined) {
-    const known = config.sources.filter(({ account }) => account !== undefined).map(({ name }) => name);
-    const hint =
-      known.length === 0 ? "give it one: sources.NAME.account with url and apiKey" : suggestOrList(source, known);
-    const why = found === undefined ? "is not in the configuration" : "has no account of its own";
-    throw new AppError("usage", `the source ${source} ${why}`, { hint });
-  }
+  const { account, ...found } = findAccount(config, source);
   const secrets = await loadSourceSecrets(config.dataDir, [found]);
-  return { config: { ...config, webhookSecret: secrets.get(source) }, alerting: found.account, names };
+  return { config: { ...config, webhookSecret: secrets.get(source)?.[0] }, alerting: account, names };
+}
+
+/** @throws AppError `usage` for a source without an account. */
+export function findAccount({ sources }: Config, source: string): SourceSettings & { account: UpstreamAccess } {
+  const found = sources.find(({ name }) => name === source);
+  if (found?.account !== undefined) return { ...found, account: found.account };
+  const known = sources.filter(({ account }) => account !== undefined).map(({ name }) => name);
+  const hint =
+    known.length === 0 ? "give it one: sources.NAME.account with url and apiKey" : suggestOrList(source, known);
+  const why = found === undefined ? "is not in the configuration" : "has no account of its own";
+  throw new AppError("usage", `the source ${source} ${why}`, { hint });
 }

@@ -5,7 +5,7 @@ import { formatDistance, formatInstant } from "./number-text.ts";
 
 /** `tocsin upstream account`: verifies the key and shows the account. */
 export async function showAccount(run: UpstreamRun, options: { showSecrets: boolean }): Promise<void> {
-  const { message, account } = await connectAlerting(run).readAccount({ signal: run.context.signal });
+  const { message, account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { apiKeyExpiresAt, ...documented } = account;
   const data = {
@@ -33,7 +33,7 @@ export async function showAccount(run: UpstreamRun, options: { showSecrets: bool
 
 /** `tocsin upstream outputs`: where the account's alerts go. */
 export async function showOutputs(run: UpstreamRun, options: { showSecrets: boolean }): Promise<void> {
-  const { account } = await connectAlerting(run).readAccount({ signal: run.context.signal });
+  const { account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { output } = run;
   await output.result(outputs, () =>

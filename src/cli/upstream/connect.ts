@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { readUpstreamEnv, requireAlerting, requirePricing } from "../../config/upstream-env.ts";
+import { readUpstreamEnv, requireAlerting, requirePricing, type UpstreamAccess } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
@@ -10,14 +10,25 @@ import type { Output } from "../shell/output.ts";
 export interface UpstreamRun {
   context: CliContext;
   output: Output;
+  /** Whose own account is asked. Default: that of `ALERTING_URL`. */
+  source?: string;
 }
 
 /** Makes what one run works with, from the command that commander hands to an action. */
 export type BeginRun = (command: Command) => UpstreamRun;
 
-/** The client of `ALERTING_URL`. Throws `config_invalid` when it is not configured. */
-export function connectAlerting(run: UpstreamRun): AlertingClient {
-  return createAlertingClient({ ...requireAlerting(run.context.env), ...surroundings(run) });
+/** The client of `ALERTING_URL`, or of a source's account. Throws `config_invalid` when it is not configured. */
+export async function connectAlerting(run: UpstreamRun): Promise<AlertingClient> {
+  return createAlertingClient({ ...(await findAccess(run)), ...surroundings(run) });
+}
+
+async function findAccess({ context: { env, cwd }, source }: UpstreamRun): Promise<UpstreamAccess> {
+  if (source === undefined) return requireAlerting(env);
+  const [{ loadConfig }, { findAccount }] = await Promise.all([
+    import("../../config/load-config.ts"),
+    import("../setup/subject.ts"),
+  ]);
+  return findAccount(loadConfig({ env, cwd }), source).account;
 }
 
 /** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */

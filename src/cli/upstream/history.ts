@@ -31,7 +31,7 @@ const widestPlot = 120;
 export async function showHistory(run: UpstreamRun, options: HistoryOptions): Promise<void> {
   const { context, output } = run;
   await checkRange(run, options);
-  const history = await connectAlerting(run).readHistory(
+  const history = await (await connectAlerting(run)).readHistory(
     { key: options.key, fromAt: options.from, toAt: options.to, granularity: options.granularity },
     { signal: context.signal },
   );

@@ -5,20 +5,23 @@ import { formatLooseTable } from "./loose-table.ts";
 /** `tocsin upstream tokens`. */
 export async function listTokens(run: UpstreamRun, query: { chain: string; address?: string[] }): Promise<void> {
   const { signal } = run.context;
-  const tokens = await connectAlerting(run).listTokens({ chainId: query.chain, addresses: query.address }, { signal });
+  const tokens = await (await connectAlerting(run)).listTokens(
+    { chainId: query.chain, addresses: query.address },
+    { signal },
+  );
   await showList(run, tokens, "token");
 }
 
 /** `tocsin upstream users`. */
 export async function listUsers(run: UpstreamRun, query: { id?: string[] }): Promise<void> {
-  const users = await connectAlerting(run).listUsers({ ids: query.id }, { signal: run.context.signal });
+  const users = await (await connectAlerting(run)).listUsers({ ids: query.id }, { signal: run.context.signal });
   await showList(run, users, "user");
 }
 
 /** `tocsin upstream subscriptions`. */
 export async function listSubscriptions(run: UpstreamRun, query: { user?: string[] }): Promise<void> {
   const { signal } = run.context;
-  const subscriptions = await connectAlerting(run).listSubscriptions({ userIds: query.user }, { signal });
+  const subscriptions = await (await connectAlerting(run)).listSubscriptions({ userIds: query.user }, { signal });
   await showList(run, subscriptions, "subscription");
 }
 

@@ -22,7 +22,7 @@ export interface MetricsOptions {
 /** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
 export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Promise<void> {
   const { chain: chainId, token, pool, key } = options;
-  const client = connectAlerting(run);
+  const client = await connectAlerting(run);
   const { signal } = run.context;
   const query: MetricsQuery = { chainId, tokenAddresses: token, poolAddresses: pool, keys: key };
   const pages = client.walkMetrics(query, { signal, firstPage: options.page });

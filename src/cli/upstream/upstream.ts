@@ -13,7 +13,10 @@ export function registerUpstream(program: Command, context: CliContext): void {
     .command("upstream")
     .description("ask the market-data service itself: account, metrics, history, tokens, prices");
   addExamples(upstream, "tocsin upstream account", "tocsin upstream metrics --chain eth --json");
-  const begin: BeginRun = (command) => ({ context, output: openOutput(context, command) });
+  const begin: BeginRun = (command) => {
+    const { source } = command.opts<{ source?: string }>();
+    return { context, output: openOutput(context, command), source };
+  };
   registerAccountCommands(upstream, begin);
   registerMetricCommands(upstream, begin, context);
   registerListCommands(upstream, begin);
@@ -29,7 +32,7 @@ function registerAccountCommands(upstream: Command, begin: BeginRun): void {
       const { showAccount } = await import("./account.ts");
       await showAccount(begin(command), options);
     });
-  addExamples(account, "tocsin upstream account");
+  addExamples(ofSource(account), "tocsin upstream account");
 
   const outputs = upstream
     .command("outputs")
@@ -39,7 +42,7 @@ function registerAccountCommands(upstream: Command, begin: BeginRun): void {
       const { showOutputs } = await import("./account.ts");
       await showOutputs(begin(command), options);
     });
-  addExamples(outputs, "tocsin upstream outputs");
+  addExamples(ofSource(outputs), "tocsin upstream outputs");
 }
 
 function registerMetricCommands(upstream: Command, begin: BeginRun, context: CliContext): void {
@@ -61,7 +64,7 @@ function registerMetricCommands(upstream: Command, begin: BeginRun, context: Cli
       await listMetrics(begin(command), options);
     });
   addExamples(
-    metrics,
+    ofSource(metrics),
     "tocsin upstream metrics --chain eth --token 0xdac17f958d2ee523a2206206994597c13d831ec7",
     "tocsin upstream metrics --chain eth --all --json > metrics.json",
   );
@@ -81,7 +84,7 @@ function registerMetricCommands(upstream: Command, begin: BeginRun, context: Cli
       await showHistory(begin(command), { key, ...options });
     });
   addExamples(
-    history,
+    ofSource(history),
     "tocsin upstream history KEY --from -6h",
     "tocsin upstream history KEY --from -7d --granularity 1h --png tvl.png",
   );
@@ -97,7 +100,7 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
       const { listTokens } = await import("./lists.ts");
       await listTokens(begin(command), options);
     });
-  addExamples(tokens, "tocsin upstream tokens --chain eth");
+  addExamples(ofSource(tokens), "tocsin upstream tokens --chain eth");
 
   const users = upstream
     .command("users")
@@ -107,7 +110,7 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
       const { listUsers } = await import("./lists.ts");
       await listUsers(begin(command), options);
     });
-  addExamples(users, "tocsin upstream users");
+  addExamples(ofSource(users), "tocsin upstream users");
 
   const subscriptions = upstream
     .command("subscriptions")
@@ -117,7 +120,12 @@ function registerListCommands(upstream: Command, begin: BeginRun): void {
       const { listSubscriptions } = await import("./lists.ts");
       await listSubscriptions(begin(command), options);
     });
-  addExamples(subscriptions, "tocsin upstream subscriptions --user 42");
+  addExamples(ofSource(subscriptions), "tocsin upstream subscriptions --user 42");
+}
+
+/** Each account sees its own users, subscriptions and metrics. */
+function ofSource(command: Command): Command {
+  return command.option("--source <name>", "ask with the account of a source, instead of ALERTING_URL's");
 }
 
 function chainOption(): Option {

@@ -105,8 +105,8 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
     }),
     async keepRefused(request, body, { reason, detail }) {
       const at = now();
-      counters.refused[reason] = (counters.refused[reason] ?? 0) + 1;
       const address = addressOfClient(request);
+      counters.refused[reason] = (counters.refused[reason] ?? 0) + 1;
       counters.lastRefusedAt = at;
       if (!mayKeep(address, at)) {
         unkept += 1;
