@@ -16,6 +16,7 @@ import type { Canary } from "./watch/canary.ts";
 import type { GapWatch } from "./watch/gaps/gap-watch.ts";
 import type { HookSight } from "./watch/refusals.ts";
 import { createRetention } from "./watch/retention.ts";
+import { openRunningTimes, type RunningTimes } from "./watch/running-times.ts";
 import { openShapeWatch, type ShapeWatch } from "./watch/shapes.ts";
 import type { SilenceWatch } from "./watch/silence.ts";
 
@@ -76,7 +77,8 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
     const watch = source.account && (await openAccountWatch(config, deps, source));
     if (watch !== undefined) accounts.set(source.name, watch);
   }
-  const gaps = await openGaps(config, { ...deps, activeMutes });
+  const running = await openRunningTimes(deps);
+  const gaps = await openGaps(config, { ...deps, activeMutes }, running);
   const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({
     ...deps,
@@ -118,7 +120,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
   const list = [account, ...accounts.values(), refusals, gaps, heartbeat].filter((watch) => watch !== undefined);
-  const duties = [createRetention({ store, rules: retention, clock, log }), shapes, silence, canary, ...list];
+  const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];
   return {
     list,
     account,
@@ -176,17 +178,27 @@ async function openAccountWatch(
 }
 
 /** Its own client, since it reads much more than the account and is in no hurry. */
-async function openGaps({ watch, upstream }: Config, deps: WatchesDeps): Promise<GapWatch | undefined> {
+async function openGaps(
+  { watch, upstream, retention, dataDir }: Config,
+  deps: WatchesDeps,
+  { downtimes }: RunningTimes,
+): Promise<GapWatch | undefined> {
   const { gapsEveryMs: everyMs } = watch;
   if (upstream.alerting === undefined || !watch.enabled || everyMs === undefined) return undefined;
-  const [{ openGapWatch }, { createAlertingClient }] = await Promise.all([
+  const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
     import("./watch/gaps/gap-watch.ts"),
+    import("./watch/gaps/gap-check.ts"),
     import("./upstream/alerting-client.ts"),
   ]);
   const { clock, random } = deps;
-  const retry = { attempts: 3 };
-  const service = createAlertingClient({ ...upstream.alerting, now: clock.now, random, sleep: clock.sleep, retry });
-  return openGapWatch({ ...deps, service }, { everyMs });
+  const { now, sleep } = clock;
+  const service = createAlertingClient({ ...upstream.alerting, now, random, sleep, ...gapCalls });
+  const registration = registrationFile(dataDir);
+  async function readOff() {
+    const registered = await registration.read();
+    return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };
+  }
+  return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs }, { everyMs });
 }
 
 async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {

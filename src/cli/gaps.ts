@@ -1,6 +1,15 @@
 import type { Command } from "commander";
 import { AppError } from "../core/errors.ts";
-import type { GapWindow } from "../core/gaps.ts";
+import {
+  describeTurn,
+  describeValues,
+  describeWhen,
+  type GapWindow,
+  gapHistoryMs,
+  groupUnknown,
+  listNames,
+  summarizeGaps,
+} from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import {
   addRelayOptions,
@@ -12,7 +21,7 @@ import {
 import { openReadOnly } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
-import { countOf, withAge } from "./shell/amounts.ts";
+import { countOf, toSeconds, withAge } from "./shell/amounts.ts";
 import { parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
@@ -38,6 +47,11 @@ async function showGaps(run: RelayRun, { since, until }: GapWindow): Promise<voi
   if ((since ?? 0) >= (until ?? context.now())) {
     throw new AppError("usage", "--since must be earlier than --until", {
       hint: "e.g. --since -6h, or --since -2d --until -1d",
+    });
+  }
+  if (until !== undefined && until <= context.now() - gapHistoryMs) {
+    throw new AppError("usage", "the service keeps records of seven days, and --until is before that", {
+      hint: "e.g. --until -1d",
     });
   }
   const connection = await connectRelay(run);
@@ -70,18 +84,27 @@ async function checkLeft(
   const store = await openReadOnly(config);
   await output.note(`${unreachable.message}; reading the database in ${config.dataDir} instead`);
   try {
-    const [{ createAlertingClient }, { createGapCheck }, { downtimesOf, loadGapState }, { gapsToWire }] =
-      await Promise.all([
-        import("../upstream/alerting-client.ts"),
-        import("../watch/gaps/gap-check.ts"),
-        import("../watch/gaps/gap-watch.ts"),
-        import("../web/api/to-wire.ts"),
-      ]);
+    const [
+      { createAlertingClient },
+      { createGapCheck, gapCalls },
+      { loadGapMemory },
+      { readDowntimes },
+      { gapsToWire },
+    ] = await Promise.all([
+      import("../upstream/alerting-client.ts"),
+      import("../watch/gaps/gap-check.ts"),
+      import("../watch/gaps/gap-watch.ts"),
+      import("../watch/running-times.ts"),
+      import("../web/api/to-wire.ts"),
+    ]);
     const { now, random, sleep, signal } = context;
-    const service = createAlertingClient({ ...access, now, random, sleep });
-    const check = createGapCheck({ service, store, clock: { now, sleep } });
-    const downtimes = downtimesOf(await loadGapState(store), now());
-    return gapsToWire(await check.check({ ...window, downtimes }, signal));
+    const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
+    const { known, offs } = await loadGapMemory(store, now());
+    const memory = { known, save: async () => {} };
+    const clock = { now, sleep };
+    const check = createGapCheck({ service, store, clock, keptForMs: config.retention.maxAgeMs, memory });
+    const downtimes = await readDowntimes(store, now());
+    return gapsToWire(await check.check({ ...window, downtimes, offs }, signal));
   } finally {
     await store.close();
   }
@@ -89,47 +112,33 @@ async function checkLeft(
 
 function formatGaps(report: GapsOnWire, output: Output, now: number): string {
   const { since, until, downtimes, missing, unknown, rules, crossings, answered, recordEveryMs } = report;
-  const sure = missing.filter(({ verdict }) => verdict === "sure").length;
-  const head =
-    missing.length === 0
-      ? crossings === 0 && unknown.length > 0
-        ? "It cannot tell whether alerts are missing."
-        : "No alert is missing, as far as the records show."
-      : `${countOf(sure, "alert")} missing for sure, ${missing.length - sure} likely.`;
   const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
   return joinSections([
-    `${output.style("bold", head)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}; an alert came of ${answered}.`,
+    `${output.style("bold", `${summarizeGaps(report)}.`)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}; an alert came of ${answered}.`,
     missing.length === 0 ? "" : formatMissing(missing, output),
     downtimes.length === 0 ? "" : `Tocsin did not run:\n${downtimes.map(describeDowntime).join("\n")}`,
     unknown.length === 0
       ? ""
-      : `It cannot tell:\n${unknown.map(({ what, why }) => terminalText(`- ${what}: ${why}`)).join("\n")}`,
-    `Not seen is what begins and ends between two records${every}; where one alert is listed several may be missing. None is sent afterwards.`,
+      : `It cannot tell:\n${groupUnknown(unknown)
+          .map(({ what, why }) => terminalText(`- ${listNames(what)}: ${why}`))
+          .join("\n")}`,
+    `Not seen is what begins and ends between two records${every}; where one alert is listed several may be missing. Tocsin sends none of them afterwards.`,
   ]);
 }
 
-function describeDowntime({ fromAt, toAt }: { fromAt: string; toAt: string }): string {
-  return `- from ${fromAt} for ${formatDuration(Date.parse(toAt) - Date.parse(fromAt))}`;
+function describeDowntime({ fromAt, toAt, asleep }: GapsOnWire["downtimes"][number]): string {
+  const lasted = formatDuration(Date.parse(toAt) - Date.parse(fromAt));
+  return `- ${toSeconds(fromAt)} for ${lasted}${asleep ? " (the machine was asleep, or its clock was set)" : ""}`;
 }
 
 function formatMissing(missing: GapsOnWire["missing"], output: Output): string {
   return output.table(
-    [
-      { title: "verdict", keep: true },
-      { title: "metric" },
-      { title: "condition" },
-      { title: "after" },
-      { title: "until" },
-      { title: "value" },
-      { title: "why" },
-    ],
+    [{ title: "verdict", keep: true }, { title: "alert" }, { title: "when" }, { title: "value" }, { title: "why" }],
     missing.map((one) => [
       one.verdict,
-      one.metricKey,
-      one.status === "firing" ? one.condition : `${one.condition} ended`,
-      one.fromAt.slice(0, 19),
-      one.toAt.slice(0, 19),
-      `${one.before} to ${one.after}`,
+      describeTurn(one),
+      describeWhen(Date.parse(one.fromAt), Date.parse(one.toAt)),
+      describeValues(one),
       one.reason,
     ]),
   );

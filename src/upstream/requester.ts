@@ -21,6 +21,9 @@ interface RetryPolicy {
 
 const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longestRetryAfterMs: 60_000 };
 
+/** So many callers may wait for their turn. */
+const mostWaiting = 10;
+
 /** With no word from the service about when, a rate limit needs more patience than a hiccup. */
 const rateLimitFactor = 4;
 
@@ -52,6 +55,8 @@ export interface UpstreamClientOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** For one try, from connecting to the last byte. Default 15,000 ms. */
   timeoutMs?: number;
+  /** The least time from one try to the next, whoever asks. Default 0 ms. */
+  restMs?: number;
   /** Longer answers are refused. Default 32 MiB. */
   maxAnswerBytes?: number;
   retry?: Partial<RetryPolicy>;
@@ -104,7 +109,7 @@ export interface Interface {
 
 export function createRequester(target: Interface, options: UpstreamClientOptions): Requester {
   const { url, apiKey, now = Date.now, random = Math.random, sleep = defaultSleep, onRetry } = options;
-  const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024 } = options;
+  const { timeoutMs = 15_000, maxAnswerBytes = 32 * 1024 * 1024, restMs = 0 } = options;
   const policy = { ...defaultRetryPolicy, ...options.retry };
   const baseUrl = url.replace(/(?<!\/)\/+$/, "");
 
@@ -165,10 +170,21 @@ export function createRequester(target: Interface, options: UpstreamClientOption
     };
   }
 
+  let nextTryAt = 0;
+  /** Whoever comes next waits behind those who wait. A clock that is set back makes nobody wait for longer. */
+  async function rest(signal?: AbortSignal): Promise<void> {
+    const at = now();
+    const waitMs = Math.min(Math.max(0, nextTryAt - at), mostWaiting * restMs);
+    nextTryAt = at + waitMs + restMs;
+    if (waitMs > 0) await sleep(waitMs, signal);
+  }
+
   async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const where = `${target.name}: ${request.method} ${request.path}`;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        throwIfCancelled(request.signal);
+        if (restMs > 0) await rest(request.signal);
         throwIfCancelled(request.signal);
         return await tryOnce(request, where);
       } catch (thrown) {

@@ -191,13 +191,22 @@ function describeLost(place: PlaceRecord, places: readonly PlaceRecord[], taken:
   return { path, type, facts, renamed: likely?.path, now };
 }
 
-const lastStep = /(?:\.[^.[\]]+|\[[^\]]*\])$/;
+/** Where the last step of a path begins: at a point, or at a bracket. Absent: it has one step alone. */
+function lastStepAt(path: string): number | undefined {
+  if (path.endsWith("]")) {
+    const at = path.indexOf("[", path.lastIndexOf("]", path.length - 2) + 1);
+    return at < 0 ? undefined : at;
+  }
+  const at = path.lastIndexOf(".");
+  const isName = at >= 0 && at < path.length - 1 && Math.max(path.lastIndexOf("["), path.lastIndexOf("]")) < at;
+  return isName ? at : undefined;
+}
 
 function parentOf(path: string): string {
-  return path.replace(lastStep, "");
+  return path.slice(0, lastStepAt(path));
 }
 
 /** The last step of a path: `.name`. */
 export function nameOf(path: string): string {
-  return lastStep.exec(path)?.[0] ?? path;
+  return path.slice(lastStepAt(path) ?? 0);
 }

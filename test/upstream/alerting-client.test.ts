@@ -535,3 +535,24 @@ describe("taking whatever can be read", () => {
     }
   });
 });
+
+it("rests between its tries, whoever makes them", async () => {
+  let now = 1_000_000;
+  const at: number[] = [];
+  const { client } = await setUp(
+    () => {
+      at.push(now);
+      return at.length === 2 ? { status: 502, text: "" } : { json: { data: [] } };
+    },
+    {
+      restMs: 200,
+      now: () => now,
+      sleep: async (ms) => {
+        now += ms;
+      },
+      retry: { attempts: 2, baseMs: 1 },
+    },
+  );
+  for (let call = 0; call < 3; call += 1) await client.lookAtSubscriptions();
+  expect(at.map((one) => one - 1_000_000)).toEqual([0, 200, 400, 600]);
+});

@@ -1,17 +1,23 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
-import type { Downtime, GapReport } from "../../core/gaps.ts";
+import { type Downtime, type GapReport, gapHistoryMs } from "../../core/gaps.ts";
+import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { type GapEvidence, judgeGaps } from "./judge-gaps.ts";
-import { isMetricKey, readSubscriptions } from "./read-subscriptions.ts";
+import { type GapRule, isMetricKey, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
 
 export interface GapCheckDeps {
+  /** Paces its calls by itself. */
   service: MetricHistoryService;
-  store: Pick<AlertLog, "listFacts">;
+  store: Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
   clock: Clock;
+  /** How long alerts are kept; absent: for longer than the service keeps records. Milliseconds. */
+  keptForMs?: number;
+  /** What earlier looks knew of the rules, and how that is saved. Absent: nothing is known, nothing is saved. */
+  memory?: { known: KnownRules | undefined; save(known: KnownRules): Promise<void> };
 }
 
 export interface GapQuestion {
@@ -20,20 +26,34 @@ export interface GapQuestion {
   /** Default: now. */
   until?: number;
   downtimes: readonly Downtime[];
+  /** See `GapEvidence`. */
+  offs?: readonly Downtime[];
 }
 
 export interface GapCheck {
-  /** Asks the service, reads the log and compares. Rejects as the store does, and with `cancelled`. */
+  /**
+   * Asks the service, reads the log and compares. Whoever asks while another is being answered shares what that one
+   * reads. Rejects as the store does, with `cancelled`, and with `invalid_request` for a time of which there are no records.
+   */
   check(question: GapQuestion, signal?: AbortSignal): Promise<GapReport>;
 }
 
-/** The interface document, section 8: history covers up to seven days. */
-export const historyMs = 7 * 24 * 3_600_000;
+/** By what it is, each rule of the last look: since when it is as it is. Null: ever since rules are looked at. */
+export type KnownRules = Record<string, number | null>;
+
+/** How the service is called: seldom enough that nobody minds. */
+export const gapCalls = { retry: { attempts: 3 }, restMs: 200 };
+
 /** Each costs one call of the service. */
 const mostMetrics = 100;
-const restBetweenCallsMs = 200;
 /** A service that fails so often in a row is not asked any further. */
 const mostFailures = 3;
+/** Nor one that knows none of so many keys in a row. */
+const mostUnknownKeys = 10;
+/** As many rules are remembered. */
+const mostKnownRules = 2_000;
+/** Alerts are read within seconds. What waits for longer waits behind others, and so may what came before it. */
+const longestUnreadMs = 60_000;
 /** The log is read in steps that keep nobody who reads waiting, with rests between. */
 const stepSize = 500;
 const restMs = 20;
@@ -43,45 +63,91 @@ const mostKeptPoints = 300_000;
 /** Records and alerts may arrive a while after their time. */
 const overlapMs = 3_600_000;
 
+/** What one look reads, whatever time it is asked about. */
+interface Reading {
+  now: number;
+  evidence: Pick<GapEvidence, "subscriptions" | "histories" | "sightings" | "logSince" | "unreadSince">;
+  /** Fewer subscriptions were given than there are, in words. */
+  short?: string;
+}
+
 /** Keeps what it has read, so that the next check asks for what is new. */
-export function createGapCheck({ service, store, clock }: GapCheckDeps): GapCheck {
+export function createGapCheck({ service, store, clock, keptForMs, memory }: GapCheckDeps): GapCheck {
   const kept = new Map<string, HistoryPoint[]>();
+  let known = memory?.known;
   let sightings = new Map<number, Sighting>();
-  let isWhole = true;
+  /** Alerts that came before are not among the sightings. */
+  let wholeSince: number | undefined;
   let readUpTo: number | undefined;
+  let reading: Promise<Reading> | undefined;
 
   async function readLog(now: number, signal?: AbortSignal): Promise<void> {
-    const oldestAt = now - historyMs;
-    sightings = new Map([...sightings].filter(([, { receivedAt }]) => receivedAt >= oldestAt));
+    const oldestAt = now - gapHistoryMs;
     const fromAt = Math.max(oldestAt, (readUpTo ?? oldestAt) - overlapMs);
+    const read = new Map<number, Sighting>();
     let before: Position | undefined;
     do {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
       for (const { alertSeq, facts, receivedAt, source } of step) {
         // What another sender says is no alert of the account that is asked.
-        if (source === undefined && !sightings.has(alertSeq)) sightings.set(alertSeq, readSighting(facts, receivedAt));
+        if (source === undefined) read.set(alertSeq, sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
-      isWhole = sightings.size < mostSightings;
       if (before !== undefined) await clock.sleep(restMs, signal);
-    } while (before !== undefined && isWhole);
+    } while (before !== undefined && read.size < mostSightings);
+    keepNewest(read, before !== undefined, oldestAt);
     readUpTo = now;
   }
 
-  async function readSubscribed(signal?: AbortSignal): Promise<GapEvidence["subscriptions"] & { short?: string }> {
+  /** Never with a hole in it: where an end was not reached, all before it goes. */
+  function keepNewest(read: Map<number, Sighting>, isCut: boolean, oldestAt: number): void {
+    const former = isCut ? [] : [...sightings].filter(([seq]) => !read.has(seq));
+    const all = [...read, ...former].filter(([, { receivedAt }]) => receivedAt >= oldestAt);
+    const newest = all.slice(0, mostSightings);
+    if (isCut || newest.length < all.length) wholeSince = newest.at(-1)?.[1].receivedAt;
+    if (wholeSince !== undefined && wholeSince <= oldestAt) wholeSince = undefined;
+    sightings = new Map(newest);
+  }
+
+  async function readUnread(now: number): Promise<number | undefined> {
+    const { oldestUnroutedAt } = await store.health();
+    return oldestUnroutedAt !== undefined && now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
+  }
+
+  async function readSubscribed(
+    now: number,
+    signal?: AbortSignal,
+  ): Promise<{ subscriptions: GapEvidence["subscriptions"]; short?: string; isDenied?: boolean }> {
     try {
       const { entries, total = 0 } = await service.lookAtSubscriptions({ signal });
       const short =
         total > entries.length ? `the service says that it has ${total}, and has given ${entries.length}` : undefined;
-      return { ...readSubscriptions(entries), short };
+      return { subscriptions: await remember(readSubscriptions(entries), now), short };
     } catch (error) {
-      return { failed: explain(error, signal) };
+      return { subscriptions: { failed: explain(error, signal) }, isDenied: isDenied(error) || isSilent(error) };
     }
   }
 
+  /** Not every service says when a rule was changed or switched on; what an earlier look has not found is new. */
+  async function remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
+    const before = known;
+    const entries = found.rules.slice(0, mostKnownRules).map((rule) => {
+      const name = identityOf(rule);
+      return [name, before === undefined ? null : Object.hasOwn(before, name) ? (before[name] ?? null) : now] as const;
+    });
+    const next = Object.fromEntries(entries);
+    if (JSON.stringify(next) !== JSON.stringify(before)) await memory?.save(next);
+    known = next;
+    const rules = found.rules.map((rule) => {
+      const seenAt = next[identityOf(rule)] ?? undefined;
+      return seenAt === undefined ? rule : { ...rule, since: Math.max(rule.since ?? 0, seenAt) };
+    });
+    return { ...found, rules };
+  }
+
   async function readHistory(key: string, now: number, signal?: AbortSignal): Promise<[HistoryPoint[], number]> {
-    const oldestAt = now - historyMs;
+    const oldestAt = now - gapHistoryMs;
     const before = (kept.get(key) ?? []).filter(({ at }) => at >= oldestAt);
     const lastAt = before.at(-1)?.at;
     const fromAt = lastAt === undefined ? oldestAt : lastAt - overlapMs;
@@ -97,61 +163,82 @@ export function createGapCheck({ service, store, clock }: GapCheckDeps): GapChec
     return [whole, unread];
   }
 
-  async function readHistories(keys: string[], now: number, signal?: AbortSignal): Promise<Histories> {
+  /** @param failures so many calls before these have failed */
+  async function readHistories(
+    keys: string[],
+    { now, failures, signal }: { now: number; failures: number; signal?: AbortSignal },
+  ): Promise<Histories> {
     const histories: Histories = new Map();
-    let failures = 0;
+    let unknownKeys = 0;
     let lastFailure = "";
     for (const key of keys) {
-      if (failures >= mostFailures) {
+      if (failures >= mostFailures || unknownKeys >= mostUnknownKeys) {
         histories.set(key, lastFailure);
         continue;
       }
+      throwIfStopped(signal);
       try {
         const [points, unread] = await readHistory(key, now, signal);
         histories.set(key, { points, unread });
-        failures = 0;
+        failures = unknownKeys = 0;
       } catch (error) {
         lastFailure = explain(error, signal);
         histories.set(key, lastFailure);
-        if (!isAboutKey(error)) failures += 1;
+        if (isAboutKey(error)) unknownKeys += 1;
+        else failures = isDenied(error) ? mostFailures : failures + 1;
       }
-      await clock.sleep(restBetweenCallsMs, signal);
-      throwIfStopped(signal);
     }
     return histories;
   }
 
+  async function read(signal?: AbortSignal): Promise<Reading> {
+    const now = clock.now();
+    const unreadSince = await readUnread(now);
+    await readLog(now, signal);
+    const { subscriptions, short, isDenied: denied } = await readSubscribed(now, signal);
+    const all = [...sightings.values()];
+    const keys = chooseKeys(subscriptions, all).slice(0, mostMetrics);
+    // Where the service gives nothing at all, one more call shows that as well as three.
+    const failures = denied ? mostFailures - 1 : 0;
+    const histories = await readHistories(keys, { now, failures, signal });
+    const logSince = Math.max(wholeSince ?? 0, keptForMs === undefined ? 0 : now - keptForMs);
+    return { now, evidence: { subscriptions, histories, sightings: all, logSince, unreadSince }, short };
+  }
+
   return {
-    async check({ since, until, downtimes }, signal) {
-      const now = clock.now();
-      await readLog(now, signal);
-      const subscriptions = await readSubscribed(signal);
-      const all = [...sightings.values()];
-      const keys = chooseKeys(subscriptions, all);
-      const histories = await readHistories(keys.slice(0, mostMetrics), now, signal);
-      const from = Math.max(since ?? 0, now - historyMs);
-      const report = judgeGaps({
-        since: from,
-        until: Math.min(until ?? now, now),
-        now,
-        subscriptions,
-        histories,
-        sightings: all,
-        downtimes,
+    async check({ since, until, downtimes, offs }, signal) {
+      reading ??= read(signal).finally(() => {
+        reading = undefined;
       });
+      const { now, evidence, short } = await reading;
+      const oldestAt = now - gapHistoryMs;
+      const from = Math.max(since ?? 0, oldestAt);
+      const to = Math.min(until ?? now, now);
+      if (from >= to) throw outside(oldestAt);
+      const report = judgeGaps({ since: from, until: to, now, downtimes, offs, ...evidence });
       const notes = [
-        "short" in subscriptions &&
-          subscriptions.short !== undefined && { what: "subscriptions", why: subscriptions.short },
+        short !== undefined && { what: "subscriptions", why: short },
         since !== undefined &&
           since < from && { what: "the time before", why: "the service has no records older than seven days" },
-        !isWhole && {
-          what: "the time before",
+        wholeSince !== undefined && {
+          what: `the time before ${new Date(wholeSince).toISOString().slice(0, 16)}Z`,
           why: `more than ${mostSightings.toLocaleString("en")} alerts came since`,
         },
       ].filter((note) => note !== false);
       return { ...report, unknown: [...notes, ...report.unknown] };
     },
   };
+}
+
+function outside(oldestAt: number): AppError {
+  return new AppError("invalid_request", "that time lies outside of the seven days that the service has records of", {
+    hint: `ask for a time between ${new Date(oldestAt).toISOString()} and now`,
+  });
+}
+
+function identityOf({ name, metricKey, kind, threshold, windowMs, subscriptionId }: GapRule): string {
+  // The place in the list is no name: the order may change.
+  return [subscriptionId === undefined ? "" : name, metricKey, kind, threshold, windowMs ?? ""].join(" ");
 }
 
 type Histories = Map<string, { points: HistoryPoint[]; unread: number } | string>;
@@ -174,7 +261,19 @@ function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: read
 
 /** The service does not know this one, which says nothing about the others. */
 function isAboutKey(error: unknown): boolean {
-  const codes: ErrorCode[] = ["upstream_not_found", "upstream_rejected", "upstream_bad_answer"];
+  return isOneOf(error, ["upstream_not_found", "upstream_rejected"]);
+}
+
+/** It gives nothing now, or nothing to this key, whatever it is asked for. */
+function isDenied(error: unknown): boolean {
+  return isOneOf(error, ["upstream_rate_limited", "upstream_unauthorized", "upstream_forbidden"]);
+}
+
+function isSilent(error: unknown): boolean {
+  return isOneOf(error, ["upstream_unreachable"]);
+}
+
+function isOneOf(error: unknown, codes: ErrorCode[]): boolean {
   return error instanceof AppError && codes.includes(error.code);
 }
 

@@ -1,8 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import type { GapReport, MissingAlert } from "../../core/gaps.ts";
-import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
+import { describeTurn, describeValues, describeWhen, type GapReport, type MissingAlert } from "../../core/gaps.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
 
-const { full, clock } = createTimeFormat("UTC");
 const mostListed = 10;
 
 /**
@@ -19,13 +18,13 @@ export function writeGapNotice(
   const isDown = news.every(({ whileDown }) => whileDown);
   const lines = [...sure, ...news.filter(({ verdict }) => verdict === "likely")]
     .slice(0, mostListed)
-    .map((one) => `${one.verdict === "sure" ? "Sure" : "Likely"}: ${describeMissing(one)}.`);
+    .map((one) => `${one.verdict === "sure" ? "Sure" : "Likely"}: ${describeMissing(one)}`);
   return {
-    title: `${countMissing(sure.length, likely)}${isDown ? ", from when Tocsin did not run" : ""}`,
+    title: `${countMissing(sure.length, likely)}${isDown ? " while Tocsin was down" : ""}`,
     text: [
       ...lines,
-      ...(news.length > mostListed ? [`And ${news.length - mostListed} more, see the page.`] : []),
-      `The service's records show crossings of which no alert is in the log. ${describeBlindness(recordEveryMs)} Tocsin sends none of them afterwards: look at the metrics themselves.`,
+      ...(news.length > mostListed ? [`And ${news.length - mostListed} more, see Gaps on the page.`] : []),
+      `The service's records show ${news.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} is in the log. Tocsin does not send afterwards what is missing: look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
     ].join("\n"),
     severity: "warning",
     status: "firing",
@@ -40,19 +39,18 @@ export function writeGapNotice(
 
 function countMissing(sure: number, likely: number): string {
   const alerts = (count: number) => (count === 1 ? "1 alert" : `${count.toLocaleString("en")} alerts`);
-  if (sure === 0) return `${alerts(likely)} ${likely === 1 ? "has" : "have"} likely not come`;
-  const more = likely === 0 ? "" : `, and likely ${likely} more`;
-  return `${alerts(sure)} ${sure === 1 ? "has" : "have"} not come${more}`;
+  if (sure === 0) return `${alerts(likely)} probably did not arrive`;
+  const more = likely === 0 ? "" : `, and probably ${likely.toLocaleString("en")} more`;
+  return `${alerts(sure)} did not arrive${more}`;
 }
 
-/** "eth_token_price_0xabc above 3300, between 21 Nov 2026, 14:00:00 UTC and 14:05 UTC (3290 → 3312)" */
-export function describeMissing({ metricKey, condition, status, fromAt, toAt, before, after }: MissingAlert): string {
-  const what = status === "firing" ? condition : `${condition} ended`;
-  return `${metricKey} ${what}, between ${full(fromAt)} and ${clock(toAt)} (${before} to ${after})`;
+/** "USDC price above 3,300: 21 Nov 2026, 14:00 to 14:05 UTC, 3,290 → 3,312" */
+function describeMissing(missing: MissingAlert): string {
+  return `${describeTurn(missing)}: ${describeWhen(missing.fromAt, missing.toAt)}, ${describeValues(missing)}`;
 }
 
-/** What no such check can see, said wherever its result is. */
-export function describeBlindness(recordEveryMs: number | undefined): string {
+/** What no such check can see. */
+function describeBlindness(recordEveryMs: number | undefined): string {
   const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
-  return `What began and ended between two records${every} is not seen, and several alerts may be missing where one is listed.`;
+  return `What began and ended between two records${every} is not seen, so there may be more.`;
 }

@@ -2,23 +2,30 @@ import { z } from "zod";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Downtime, GapReport, MissingAlert } from "../../core/gaps.ts";
+import { type Downtime, type GapReport, gapHistoryMs, type MissingAlert } from "../../core/gaps.ts";
 import type { Log } from "../../core/log.ts";
+import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
 import type { MetricHistoryService } from "../../core/ports/metric-history.ts";
 import type { Watch, WatchState, WatchStore, WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { findMuteOf } from "../find-mute.ts";
-import { createGapCheck, historyMs } from "./gap-check.ts";
+import { createGapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
 
 export interface GapWatchDeps {
   /** Of the account whose alerts this store has. */
   service: MetricHistoryService;
-  store: WatchStore & Pick<AlertLog, "listFacts">;
+  store: WatchStore & Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
+  /** When no relay ran, the oldest first. */
+  downtimes(): readonly Downtime[];
+  /** Whether setup has turned the account's webhook off, so that none is expected, and since when it is as it is. */
+  readOff(): Promise<OffState>;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+  /** See `GapCheckDeps`. */
+  keptForMs?: number;
   /** Those that hold now. */
   activeMutes(): Mute[];
   /** How people reach the page. */
@@ -29,42 +36,59 @@ export interface GapWatchDeps {
 }
 
 export interface GapWatch extends Watch {
-  /** What the last look found; absent: none was made since the start. */
+  /** What the last look at all seven days found; absent: none was made since the start. */
   report(): GapReport | undefined;
   /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */
   check(window: { since?: number; until?: number }): Promise<GapReport>;
 }
 
-/** What is saved now and then, so that the next start knows how long the relay was down. */
-const aliveEveryMs = 60_000;
+export interface OffState {
+  isOff: boolean;
+  at: number;
+}
+
 /** A sender that repeats what failed does so within minutes of a start. */
 const firstAfterMs = 5 * 60_000;
 /** That long after it was told, it is no trouble any more. */
 const troubleForMs = 24 * 3_600_000;
-/** Shorter than this a restart takes anyhow. */
-const leastDowntimeMs = 1_000;
-const mostDowntimes = 200;
+const mostOffs = 100;
 const mostTold = 2_000;
 const gapStateName = "gaps";
+const rulesStateName = "gaps:rules";
 
 const span = { fromAt: z.number(), toAt: z.number() };
 const stateSchema = z.object({
-  aliveAt: z.number().optional(),
-  downtimes: z.array(z.object(span)),
-  told: z.array(z.object({ rule: z.string(), status: z.enum(["firing", "resolved"]), ...span })),
+  /** `metricKey` and `condition`: a subscription may have another name each time. */
+  told: z.array(
+    z.object({ metricKey: z.string(), condition: z.string(), status: z.enum(["firing", "resolved"]), ...span }),
+  ),
   toldAt: z.number().optional(),
+  /** Since when the account sends nothing, and when it was so before. */
+  offAt: z.number().optional(),
+  offs: z.array(z.object(span)).default([]),
 });
 type GapState = z.infer<typeof stateSchema>;
+const rulesSchema = z.record(z.string(), z.number().nullable());
 
 /** What an earlier run knew; what cannot be read counts as nothing. */
-export async function loadGapState(store: Pick<WatchStore, "loadWatchState">): Promise<GapState> {
-  return stateSchema.safeParse(await store.loadWatchState(gapStateName)).data ?? { downtimes: [], told: [] };
+async function loadGapState(store: Pick<WatchStore, "loadWatchState">): Promise<GapState> {
+  return stateSchema.safeParse(await store.loadWatchState(gapStateName)).data ?? { told: [], offs: [] };
 }
 
-/** The times in which no relay ran on this store, the present one among them where none does. */
-export function downtimesOf({ aliveAt, downtimes }: GapState, now: number): Downtime[] {
-  const isNow = aliveAt !== undefined && now - aliveAt >= leastDowntimeMs;
-  return isNow ? [...downtimes, { fromAt: aliveAt, toAt: now }] : downtimes;
+/** What a check by itself takes of what the relay knows. */
+export async function loadGapMemory(
+  store: Pick<WatchStore, "loadWatchState">,
+  now: number,
+): Promise<{ known: KnownRules | undefined; offs: Downtime[] }> {
+  return { known: await loadKnownRules(store), offs: offsOf(await loadGapState(store), now) };
+}
+
+async function loadKnownRules(store: Pick<WatchStore, "loadWatchState">): Promise<KnownRules | undefined> {
+  return rulesSchema.safeParse(await store.loadWatchState(rulesStateName)).data;
+}
+
+function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
+  return offAt === undefined ? offs : [...offs, { fromAt: offAt, toAt: now }];
 }
 
 /**
@@ -73,28 +97,36 @@ export function downtimesOf({ aliveAt, downtimes }: GapState, now: number): Down
  */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
   const { store, clock, random, log } = deps;
-  const checking = createGapCheck(deps);
-  const loaded = await loadGapState(store);
-  const startedAt = clock.now();
-  const oldestAt = startedAt - historyMs;
-  let state: GapState = {
-    ...loaded,
-    downtimes: downtimesOf(loaded, startedAt)
-      .filter(({ toAt }) => toAt >= oldestAt)
-      .slice(-mostDowntimes),
-    aliveAt: startedAt,
-  };
+  const checking = createGapCheck({
+    ...deps,
+    memory: {
+      known: await loadKnownRules(store),
+      save: (known) => store.saveWatchState({ name: rulesStateName, state: known }),
+    },
+  });
+  let state = await loadGapState(store);
   let last: GapReport | undefined;
   let lookedAt: number | undefined;
   let failure: string | undefined;
-  let running = Promise.resolve<unknown>(undefined);
   let stopping: AbortSignal | undefined;
 
-  /** One at a time: they share what was read. */
-  function check(window: { since?: number; until?: number }): Promise<GapReport> {
-    const next = running.then(() => checking.check({ ...window, downtimes: state.downtimes }, stopping));
-    running = next.catch(() => {});
-    return next;
+  async function check(window: { since?: number; until?: number }): Promise<GapReport> {
+    await noteOff();
+    const offs = offsOf(state, clock.now());
+    const report = await checking.check({ ...window, downtimes: deps.downtimes(), offs }, stopping);
+    if (window.since === undefined && window.until === undefined) {
+      [last, lookedAt, failure] = [report, report.checkedAt, undefined];
+    }
+    return report;
+  }
+
+  async function noteOff(): Promise<void> {
+    const { isOff, at } = await deps.readOff();
+    if (isOff === (state.offAt !== undefined)) return;
+    const fromAt = state.offAt;
+    const offs = fromAt === undefined || at <= fromAt ? state.offs : [...state.offs, { fromAt, toAt: at }];
+    const recent = offs.filter(({ toAt }) => toAt >= clock.now() - gapHistoryMs).slice(-mostOffs);
+    await keep({ ...state, offAt: isOff ? at : undefined, offs: recent });
   }
 
   async function keep(next: GapState, facts?: AlertFacts): Promise<void> {
@@ -104,15 +136,15 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   }
 
   async function look(): Promise<void> {
-    lookedAt = clock.now();
+    let report: GapReport;
     try {
-      last = await check({});
-      failure = undefined;
+      report = await check({});
     } catch (error) {
+      lookedAt = clock.now();
       failure = error instanceof AppError ? error.message : "the log could not be read";
       throw error;
     }
-    await tell(last);
+    await tell(report);
   }
 
   /** Only what is sure, or was lost while the relay was known to be down, is worth a message. */
@@ -124,8 +156,8 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
     if (news.length === 0) return;
     const facts = writeGapNotice(news, report, `${deps.publicUrl}/gaps`);
     const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
-    const told = [...state.told, ...news.map(({ rule, status, fromAt, toAt }) => ({ rule, status, fromAt, toAt }))];
-    const recent = told.filter(({ toAt }) => toAt >= report.checkedAt - historyMs - troubleForMs).slice(-mostTold);
+    const told = [...state.told, ...news.map(toTold)];
+    const recent = told.filter(({ toAt }) => toAt >= report.checkedAt - gapHistoryMs - troubleForMs).slice(-mostTold);
     await keep(
       { ...state, told: recent, toldAt: isMuted ? state.toldAt : report.checkedAt },
       isMuted ? undefined : facts,
@@ -134,44 +166,49 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
     log.warn("gaps.found", { sure, likely: news.length - sure, muted: isMuted });
   }
 
-  async function stayAlive(): Promise<void> {
-    await keep({ ...state, aliveAt: clock.now() });
-  }
-
   return {
     report: () => last,
     check,
-    view: () => viewGaps(last, { lookedAt, failure, toldAt: state.toldAt, now: clock.now() }),
+    view: () => viewGaps(last, { lookedAt, failure, toldAt: state.toldAt, offAt: state.offAt, now: clock.now() }),
     async run(stop) {
       stopping = stop;
-      let nextAt = clock.now() + Math.min(firstAfterMs, everyMs);
-      while (!stop.aborted) {
+      let waitMs = Math.min(firstAfterMs, everyMs);
+      for (;;) {
+        await clock.sleep(waitMs, stop);
+        if (stop.aborted) return;
+        // Many relays that start together do not ask together.
+        waitMs = Math.round(everyMs * (0.8 + 0.2 * random()));
         try {
-          await stayAlive();
-          if (clock.now() >= nextAt) {
-            // Many relays that start together do not ask together.
-            nextAt = clock.now() + Math.round(everyMs * (0.8 + 0.2 * random()));
-            await look();
-          }
+          await look();
         } catch (error) {
-          if (stop.aborted) break;
+          if (stop.aborted) return;
           log.error("gaps.not_looked", { error: String(error).slice(0, 300) });
         }
-        await clock.sleep(Math.max(1_000, Math.min(aliveEveryMs, nextAt - clock.now())), stop);
       }
-      await stayAlive().catch(() => {});
     },
   };
 }
 
+function toTold({ metricKey, condition, status, fromAt, toAt }: MissingAlert): GapState["told"][number] {
+  return { metricKey, condition, status, fromAt, toAt };
+}
+
 /** The same crossing: later records may show it a little narrower. */
-function isSame(known: GapState["told"][number], { rule, status, fromAt, toAt }: MissingAlert): boolean {
-  return known.rule === rule && known.status === status && known.fromAt < toAt && known.toAt > fromAt;
+function isSame(known: GapState["told"][number], missing: MissingAlert): boolean {
+  const { metricKey, condition, status, fromAt, toAt } = missing;
+  const isOfRule = known.metricKey === metricKey && known.condition === condition && known.status === status;
+  return isOfRule && known.fromAt < toAt && known.toAt > fromAt;
 }
 
 function viewGaps(
   report: GapReport | undefined,
-  { lookedAt, failure, toldAt, now }: { lookedAt?: number; failure?: string; toldAt?: number; now: number },
+  {
+    lookedAt,
+    failure,
+    toldAt,
+    offAt,
+    now,
+  }: { lookedAt?: number; failure?: string; toldAt?: number; offAt?: number; now: number },
 ): WatchView {
   const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
     name: "gaps",
@@ -180,6 +217,7 @@ function viewGaps(
     troubles,
     lookedAt,
   });
+  if (offAt !== undefined) return seen("idle", "setup has turned the account's webhook off: no alert is expected");
   if (failure !== undefined) return seen("unknown", `cannot tell whether alerts are missing: ${failure}`);
   if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
   const { missing, unknown, rules, crossings, recordEveryMs } = report;

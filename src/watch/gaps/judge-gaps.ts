@@ -1,7 +1,7 @@
 import type { Downtime, GapReport, MissingAlert, UnknownGap } from "../../core/gaps.ts";
 import type { HistoryPoint } from "../../core/ports/metric-history.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf, median } from "./crossings.ts";
+import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from "./crossings.ts";
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
@@ -17,6 +17,12 @@ export interface GapEvidence {
   /** In any order. */
   sightings: readonly Sighting[];
   downtimes: readonly Downtime[];
+  /** Before that the log is not whole: alerts of then may have been removed. Default: as far back as it goes. */
+  logSince?: number;
+  /** Alerts that came then or later are stored, and not read yet. Absent: all are read. */
+  unreadSince?: number;
+  /** The account was made to send nothing here, by whoever runs this relay. */
+  offs?: readonly Downtime[];
 }
 
 /** So many crossings must have brought an alert, and none failed to, before a missing one is sure. */
@@ -30,6 +36,8 @@ const stillComesMs = 15 * 60_000;
 /** One that is known to repeat does so for hours. */
 const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
+/** A relay saves each minute that it runs. */
+const mostUnsavedMs = 2 * 60_000;
 /** Records may be this old before they count as missing. */
 const staleMs = 3_600_000;
 /** A rule that brought an alert this often is likely to have owed one. */
@@ -42,10 +50,12 @@ const shortestShare = 0.9;
  * the rule has behaved at the other crossings says how sure a missing one is. Pure.
  */
 export function judgeGaps(evidence: GapEvidence): GapReport {
-  const { since, until, now, subscriptions, sightings, downtimes } = evidence;
+  const { since, until, now, subscriptions, sightings } = evidence;
   const unknown: UnknownGap[] = [];
-  const judged = followRules(evidence, unknown);
-  const context = createContext(evidence, judged);
+  const { judged, unmatched } = followRules(evidence, unknown);
+  const arrivals = sightings.map(({ receivedAt }) => receivedAt).sort((a, b) => a - b);
+  const downtimes = evidence.downtimes.flatMap((down) => withoutArrivals(down, arrivals));
+  const context = createContext({ ...evidence, downtimes }, judged, unmatched);
   const suspects = judged.flatMap((one) => suspectsOf(one, evidence, context, unknown));
   const missing = suspects.map((suspect) => toMissing(suspect, isExplained(suspect, suspects)));
   const within = judged.flatMap(({ found }) =>
@@ -65,18 +75,36 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
     rules: judged.length,
     crossings: within.length,
     answered: within.filter(({ answer }) => answer !== undefined).length,
-    recordEveryMs: spacings.length === 0 ? undefined : median(spacings),
+    recordEveryMs: spacings.length === 0 ? undefined : Math.max(...spacings),
   };
 }
 
-/** Each rule whose alerts and records can be compared, with its crossings. */
-function followRules(evidence: GapEvidence, unknown: UnknownGap[]): JudgedRule[] {
+/**
+ * What it is worth as a time in which no relay ran, since alerts came in it: it began up to a minute before the relay
+ * stopped, and where more came later the relay ran, and did not say so.
+ */
+function withoutArrivals(down: Downtime, arrivals: readonly number[]): Downtime[] {
+  const fromAt = arrivals[firstFrom(arrivals, down.toAt, (at) => at) - 1];
+  if (fromAt === undefined || fromAt <= down.fromAt) return [down];
+  return fromAt - down.fromAt > mostUnsavedMs ? [] : [{ ...down, fromAt }];
+}
+
+/** Each rule whose alerts and records can be compared, with its crossings, and the alerts that are of no rule. */
+function followRules(
+  evidence: GapEvidence,
+  unknown: UnknownGap[],
+): { judged: JudgedRule[]; unmatched: readonly Sighting[] } {
   const rules = collectRules(evidence, unknown);
-  const { ofRule, unclear } = attribute(rules, evidence.sightings);
+  const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
   const lookMs = lookTimeOf(ofRule.values());
   // Before the first of their alerts the service may not have sent here.
-  const logBeganAt = Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? []));
-  return rules.flatMap((rule) => {
+  const logBeganAt = Math.max(
+    evidence.logSince ?? 0,
+    Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
+  );
+  const isExpected = ({ until = Number.POSITIVE_INFINITY }: GapRule, { fromAt, toAt, dueUntil }: Crossing) =>
+    toAt >= logBeganAt && toAt < until && !evidence.offs?.some((off) => fromAt < off.toAt && dueUntil > off.fromAt);
+  const judged = rules.flatMap((rule) => {
     const history = evidence.histories.get(rule.metricKey);
     const told = ofRule.get(rule) ?? [];
     const why =
@@ -90,14 +118,17 @@ function followRules(evidence: GapEvidence, unknown: UnknownGap[]): JudgedRule[]
               ? `the service has no records of ${rule.metricKey}`
               : undefined;
     if (why !== undefined || history === undefined || typeof history === "string") {
-      unknown.push({ what: rule.name, why: why ?? "" });
+      unknown.push({ what: nameOf(rule), why: why ?? "" });
       return [];
     }
     const found = findCrossings(rule, history.points, told, lookMs);
     const limit = describeLimit(history, found.everyMs, evidence);
-    if (limit !== undefined) unknown.push({ what: rule.name, why: limit });
-    return [{ rule, told, found: { ...found, crossings: found.crossings.filter(({ toAt }) => toAt >= logBeganAt) } }];
+    if (limit !== undefined) unknown.push({ what: nameOf(rule), why: limit });
+    // What was answered was due, whatever is known of its time.
+    const crossings = found.crossings.filter((one) => one.answer !== undefined || isExpected(rule, one));
+    return [{ rule, told, found: { ...found, crossings } }];
   });
+  return { judged, unmatched: others };
 }
 
 /** What of a history is not there. */
@@ -154,12 +185,22 @@ interface Context {
   isBriefTold(crossing: Crossing): boolean;
   /** Others of the same downtime came when it was over, so this one may still come. */
   mayStillCome(crossing: Crossing): boolean;
+  /** Why what came then may hold it after all; absent: nothing that came can. */
+  mayHaveCome(crossing: Crossing): string | undefined;
+  /** The relay did nothing then, or its clock was set: which of the two nobody can say. */
+  wasAway(crossing: Crossing): boolean;
 }
 
-function createContext({ downtimes, sightings, until, now }: GapEvidence, judged: JudgedRule[]): Context {
+function createContext(
+  { downtimes, sightings, until, now, unreadSince }: GapEvidence,
+  judged: JudgedRule[],
+  unmatched: readonly Sighting[],
+): Context {
   const overlaps = (crossing: Crossing) => (down: Downtime) =>
     crossing.fromAt < down.toAt && crossing.dueUntil > down.fromAt;
-  const isDown = (crossing: Crossing) => downtimes.some(overlaps(crossing));
+  const isDown = (crossing: Crossing) => downtimes.some((down) => down.asleep !== true && overlaps(crossing)(down));
+  const loose = unmatched.toSorted((a, b) => a.at - b.at);
+  const misdated = sightings.filter(({ isAhead }) => isAhead);
   const stretches = quietStretches(judged, until);
   const stretchOf = (crossing: Crossing) => findStretch(stretches, crossing);
   const crossings = judged.flatMap(({ found }) => found.crossings.filter(({ hasHole }) => !hasHole));
@@ -192,7 +233,36 @@ function createContext({ downtimes, sightings, until, now }: GapEvidence, judged
           now - down.toAt < mostLateMs &&
           repeatedAt.some(({ at }) => at >= down.fromAt && at < down.toAt),
       ),
+    wasAway: (crossing) => downtimes.some((down) => down.asleep === true && overlaps(crossing)(down)),
+    mayHaveCome(crossing) {
+      const { fromAt, toAt, dueUntil } = crossing;
+      if (unreadSince !== undefined && unreadSince - toAt < mostLateMs) return "alerts that came wait to be read";
+      for (let index = firstFrom(loose, fromAt - lateMs, ({ at }) => at); index < loose.length; index += 1) {
+        const one = loose[index] as Sighting;
+        if (one.at > dueUntil) break;
+        if (maySay(one, crossing)) return "an alert came then of which nobody can say which rule sent it";
+      }
+      const isNear = misdated.some(({ at }) => Math.abs(at - toAt) < mostLateMs);
+      return isNear ? "alerts of that time came dated ahead, so the clock of one side was wrong" : undefined;
+    },
   };
+}
+
+/** The place of the first that is not before `at`. */
+function firstFrom<T>(sorted: readonly T[], at: number, atOf: (one: T) => number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (atOf(sorted[middle] as T) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** It does not say the opposite. */
+function maySay({ holds }: Sighting, crossing: Crossing): boolean {
+  return holds === undefined || holds === crossing.holds;
 }
 
 /** A crossing of which no alert came. */
@@ -227,7 +297,7 @@ function suspectsOf(
     }
   }
   for (const [why, count] of countEach(untold)) {
-    unknown.push({ what: judged.rule.name, why: count === 1 ? why : `${why} (${count} crossings)` });
+    unknown.push({ what: nameOf(judged.rule), why: count === 1 ? why : `${why} (${count} crossings)` });
   }
   return suspects;
 }
@@ -237,7 +307,7 @@ function suspectOf(
   crossing: Crossing,
   turns: Crossing[],
   { rule, told }: JudgedRule,
-  { isDown, stretchOf, isProvenBrief, isBriefTold, mayStillCome }: Context,
+  { isDown, stretchOf, isProvenBrief, isBriefTold, mayStillCome, mayHaveCome, wasAway }: Context,
 ): Suspect | string {
   const { holds, fromAt, toAt, mayBeUnseen, hasHole, sinceLastMs } = crossing;
   const whileDown = isDown(crossing);
@@ -248,6 +318,8 @@ function suspectOf(
   );
   const what = holds ? "crossings" : "returns";
   if (hasHole) return "records are missing where it may have crossed its threshold";
+  const came = mayHaveCome(crossing);
+  if (came !== undefined) return came;
   if (answered.length === 0) {
     if (!holds && told.length > 0 && told.every((sighting) => sighting.holds !== false)) {
       return "it has never told that its condition ended";
@@ -264,15 +336,22 @@ function suspectOf(
   const isUnseen = mayBeUnseen && !isProvenBrief(crossing);
   if (isUnseen && !isBriefTold(crossing))
     return "others that were as brief brought no alert: the service may not have seen it";
-  const isOlder = rule.since !== undefined ? rule.since <= fromAt : answered.some(({ toAt: at }) => at <= fromAt);
-  if (!isOlder) return "it may be younger than the crossing";
-  if (told.some((sighting) => !sighting.hasOwnTime && mayBeLate(sighting, crossing, turns))) {
+  const before = answered.filter(({ toAt: at }) => at <= fromAt);
+  const isYounger = rule.since !== undefined ? rule.since > fromAt : before.length === 0;
+  // What came before with this very threshold says that the rule was there, whatever has been changed of it since.
+  const wasThere = before.some(({ answer }) => answer?.threshold === rule.threshold);
+  if (isYounger && !wasThere) return "it may be younger than the crossing";
+  const answers = new Set(answered.map(({ answer }) => answer));
+  if (told.some((sighting) => !sighting.hasOwnTime && !answers.has(sighting) && mayBeLate(sighting, crossing))) {
     return "an alert that came later and says no time of its own may be the one";
   }
   const spaces = answered.flatMap(({ sinceLastMs: ms }) => ms ?? []);
   const shortestMs = spaces.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...spaces);
   const doubts = [
     rule.kind === "change" && "how the service compares over a time is not documented",
+    isYounger && "it was changed or switched on after that",
+    rule.rests !== undefined && `its member ${rule.rests} may keep it silent at times`,
+    wasAway(crossing) && "the machine was asleep then, or its clock was set",
     answered.length < leastAnswered && `only ${answered.length} of its ${what} brought an alert so far`,
     against.length > 0 && `${against.length} other ${what} brought none either`,
     isUnseen && "it may have been too brief for the service to see",
@@ -305,6 +384,7 @@ function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownW
     verdict: why === undefined ? "sure" : "likely",
     rule: rule.name,
     metricKey: rule.metricKey,
+    metricName: rule.metricName,
     condition: describeCondition(rule),
     status: holds ? "firing" : "resolved",
     fromAt,
@@ -317,13 +397,19 @@ function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownW
 }
 
 /** It came within hours and tells what no crossing of its own explains. */
-function mayBeLate(sighting: Sighting, crossing: Crossing, turns: Crossing[]): boolean {
+function mayBeLate(sighting: Sighting, crossing: Crossing): boolean {
   const afterMs = sighting.receivedAt - crossing.toAt;
-  if (sighting.holds !== crossing.holds && sighting.holds !== undefined) return false;
-  return afterMs > 0 && afterMs <= mostLateMs && !turns.some(({ answer }) => answer === sighting);
+  if (!maySay(sighting, crossing)) return false;
+  return afterMs > 0 && afterMs <= mostLateMs;
 }
 
-export function describeCondition({ kind, threshold, windowMs }: GapRule): string {
+/** "sub_1 (USDC price above 3300)" */
+function nameOf(rule: GapRule): string {
+  const { name, metricKey, metricName = metricKey, from } = rule;
+  return from === "alerts" ? name : `${name} (${metricName} ${describeCondition(rule)})`;
+}
+
+function describeCondition({ kind, threshold, windowMs }: GapRule): string {
   return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
 }
 

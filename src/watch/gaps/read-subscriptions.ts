@@ -14,8 +14,14 @@ export interface GapRule {
   windowMs?: number;
   /** It was made or changed then; before, another condition may have held. */
   since?: number;
+  /** It is over from then on. */
+  until?: number;
+  /** A member that may keep it silent at times: hours, days, a snooze. */
+  rests?: string;
   /** `alerts`: past alerts reveal it, no subscription that could be read does. */
   from: "subscription" | "alerts";
+  /** What the service calls the metric. */
+  metricName?: string;
   /** What alerts that name no key may call the metric. */
   token?: string;
   chain?: string;
@@ -54,6 +60,11 @@ export function readSubscriptions(entries: readonly unknown[]): ReadSubscription
   return found;
 }
 
+const longestName = 80;
+function shortName(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : oneLine(name, longestName);
+}
+
 type Condition = Pick<GapRule, "kind" | "threshold" | "windowMs">;
 type ReadOne = { id?: string } & (
   | { kind: "off" }
@@ -77,7 +88,10 @@ function readSubscription(entry: unknown): ReadOne {
   const common = {
     metricKey,
     since: sinceOf(leaves),
+    until: endOf(leaves),
+    rests: leaves.find(mayRest)?.names.join("."),
     from: "subscription" as const,
+    metricName: shortName(textOf(ofMetric, [["displayname"], ["label"], ["title"], ["metricname"], ["name"]])),
     token: textOf(ofMetric, [["tokensymbol"], ["token", "symbol"], ["symbol"]]),
     chain: textOf(ofMetric, [["chainid"], ["chain"], ["network"]]),
   };
@@ -173,10 +187,13 @@ function spaced(text: string): string {
   return text.replace(/[_.:-]+/g, " ");
 }
 
+const longestPhrase = 200;
+
 /** "> 3300", "price above 3,300": nothing else with a digit stands in it. */
 function readPhrase(text: string): Condition | undefined {
+  if (text.length > longestPhrase) return undefined;
   const parts =
-    /^[^\d<>]{0,60}?(>=?|<=?|\babove\b|\bover\b|\bbelow\b|\bunder\b)\s*\$?\s*(-?\d[\d,_]*(?:\.\d+)?)\s*[^\d]{0,12}$/i.exec(
+    /^[^\d<>]{0,60}?(>=?|<=?|\babove\b|\bover\b|\bbelow\b|\bunder\b)[\s$]*(-?\d[\d,_]*(?:\.\d+)?)[^\d,_]{0,16}$/i.exec(
       text,
     );
   const threshold = parts === null ? undefined : toNumber(parts[2] ?? "");
@@ -261,6 +278,32 @@ function sinceOf(leaves: Leaf[]): number | undefined {
   return instants.length === 0 ? undefined : Math.max(...instants);
 }
 
+/** The earliest, where several members name one. */
+function endOf(leaves: Leaf[]): number | undefined {
+  const ends = leaves
+    .filter(({ names }) =>
+      /^(?:expires?|expiry|expiration|ends?|validuntil|activeuntil)(?:at|on|time|date|timestamp)?$/.test(
+        names.at(-1) ?? "",
+      ),
+    )
+    .flatMap(({ value }) => (typeof value === "boolean" ? [] : (toInstant(value) ?? [])))
+    // Less is a number of something else.
+    .filter((at) => at > leastEnd);
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+const leastEnd = Date.UTC(2000);
+
+/** When it is silent is nobody's guess; that it may be is enough. */
+function mayRest({ names, value }: Leaf): boolean {
+  if (value === false || value === "" || value === 0) return false;
+  return names.some((name) =>
+    /^(?:schedule|activehours|quiethours|workinghours|businesshours|hours|weekdays|activedays|days|snooze\w{0,10}|mute(?:d)?until|pause(?:d)?until|activefrom|startsat|starttime|endtime)$/.test(
+      name,
+    ),
+  );
+}
+
 function toInstant(value: Leaf["value"]): number | undefined {
   const number = toNumber(value);
   const at = number === undefined ? Date.parse(String(value)) : number < 1e11 ? number * 1000 : number;
@@ -281,13 +324,15 @@ function textOf(leaves: Leaf[], paths: readonly (readonly string[])[]): string |
   return undefined;
 }
 
+/** Longer ones are no numbers that anybody compares with. */
+const longestNumber = 100;
+
 export function toNumber(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
-  if (typeof value !== "string") return undefined;
+  if (typeof value !== "string" || value.length > longestNumber) return undefined;
   const text = value.trim().replace(/(?<=\d)[,_](?=\d{3}(?!\d))/g, "");
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?\s*%?$/i.test(text)
-    ? Number(text.replace(/\s*%$/, ""))
-    : undefined;
+  const number = text.endsWith("%") ? text.slice(0, -1).trimEnd() : text;
+  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(number) ? Number(number) : undefined;
 }
 
 function asObject(value: unknown): Record<string, unknown> | undefined {

@@ -8,6 +8,8 @@ export interface Sighting {
   receivedAt: number;
   /** The sender says when it happened; else a late one cannot be told from one in time. */
   hasOwnTime: boolean;
+  /** By the sender's word it happened after it came: one of the clocks is wrong, and nobody knows which. */
+  isAhead?: boolean;
   /** Whether the condition holds from then on; absent: it does not say. */
   holds?: boolean;
   kind?: GapRule["kind"];
@@ -37,17 +39,24 @@ export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
     at: hasOwnTime ? occurredAt : receivedAt,
     receivedAt,
     hasOwnTime,
+    ...(occurredAt !== undefined && occurredAt > receivedAt + mostAheadMs && { isAhead: true }),
     holds: status === "firing" ? true : status === "resolved" ? false : holdsBy(kind, value, threshold),
     kind,
     threshold,
     value,
-    words: [metric, ...fields.slice(0, maxWords).map((field) => field.value)].flatMap((word) =>
-      word !== undefined && word.length <= 300 ? [word] : [],
-    ),
+    words: [
+      ...(metric === undefined ? [] : [metric]),
+      ...fields.slice(0, maxWords).flatMap((field) => (mayName(field) ? [field.value] : [])),
+    ].filter((word) => word.length <= 300),
     token: facts.token,
     chain: facts.chain,
     metric,
   };
+}
+
+/** A short number is a name only where its field says so: decimals and counts look like the ids of some services. */
+function mayName({ name, value }: { name: string; value: string }): boolean {
+  return !/^\d{1,6}$/.test(value) || /(?:subscription|rule|alert|trigger|monitor)_?-?(?:id|no|number)?$/i.test(name);
 }
 
 function holdsBy(kind: Sighting["kind"], value?: number, threshold?: number): boolean | undefined {

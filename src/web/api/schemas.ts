@@ -589,7 +589,15 @@ export const gapsSchema = z
     until: instant,
     checkedAt: instant,
     downtimes: z
-      .array(z.object({ fromAt: instant, toAt: instant }))
+      .array(
+        z.object({
+          fromAt: instant,
+          toAt: instant,
+          asleep: z.boolean().openapi({
+            description: "A relay ran and did nothing: its machine was asleep, or its clock was set.",
+          }),
+        }),
+      )
       .openapi({ description: "When no relay ran, to a minute." }),
     missing: z
       .array(
@@ -600,6 +608,7 @@ export const gapsSchema = z
           }),
           rule: z.string().openapi({ description: "The subscription's id, or metric and condition." }),
           metricKey: z.string(),
+          metricName: z.string().optional().openapi({ description: "What the service calls the metric." }),
           condition: z.string().openapi({ example: "above 3300" }),
           status: z.enum(["firing", "resolved"]).openapi({ description: "What the alert would have said." }),
           fromAt: instant.openapi({ description: "The record before the crossing." }),
@@ -618,7 +627,8 @@ export const gapsSchema = z
     crossings: z.int().openapi({ description: "That the records show, of all rules." }),
     answered: z.int().openapi({ description: "Those of them of which an alert came." }),
     recordEveryMs: z.number().optional().openapi({
-      description: "The usual time between two records: what begins and ends within it is not seen.",
+      description:
+        "The longest usual time between two records of a metric: what begins and ends within it is not seen.",
     }),
   })
   .openapi("Gaps");

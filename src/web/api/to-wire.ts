@@ -299,7 +299,7 @@ export function gapsToWire(report: GapReport): z.infer<typeof gapsSchema> {
     since: toIso(report.since),
     until: toIso(report.until),
     checkedAt: toIso(report.checkedAt),
-    downtimes: report.downtimes.map(span),
+    downtimes: report.downtimes.map((one) => ({ ...span(one), asleep: one.asleep === true })),
     missing: report.missing.map((one) => ({ ...one, ...span(one) })),
   };
 }

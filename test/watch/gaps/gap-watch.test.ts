@@ -5,7 +5,8 @@ import { silentLog } from "../../../src/core/log.ts";
 import type { MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
 import type { Mute } from "../../../src/core/rules.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
-import { type GapWatch, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
+import { type GapWatch, type OffState, openGapWatch } from "../../../src/watch/gaps/gap-watch.ts";
+import { openRunningTimes } from "../../../src/watch/running-times.ts";
 import { newIdAt, openScene } from "../../conformance/store/scene.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 
@@ -56,12 +57,13 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
     },
   };
   let ending = new AbortController();
-  let running: Promise<void> | undefined;
+  let running: Promise<unknown> | undefined;
   const world = {
     clock,
     scene,
     told,
     calls,
+    off: { isOff: false, at: 0 } as OffState,
     watch: undefined as unknown as GapWatch,
     /** The alert of the turn at this time, as it was received. */
     async comes(at: number, source?: string) {
@@ -80,6 +82,13 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
         },
       });
     },
+    /** Time passes, and what is due comes when it is. */
+    async live(ms: number) {
+      for (const end = clock.now() + ms; clock.now() < end; ) {
+        await clock.advance(5 * minute);
+        if (priceAt(clock.now()) !== priceAt(clock.now() - 1)) await world.comes(clock.now());
+      }
+    },
     /** All turns of a time come. */
     async turnsCome(fromAt: number, toAt: number, source?: string) {
       for (let at = Math.ceil(fromAt / (30 * minute)) * 30 * minute; at < toAt; at += 30 * minute) {
@@ -88,10 +97,13 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
     },
     async start() {
       ending = new AbortController();
+      const ran = await openRunningTimes({ store: scene.store, clock, log: silentLog });
       world.watch = await openGapWatch(
         {
           service,
           store: scene.store,
+          downtimes: ran.downtimes,
+          readOff: async () => world.off,
           async notify(facts, watch) {
             const id = newIdAt(clock.now());
             await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
@@ -105,7 +117,7 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
         },
         { everyMs: 15 * minute },
       );
-      running = world.watch.run(ending.signal);
+      running = Promise.all([ran.run(ending.signal), world.watch.run(ending.signal)]);
       await clock.settle();
     },
     async stop() {
@@ -130,7 +142,7 @@ describe("a relay that was down", () => {
     await world.turnsCome(begin + 10 * minute, world.clock.now(), "second");
     await world.start();
     await world.clock.advance(6 * minute);
-    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts have not come, from when Tocsin did not run"]);
+    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts did not arrive while Tocsin was down"]);
   });
 
   it("tells once of what did not come meanwhile, and over restarts not again", async () => {
@@ -148,10 +160,8 @@ describe("a relay that was down", () => {
     const back = world.clock.now();
     await world.start();
     await world.clock.advance(6 * minute);
-    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts have not come, from when Tocsin did not run"]);
-    expect(world.told[0]?.text).toContain(
-      `Sure: ${key} above 100, between 21 Nov 2026, 13:55:00 UTC and 14:00 UTC (90 to 110)`,
-    );
+    expect(world.told.map(({ title }) => title)).toEqual(["3 alerts did not arrive while Tocsin was down"]);
+    expect(world.told[0]?.text).toContain(`Sure: ${key} above 100: 21 Nov 2026, 13:55 to 14:00 UTC, 90 → 110`);
     expect(world.told[0]).toMatchObject({ severity: "warning", link: "https://tocsin.example.com/gaps" });
     expect(world.watch.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 sure")] });
     const { missing, downtimes } = world.watch.report() ?? { missing: [], downtimes: [] };
@@ -223,6 +233,66 @@ describe("a relay that was down", () => {
     await world.clock.advance(6 * minute);
     expect(world.watch.report()?.missing).toEqual([]);
     expect(world.told).toEqual([]);
+  });
+});
+
+describe("what somebody did on purpose", () => {
+  it("expects nothing while setup has the webhook turned off, then or later", async () => {
+    const world = await open();
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    world.off = { isOff: true, at: begin };
+    await world.clock.advance(5 * hour);
+    expect(world.watch.view()).toMatchObject({ verdict: "idle", summary: expect.stringContaining("webhook off") });
+    world.off = { isOff: false, at: world.clock.now() };
+    await world.live(4 * hour);
+    expect(world.watch.report()).toMatchObject({ missing: [] });
+    expect(world.watch.view()).toMatchObject({ verdict: "well" });
+    expect(world.told).toEqual([]);
+  });
+
+  it.each([
+    ["is paused for a night", { enabled: false, op: ">", value: 100 }],
+    ["has another threshold for a night", { op: ">", value: 500 }],
+  ])("a subscription that %s owes nothing of that time, over a restart too", async (_what, meanwhile) => {
+    let now: object = { op: ">", value: 100 };
+    const world = await open({ subscriptions: () => [{ subscription: { id: "sub_1", ...now }, metric: { key } }] });
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.clock.advance(10 * minute);
+    now = meanwhile;
+    await world.clock.advance(8 * hour);
+    now = { op: ">", value: 100 };
+    await world.live(20 * minute);
+    await world.stop();
+    await world.start();
+    await world.live(6 * hour);
+    const { missing } = world.watch.report() ?? {};
+    expect(missing?.filter(({ verdict }) => verdict === "sure")).toEqual([]);
+    expect(world.told).toEqual([]);
+  });
+
+  it("is told once where the list's order changes and no subscription has a name", async () => {
+    let isTurned = false;
+    const world = await open({
+      subscriptions: () => {
+        const listed = [{ op: ">", value: 100, metric: { key } }, { enabled: false }, { enabled: false }];
+        return isTurned ? listed.reverse() : listed;
+      },
+    });
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.told).toHaveLength(1);
+    isTurned = true;
+    await world.clock.advance(hour);
+    expect(world.told).toHaveLength(1);
   });
 });
 

@@ -119,9 +119,89 @@ describe("doubts", () => {
       subscription: { ...subscription.subscription, updatedAt: new Date(begin + 14 * hour).toISOString() },
       metric: { key },
     };
-    const report = judge({ subscriptions: readSubscriptions([changed]) });
+    const bare = alerts().map(({ threshold: _gone, ...one }) => one);
+    const sightings = bare.filter(({ at }) => at < down.fromAt || at >= down.toAt);
+    const report = judge({ subscriptions: readSubscriptions([changed]), sightings });
     expect(report.missing).toEqual([]);
     expect(reasons(report)).toContain("it may be younger than the crossing");
+    // Its alerts named the same threshold before: it was there, and may have been off.
+    const named = judge({ subscriptions: readSubscriptions([changed]) });
+    expect(verdicts(named)).toEqual(["likely", "likely", "likely"]);
+    expect(named.missing[0]?.reason).toContain("it was changed or switched on after that");
+  });
+
+  it("alerts that came in another form are not missing", () => {
+    // From then on no key, no threshold and no time stands in them.
+    const sightings = alerts().map((one) =>
+      one.at < begin + 10 * hour
+        ? one
+        : { at: one.receivedAt, receivedAt: one.receivedAt, hasOwnTime: false, words: [] },
+    );
+    const report = judge({ sightings, downtimes: [] });
+    expect(report.missing).toEqual([]);
+    expect(reasons(report)).toContain("an alert came then of which nobody can say which rule sent it");
+  });
+
+  it("alerts that wait to be read may be the ones", () => {
+    const report = judge({ unreadSince: begin + 13 * hour });
+    expect(report.missing).toEqual([]);
+    expect(reasons(report)).toContain("alerts that came wait to be read");
+  });
+
+  it("what lies before the log is whole is not expected, nor what lies in a time when the account was off", () => {
+    expect(judge({ logSince: begin + 12.2 * hour }).missing).toHaveLength(1);
+    expect(judge({ offs: [{ fromAt: begin + 11 * hour, toAt: begin + 12.2 * hour }] }).missing).toHaveLength(2);
+  });
+
+  it("a subscription that has ended owes nothing", () => {
+    const ended = {
+      ...subscription,
+      subscription: { ...subscription.subscription, expiresAt: begin / 1000 + 11 * 3600 },
+    };
+    const report = judge({ subscriptions: readSubscriptions([ended]) });
+    expect(report.missing.map(({ toAt }) => toAt)).toEqual([begin + 10.5 * hour]);
+  });
+
+  it.each([{ activeHours: { from: "08:00", to: "18:00" } }, { days: ["mon", "tue"] }, { snoozedUntil: "2026-11-21" }])(
+    "a member that may keep it silent at times makes nothing sure: %j",
+    (member) => {
+      const resting = { ...subscription, subscription: { ...subscription.subscription, ...member } };
+      const report = judge({ subscriptions: readSubscriptions([resting]) });
+      expect(new Set(verdicts(report))).toEqual(new Set(["likely"]));
+      expect(report.missing[0]?.reason).toContain(Object.keys(member)[0]?.toLowerCase());
+    },
+  );
+
+  it("while the machine was asleep, or its clock was set, nothing is sure", () => {
+    const report = judge({ downtimes: [{ ...down, asleep: true }] });
+    expect(report.missing.map(({ verdict, whileDown }) => `${verdict} ${whileDown}`)).toEqual([
+      "likely false",
+      "likely false",
+      "likely false",
+    ]);
+  });
+
+  it("alerts that are dated ahead of their coming say that a clock is wrong", () => {
+    const sightings = alerts()
+      .filter(({ at }) => at < down.fromAt || at >= down.toAt)
+      .map((one) => (one.at > down.toAt ? { ...one, hasOwnTime: false, isAhead: true } : one));
+    const report = judge({ sightings });
+    expect(verdicts(report)).not.toContain("sure");
+  });
+
+  it("a time in which alerts came is none in which the relay was down", () => {
+    const through = { fromAt: begin + 5 * hour, toAt: begin + 15 * hour };
+    const came = alerts().filter(({ at }) => at !== begin + 10 * hour);
+    expect(judge({ sightings: came, downtimes: [through] })).toMatchObject({
+      downtimes: [],
+      missing: [{ verdict: "likely" }],
+    });
+    // It ran for up to a minute more than it had saved.
+    const late = { ...down, fromAt: begin + 10 * hour - 30_000 };
+    const sightings = alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt);
+    expect(judge({ sightings, downtimes: [late] }).downtimes).toEqual([
+      { fromAt: begin + 10 * hour + 500, toAt: down.toAt },
+    ]);
   });
 
   it("one that is missing amid others that came is likely at most", () => {

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import type { Downtime } from "../core/gaps.ts";
+import type { Log } from "../core/log.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
+
+/** How often it is saved that the relay runs. */
+const everyMs = 60_000;
+/** A relay that did not wake for so long was asleep with its machine, or its clock was set. */
+const awayMs = 3 * 60_000;
+/** Shorter than this a restart takes anyhow. */
+const leastDowntimeMs = 1_000;
+/** As long as anybody asks for. */
+const keptMs = 8 * 24 * 3_600_000;
+const mostDowntimes = 200;
+const stateName = "running";
+
+const stateSchema = z.object({
+  aliveAt: z.number(),
+  downtimes: z.array(z.object({ fromAt: z.number(), toAt: z.number(), asleep: z.boolean().optional() })),
+});
+
+export interface RunningTimes {
+  /** The oldest first, to a minute. */
+  downtimes(): Downtime[];
+  /** Until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+/** The times in which no relay ran on this store, the present one among them where none does. */
+export async function readDowntimes(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
+  const known = stateSchema.safeParse(await store.loadWatchState(stateName)).data;
+  if (known === undefined) return [];
+  const downtimes = known.downtimes.filter(({ toAt }) => toAt >= now - keptMs).slice(-mostDowntimes);
+  return now - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: now }];
+}
+
+/**
+ * Remembers when the relay ran, whatever else is watched: saved each minute, so that a start knows how long none did. Time in
+ * which this process ran and did nothing counts as asleep: a clock that was set forward looks the same.
+ */
+export async function openRunningTimes({
+  store,
+  clock,
+  log,
+}: {
+  store: WatchStore;
+  clock: Clock;
+  log: Log;
+}): Promise<RunningTimes> {
+  let aliveAt = clock.now();
+  let downtimes = await readDowntimes(store, aliveAt);
+
+  async function save(): Promise<void> {
+    const now = clock.now();
+    if (Math.abs(now - aliveAt) > awayMs) {
+      const [fromAt, toAt] = now > aliveAt ? [aliveAt, now] : [now, aliveAt];
+      downtimes = [...downtimes, { fromAt, toAt, asleep: true }];
+    }
+    downtimes = downtimes.filter(({ toAt }) => toAt >= now - keptMs).slice(-mostDowntimes);
+    aliveAt = now;
+    await store.saveWatchState({ name: stateName, state: { aliveAt, downtimes } });
+  }
+
+  return {
+    downtimes: () => downtimes,
+    async run(stop) {
+      let isFailing = false;
+      for (;;) {
+        try {
+          await save();
+          isFailing = false;
+        } catch (error) {
+          if (!isFailing && !stop.aborted) log.error("running.unsaved", { error: String(error).slice(0, 300) });
+          isFailing = true;
+        }
+        if (stop.aborted) return;
+        await clock.sleep(everyMs, stop);
+      }
+    },
+  };
+}
