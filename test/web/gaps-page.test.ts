@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { GapReport } from "../../src/core/gaps.ts";
+import type { WatchView } from "../../src/core/ports/watch.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -15,6 +16,7 @@ const report: GapReport = {
       verdict: "sure",
       rule: "sub_1",
       metricKey: "eth_<b>price</b>_0x00",
+      metricName: "<i>ETH</i> price",
       condition: "above 3300",
       status: "resolved",
       fromAt: noon - 3 * hour,
@@ -37,22 +39,84 @@ test("the page says what is missing, how sure that is, and what cannot be told",
   const page = await (await (await logIn()).get("/gaps")).text();
   expect(page).toContain("eth_&lt;b&gt;price&lt;/b&gt;_0x00");
   expect(page).not.toContain("<b>price");
-  expect(page).toContain("above 3300 ended");
+  expect(page).toContain("&lt;i&gt;ETH&lt;/i&gt; price no longer above 3,300");
+  expect(page).toContain("3,312 → 3,290");
+  expect(page).toContain("1 alert missing for sure");
   expect(page).toContain("14 of 14 other returns brought an alert; Tocsin did not run");
   expect(page).toMatch(/40\s+of 4 rules, of which 39\s+brought an alert/);
   expect(page).toContain("what begins and ends between two records, 5 min");
   expect(page).toContain("<bdi>sub_2</bdi>: <bdi>it cannot be read which condition it has</bdi>");
 });
 
-test("before the first look, and with nothing missing, the page says so", async () => {
-  const fresh = await createWebFixture();
-  expect(await (await (await fresh.logIn()).get("/gaps")).text()).toContain("It has not been looked yet");
-  const well = await createWebFixture({ gaps: { ...report, missing: [], unknown: [] } });
-  expect(await (await (await well.logIn()).get("/gaps")).text()).toContain("No alert is missing");
-  const blind = await createWebFixture({ gaps: { ...report, missing: [], crossings: 0, answered: 0 } });
-  expect(await (await (await blind.logIn()).get("/gaps")).text()).toContain(
+const watch: WatchView = { name: "gaps", verdict: "unknown", summary: "not yet", troubles: [] };
+
+test.each<[string, Parameters<typeof createWebFixture>[0], string]>([
+  ["nobody looks", {}, "Nobody looks for missing alerts"],
+  ["it has not looked yet", { watches: [watch] }, "Not looked yet"],
+  [
+    "the first look failed",
+    { watches: [{ ...watch, lookedAt: noon, summary: "cannot tell: the log could not be read" }] },
+    "Cannot tell: the log could not be read",
+  ],
+  ["nothing is missing", { gaps: { ...report, missing: [], unknown: [] } }, "No alert is missing, as far as"],
+  [
+    "not all can be compared",
+    { gaps: { ...report, missing: [] } },
+    "No alert is missing of those that can be compared",
+  ],
+  [
+    "nothing can be compared",
+    { gaps: { ...report, missing: [], crossings: 0, answered: 0 } },
     "It cannot tell whether alerts are missing",
-  );
+  ],
+  [
+    "no metric crossed a threshold",
+    { gaps: { ...report, missing: [], unknown: [], crossings: 0, answered: 0 } },
+    "No metric crossed a threshold",
+  ],
+  [
+    "the account has no subscription",
+    { gaps: { ...report, missing: [], unknown: [], rules: 0, crossings: 0, answered: 0 } },
+    "The account has no subscription",
+  ],
+  [
+    "a later look failed",
+    { gaps: report, watches: [{ ...watch, summary: "cannot tell: no answer" }] },
+    "Cannot tell: no answer.",
+  ],
+])("the page says that %s", async (_what, options, said) => {
+  const { logIn } = await createWebFixture(options);
+  expect(await (await (await logIn()).get("/gaps")).text()).toContain(said);
+});
+
+test("one reason that many share stands once", async () => {
+  const unknown = Array.from({ length: 40 }, (_, index) => ({ what: `sub_${index}`, why: "alerting: 502" }));
+  const { logIn } = await createWebFixture({ gaps: { ...report, unknown } });
+  const page = await (await (await logIn()).get("/gaps")).text();
+  expect(page).toContain("<bdi>sub_0, sub_1, sub_2 and 37 more</bdi>: <bdi>alerting: 502</bdi>");
+  expect(page.split("alerting: 502")).toHaveLength(2);
+});
+
+test("a button looks now, and lets nobody wait for a service that hangs", async () => {
+  const asked: object[] = [];
+  const { logIn, clock } = await createWebFixture({
+    gaps: report,
+    watches: [watch],
+    checkGaps: (window) => {
+      asked.push(window);
+      return asked.length === 1 ? Promise.resolve(report) : new Promise(() => {});
+    },
+  });
+  const browser = await logIn();
+  const looked = await browser.post("/gaps");
+  expect([looked.status, looked.headers.get("location")]).toEqual([303, "/gaps?done=looked"]);
+  const waiting = browser.post("/gaps");
+  while (asked.length < 2) await clock.settle();
+  await clock.settle();
+  await clock.advance(10_000);
+  expect((await waiting).headers.get("location")).toBe("/gaps?done=looking");
+  expect(await (await browser.get("/gaps?done=looking")).text()).toContain("takes longer than usual");
+  expect(asked).toEqual([{}, {}]);
 });
 
 test("the API gives the last look, looks anew for a time, and refuses what is no time", async () => {

@@ -40,6 +40,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "GET /refused/:id": "session",
   "POST /refused/:id/release": "session",
   "GET /gaps": "session",
+  "POST /gaps": "session",
   "GET /silence": "session",
   "POST /silence/mute": "session",
   "GET /setup": "session",

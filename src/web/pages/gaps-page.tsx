@@ -1,44 +1,113 @@
 import type { Hono } from "hono";
-import type { GapReport, GapVerdict, MissingAlert } from "../../core/gaps.ts";
+import {
+  describeTurn,
+  describeValues,
+  type GapReport,
+  type GapVerdict,
+  groupUnknown,
+  listNames,
+  type MissingAlert,
+  summarizeGaps,
+} from "../../core/gaps.ts";
+import type { WatchView } from "../../core/ports/watch.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant, lengthOf } from "./instants.tsx";
-import { Layout } from "./layout.tsx";
+import { Form, Layout, Notice } from "./layout.tsx";
 
 /** The API has all. */
 const mostShown = 200;
 
+/** How long a browser waits for a look; longer ones end by themselves. */
+const mostWaitMs = 8_000;
+
 /** `GET /gaps`: alerts that should have come and did not, as the last look found. */
 export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
-  app.get("/gaps", (c) => c.html(<GapsPage frame={frameOf(c, deps)} report={deps.operations.gaps()} />));
+  const { operations, clock } = deps;
+  app.get("/gaps", (c) =>
+    c.html(
+      <GapsPage
+        frame={frameOf(c, deps)}
+        report={operations.gaps()}
+        watch={operations.watches().find(({ name }) => name === "gaps")}
+        isLooking={c.req.query("done") === "looking"}
+      />,
+    ),
+  );
+
+  app.post("/gaps", async (c) => {
+    const waited = new AbortController();
+    const look = operations.checkGaps({}).then(() => "looked");
+    // What becomes of it later stands on the page.
+    look.catch(() => {});
+    const done = await Promise.race([look, clock.sleep(mostWaitMs, waited.signal).then(() => "looking")]).finally(() =>
+      waited.abort(),
+    );
+    return c.redirect(`/gaps?done=${done}`, 303);
+  });
 }
 
-function GapsPage({ frame, report }: { frame: Frame; report?: GapReport }) {
+interface GapsPageProps {
+  frame: Frame;
+  report?: GapReport;
+  /** Absent: nobody looks. */
+  watch?: WatchView;
+  isLooking: boolean;
+}
+
+function GapsPage({ frame, report, watch, isLooking }: GapsPageProps) {
   return (
     <Layout frame={frame} title="Gaps" section="/gaps">
       <h1>Gaps</h1>
+      {isLooking && <Notice kind="done">The look takes longer than usual. Open this page again in a minute.</Notice>}
       <p>
-        Alerts that should have come and did not: the records of the metrics at the alerting service cross a threshold,
-        and no alert of it is in the log. They are told once; none is sent afterwards.
+        Alerts that should have come and did not: the alerting service's records of a metric cross a threshold, and no
+        alert of it is in the log. You get one notice of each; Tocsin sends none of them afterwards.
       </p>
+      {watch !== undefined && (
+        <Form frame={frame} action="/gaps" class="inline">
+          <button type="submit">Look now</button>
+        </Form>
+      )}
       {report === undefined ? (
         <div class="empty">
-          <h2>It has not been looked yet</h2>
-          <p>
-            The first look is five minutes after a start, where <code>ALERTING_URL</code> is set and{" "}
-            <code>watch.gaps</code> is not off. <code>tocsin gaps</code> looks at once.
-          </p>
+          {watch === undefined ? (
+            <>
+              <h2>Nobody looks for missing alerts</h2>
+              <p>
+                Set <code>ALERTING_URL</code> and <code>ALERTING_API_KEY</code>, leave <code>watch.gaps</code> on, and
+                restart Tocsin.
+              </p>
+            </>
+          ) : watch.lookedAt === undefined ? (
+            <>
+              <h2>Not looked yet</h2>
+              <p>The first look is five minutes after a start: a sender may still repeat what it could not deliver.</p>
+            </>
+          ) : (
+            <h2>{sentence(watch.summary)}</h2>
+          )}
         </div>
       ) : (
-        <Report report={report} now={frame.now} />
+        <>
+          {watch?.verdict === "unknown" || watch?.verdict === "idle" ? (
+            <Notice kind="warning">{sentence(watch.summary)}.</Notice>
+          ) : null}
+          <Report report={report} now={frame.now} />
+        </>
       )}
     </Layout>
   );
 }
 
+function sentence(summary: string): string {
+  return summary.charAt(0).toUpperCase() + summary.slice(1);
+}
+
 function Report({ report, now }: { report: GapReport; now: number }) {
   const { since, checkedAt, downtimes, missing, unknown, rules, crossings, answered, recordEveryMs } = report;
+  const reasons = groupUnknown(unknown);
   return (
     <>
       <dl class="facts">
@@ -65,9 +134,10 @@ function Report({ report, now }: { report: GapReport; now: number }) {
           <>
             <dt>Tocsin did not run</dt>
             <dd>
-              {downtimes.slice(-10).map(({ fromAt, toAt }) => (
+              {downtimes.slice(-10).map(({ fromAt, toAt, asleep }) => (
                 <div>
                   <Instant at={fromAt} now={now} />, {lengthOf(toAt - fromAt)}
+                  {asleep && " (the machine was asleep, or its clock was set)"}
                 </div>
               ))}
             </dd>
@@ -76,26 +146,22 @@ function Report({ report, now }: { report: GapReport; now: number }) {
       </dl>
       {missing.length === 0 ? (
         <div class="empty">
-          <h2>
-            {crossings === 0 && unknown.length > 0
-              ? "It cannot tell whether alerts are missing"
-              : "No alert is missing, as far as the records show"}
-          </h2>
+          <h2>{summarizeGaps(report)}</h2>
         </div>
       ) : (
         <Missing missing={missing} now={now} />
       )}
-      {unknown.length > 0 && (
+      {reasons.length > 0 && (
         <section aria-labelledby="unknown-title">
           <h2 id="unknown-title">What it cannot tell</h2>
           <ul>
-            {unknown.slice(0, mostShown).map(({ what, why }) => (
+            {reasons.slice(0, mostShown).map(({ what, why }) => (
               <li>
-                <bdi>{what}</bdi>: <bdi>{why}</bdi>
+                <bdi>{listNames(what)}</bdi>: <bdi>{why}</bdi>
               </li>
             ))}
           </ul>
-          {unknown.length > mostShown && <p>And {unknown.length - mostShown} more: the API has all of them.</p>}
+          {reasons.length > mostShown && <p>And {reasons.length - mostShown} more: the API has all of them.</p>}
         </section>
       )}
     </>
@@ -107,16 +173,14 @@ const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 function Missing({ missing, now }: { missing: MissingAlert[]; now: number }) {
   return (
     <section aria-labelledby="missing-title">
-      <h2 id="missing-title">Missing</h2>
+      <h2 id="missing-title">{summarizeGaps({ missing, unknown: [], rules: 0, crossings: 0 })}</h2>
       <div class="table">
         <table>
           <thead>
             <tr>
               <th>How sure</th>
-              <th>Metric</th>
-              <th>Condition</th>
-              <th>Between</th>
-              <th>and</th>
+              <th>Alert</th>
+              <th>When</th>
               <th>Value</th>
               <th>Why</th>
             </tr>
@@ -128,18 +192,17 @@ function Missing({ missing, now }: { missing: MissingAlert[]; now: number }) {
                   <Chip tone={tones[one.verdict]}>{one.verdict}</Chip>
                 </td>
                 <td>
-                  <bdi>{one.metricKey}</bdi>
-                </td>
-                <td>{one.status === "firing" ? one.condition : `${one.condition} ended`}</td>
-                <td>
-                  <Instant at={one.fromAt} now={now} />
-                </td>
-                <td>
-                  <Instant at={one.toAt} now={now} />
+                  <bdi>{describeTurn(one)}</bdi>
+                  {one.metricName !== undefined && (
+                    <div class="soft">
+                      <bdi>{one.metricKey}</bdi>
+                    </div>
+                  )}
                 </td>
                 <td>
-                  {one.before} to {one.after}
+                  <Instant at={one.toAt} now={now} />, or up to {lengthOf(one.toAt - one.fromAt)} before
                 </td>
+                <td>{describeValues(one)}</td>
                 <td>{one.reason}</td>
               </tr>
             ))}
