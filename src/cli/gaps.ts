@@ -45,7 +45,8 @@ export function registerGaps(program: Command, context: CliContext): void {
 async function showGaps(run: RelayRun, { since, until }: GapWindow): Promise<void> {
   const { context, output } = run;
   if ((since ?? 0) >= (until ?? context.now())) {
-    throw new AppError("usage", "--since must be earlier than --until", {
+    const message = until === undefined ? "--since lies in the future" : "--since must be earlier than --until";
+    throw new AppError("usage", message, {
       hint: "e.g. --since -6h, or --since -2d --until -1d",
     });
   }

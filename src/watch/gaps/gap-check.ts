@@ -131,6 +131,8 @@ export function createGapCheck({ service, store, clock, keptForMs, memory }: Gap
 
   /** Not every service says when a rule was changed or switched on; what an earlier look has not found is new. */
   async function remember(found: ReadSubscriptions, now: number): Promise<ReadSubscriptions> {
+    // Once in a while services give an empty list: that says nothing of what was in it.
+    if (found.rules.length + found.unread.length + found.off === 0) return found;
     const before = known;
     const entries = found.rules.slice(0, mostKnownRules).map((rule) => {
       const name = identityOf(rule);

@@ -121,7 +121,7 @@ function Report({ report, now }: { report: GapReport; now: number }) {
         </dd>
         <dt>Crossings</dt>
         <dd>
-          {crossings.toLocaleString("en")} of {rules.toLocaleString("en")} rules, of which{" "}
+          {crossings.toLocaleString("en")} of {rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"}, of which{" "}
           {answered.toLocaleString("en")} brought an alert
         </dd>
         {recordEveryMs !== undefined && (

@@ -274,6 +274,27 @@ describe("what somebody did on purpose", () => {
     expect(world.told).toEqual([]);
   });
 
+  it("a list that is empty for once makes no subscription new", async () => {
+    let isEmpty = false;
+    const listed = [{ subscription: { id: "sub_1", op: ">", value: 100 }, metric: { key } }];
+    const world = await open({ subscriptions: () => (isEmpty ? [] : listed) });
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin + minute);
+    await world.start();
+    await world.clock.advance(10 * minute);
+    isEmpty = true;
+    await world.clock.advance(15 * minute);
+    isEmpty = false;
+    await world.stop();
+    await world.turnsCome(begin + minute, world.clock.now());
+    await world.clock.jump(3 * hour);
+    await world.start();
+    await world.clock.advance(6 * minute);
+    const verdicts = world.watch.report()?.missing.map(({ verdict }) => verdict);
+    expect(new Set(verdicts)).toEqual(new Set(["sure"]));
+    expect(world.told).toHaveLength(1);
+  });
+
   it("is told once where the list's order changes and no subscription has a name", async () => {
     let isTurned = false;
     const world = await open({
