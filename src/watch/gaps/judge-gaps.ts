@@ -57,7 +57,11 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
   const downtimes = evidence.downtimes.flatMap((down) => withoutArrivals(down, arrivals));
   const context = createContext({ ...evidence, downtimes }, judged, unmatched);
   const suspects = judged.flatMap((one) => suspectsOf(one, evidence, context, unknown));
-  const missing = suspects.map((suspect) => toMissing(suspect, isExplained(suspect, suspects)));
+  const together = countTogether(suspects);
+  // Why nothing came is known: the relay was down, or several that are beyond doubt are missing together.
+  const missing = suspects.map((suspect) =>
+    toMissing(suspect, suspect.whileDown || (together.get(suspect.stretch) ?? 0) >= leastTogether),
+  );
   const within = judged.flatMap(({ found }) =>
     found.crossings.filter(({ fromAt, toAt }) => toAt > since && fromAt < until),
   );
@@ -287,11 +291,12 @@ function suspectsOf(
   const untold: string[] = [];
   for (const holds of [true, false]) {
     const turns = judged.found.crossings.filter((crossing) => crossing.holds === holds);
+    const behaviour = summarizeTurns(turns, judged, context);
     for (const crossing of turns) {
       const { answer, fromAt, toAt } = crossing;
       const isAsked = toAt > since && fromAt < until && toAt <= Math.min(until, now - stillComesMs);
       if (answer !== undefined || !isAsked) continue;
-      const suspect = suspectOf(crossing, turns, judged, context);
+      const suspect = suspectOf(crossing, behaviour, judged, context);
       if (typeof suspect === "string") untold.push(suspect);
       else suspects.push(suspect);
     }
@@ -302,20 +307,46 @@ function suspectsOf(
   return suspects;
 }
 
+/** How a rule behaved at all its crossings of one kind: counted once, since there may be thousands. */
+interface Behaviour {
+  answered: Crossing[];
+  /** Those that brought nothing while the relay ran, by the stretch in which they lie. */
+  quiet: Map<Stretch, number>;
+  quietInAll: number;
+  /** Alerts without a time of their own that answer none of them. */
+  untimed: Sighting[];
+  shortestMs: number;
+}
+
+function summarizeTurns(turns: Crossing[], { told }: JudgedRule, { isDown, stretchOf }: Context): Behaviour {
+  const answered = turns.filter(({ answer }) => answer !== undefined);
+  const answers = new Set(answered.map(({ answer }) => answer));
+  const quiet = new Map<Stretch, number>();
+  for (const one of turns) {
+    if (one.answer !== undefined || one.hasHole || isDown(one)) continue;
+    const stretch = stretchOf(one);
+    quiet.set(stretch, (quiet.get(stretch) ?? 0) + 1);
+  }
+  return {
+    answered,
+    quiet,
+    quietInAll: [...quiet.values()].reduce((sum, count) => sum + count, 0),
+    untimed: told.filter((sighting) => !sighting.hasOwnTime && !answers.has(sighting)),
+    shortestMs: Math.min(...answered.map(({ sinceLastMs = Number.POSITIVE_INFINITY }) => sinceLastMs)),
+  };
+}
+
 /** A text: why it cannot be told. */
 function suspectOf(
   crossing: Crossing,
-  turns: Crossing[],
+  { answered, quiet, quietInAll, untimed, shortestMs }: Behaviour,
   { rule, told }: JudgedRule,
   { isDown, stretchOf, isProvenBrief, isBriefTold, mayStillCome, mayHaveCome, wasAway }: Context,
 ): Suspect | string {
   const { holds, fromAt, toAt, mayBeUnseen, hasHole, sinceLastMs } = crossing;
   const whileDown = isDown(crossing);
   const stretch = stretchOf(crossing);
-  const answered = turns.filter(({ answer }) => answer !== undefined);
-  const against = turns.filter(
-    (other) => other.answer === undefined && !other.hasHole && !isDown(other) && stretchOf(other) !== stretch,
-  );
+  const against = quietInAll - (quiet.get(stretch) ?? 0);
   const what = holds ? "crossings" : "returns";
   if (hasHole) return "records are missing where it may have crossed its threshold";
   const came = mayHaveCome(crossing);
@@ -326,12 +357,12 @@ function suspectOf(
     }
     return `none of its ${what} brought an alert so far, so whether this one should have is not known`;
   }
-  const others = answered.length + against.length;
+  const others = answered.length + against;
   if (answered.length / others < likelyShare) {
     return `only ${answered.length} of ${others} ${what} brought an alert, so it does not tell of each`;
   }
-  if (!whileDown && against.length > 0) {
-    return `${against.length} of ${others} other ${what} brought no alert either, at a time when Tocsin ran`;
+  if (!whileDown && against > 0) {
+    return `${against} of ${others} other ${what} brought no alert either, at a time when Tocsin ran`;
   }
   const isUnseen = mayBeUnseen && !isProvenBrief(crossing);
   if (isUnseen && !isBriefTold(crossing))
@@ -341,19 +372,16 @@ function suspectOf(
   // What came before with this very threshold says that the rule was there, whatever has been changed of it since.
   const wasThere = before.some(({ answer }) => answer?.threshold === rule.threshold);
   if (isYounger && !wasThere) return "it may be younger than the crossing";
-  const answers = new Set(answered.map(({ answer }) => answer));
-  if (told.some((sighting) => !sighting.hasOwnTime && !answers.has(sighting) && mayBeLate(sighting, crossing))) {
+  if (untimed.some((sighting) => mayBeLate(sighting, crossing))) {
     return "an alert that came later and says no time of its own may be the one";
   }
-  const spaces = answered.flatMap(({ sinceLastMs: ms }) => ms ?? []);
-  const shortestMs = spaces.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...spaces);
   const doubts = [
     rule.kind === "change" && "how the service compares over a time is not documented",
     isYounger && "it was changed or switched on after that",
     rule.rests !== undefined && `its member ${rule.rests} may keep it silent at times`,
     wasAway(crossing) && "the machine was asleep then, or its clock was set",
     answered.length < leastAnswered && `only ${answered.length} of its ${what} brought an alert so far`,
-    against.length > 0 && `${against.length} other ${what} brought none either`,
+    against > 0 && `${against} other ${what} brought none either`,
     isUnseen && "it may have been too brief for the service to see",
     sinceLastMs !== undefined &&
       sinceLastMs < shortestMs * shortestShare &&
@@ -368,12 +396,15 @@ function suspectOf(
   return { rule, crossing, whileDown, stretch, doubt, seen };
 }
 
-/** Why nothing came is known: the relay was down, or several that are beyond doubt are missing together. */
-function isExplained({ whileDown, stretch }: Suspect, suspects: Suspect[]): boolean {
-  if (whileDown) return true;
-  const together = suspects.filter((other) => other.doubt === undefined && other.stretch === stretch);
-  const events = together.map(({ rule, crossing }) => `${rule.metricKey} ${crossing.toAt}`);
-  return new Set(events).size >= leastTogether;
+/** How many events that are beyond doubt are missing in each stretch. */
+function countTogether(suspects: readonly Suspect[]): Map<Stretch, number> {
+  const events = new Map<Stretch, Set<string>>();
+  for (const { doubt, stretch, rule, crossing } of suspects) {
+    if (doubt !== undefined) continue;
+    const known = events.get(stretch) ?? new Set();
+    events.set(stretch, known.add(`${rule.metricKey} ${crossing.toAt}`));
+  }
+  return new Map([...events].map(([stretch, { size }]) => [stretch, size]));
 }
 
 function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownWhy: boolean): MissingAlert {
