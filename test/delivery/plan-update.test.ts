@@ -33,6 +33,7 @@ const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
 const resolved = { status: "resolved" as const };
 const cannotEdit = { can: { edits: false, answers: true, joinsByKey: false } };
 const cannotAnswer = { can: { edits: true, answers: false, joinsByKey: false } };
+const shownAnew = { can: { edits: true, editsInSight: true, answers: false, joinsByKey: false } };
 /** Where the vendor gives no ids. */
 const noRefs = { rootRef: undefined, lastRef: undefined };
 const goOn = { action: "send", place: "continues" };
@@ -63,6 +64,23 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
     { ...resolved, ...cannotAnswer },
     [close, goOn],
   ],
+
+  ["auto: a repeat where what is edited is shown anew", "auto", aWhileAgo, shownAnew, [goOn]],
+  [
+    "auto: the resolution there, after a repeat that rang",
+    "auto",
+    aWhileAgo,
+    { ...resolved, ...shownAnew },
+    [close, { ...edit, standsAlone: true }],
+  ],
+  [
+    "auto: the resolution there of what fired once",
+    "auto",
+    { ...aWhileAgo, lastRef: "11" },
+    { ...resolved, ...shownAnew },
+    [{ ...edit, ref: "11", standsAlone: true }],
+  ],
+  ["no ids: the resolution there", "auto", { ...aWhileAgo, ...noRefs }, { ...resolved, ...shownAnew }, [goOn]],
 
   ["edit: a repeat after a minute", "edit", aWhileAgo, {}, [edit]],
   ["edit: a repeat that is worse", "edit", aWhileAgo, { severity: "critical" }, [answer]],

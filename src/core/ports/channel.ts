@@ -24,6 +24,11 @@ export interface SendContext {
 export interface Capabilities {
   /** A message can be changed afterwards, so its channel has `edit`. */
   edits: boolean;
+  /**
+   * What is edited is shown anew where its reader is notified, without a sound: the notification on a phone itself
+   * changes, so an alert that is over needs no second message. Default false.
+   */
+  editsInSight?: boolean;
   /** A message can answer an earlier one, so its reader sees both; elsewhere each says all by itself. */
   answers: boolean;
   /** Its messages have a `plain` form of their own: one that is refused is sent once more so. */

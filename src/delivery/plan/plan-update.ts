@@ -23,6 +23,8 @@ export type UpdateStep =
       ref: string;
       /** `self`: the message then shows this alert. `resolution`: it goes on showing its own, and that it is over. */
       shows: "self" | "resolution";
+      /** The message says all by itself, as one that was never sent before. Default false. */
+      standsAlone?: true;
     };
 
 /** What a message has to say of those before it. */
@@ -30,7 +32,7 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: UpdatePolicy;
-  can: Pick<Capabilities, "edits" | "answers" | "joinsByKey">;
+  can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey">;
   alertSeq: number;
   status: AlertStatus;
   severity: Severity;
@@ -73,7 +75,14 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   const answer = answerTo(thread, input.can);
   if (thread.status === "resolved") return quickRepeat(input, thread) ?? [answer];
   if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
+  if (input.can.editsInSight) return replaceAll(thread.rootRef, thread.lastRef);
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];
+}
+
+/** The last that rang becomes the end of it, and the first one its record, so that nothing on the phone still fires. */
+function replaceAll(rootRef: string, lastRef = rootRef): UpdateStep[] {
+  const end: UpdateStep = { action: "edit", ref: lastRef, shows: "self", standsAlone: true };
+  return lastRef === rootRef ? [end] : [{ action: "edit", ref: rootRef, shows: "resolution" }, end];
 }
 
 function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
@@ -125,7 +134,7 @@ export function contextOf(
   }
   return {
     history: { count: thread.count + count, firstAt: thread.firstAt, lastAt },
-    isAnswer: step.action !== "send",
+    isAnswer: step.action === "reply" || (step.action === "edit" && step.standsAlone !== true),
   };
 }
 

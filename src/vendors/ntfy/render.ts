@@ -22,7 +22,12 @@ export interface NtfyMessage extends Message {
 /** A push notification for ntfy; a tap opens the message's last link. */
 export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
-  const fitted = fitPlainText(document, times, fits, withoutHeading);
+  const click = lastLink(document);
+  // A tap opens it, so its address is not written out as well.
+  const last = document.blocks.at(-1);
+  const isLinkAlone = click !== undefined && last?.kind === "paragraph" && last.inlines.length === 1;
+  const shown = isLinkAlone ? { ...document, blocks: document.blocks.slice(0, -1) } : document;
+  const fitted = fitPlainText(shown, times, fits, withoutHeading);
   // No UTF-16 unit takes more than three bytes. Only thousands of own notes or an endless subject get this far.
   const said = fitted === "" ? document.subject : fitted;
   const text = fits(said) ? said : clip(said, Math.floor(maxTextBytes / 3));
@@ -32,7 +37,7 @@ export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
     text,
     priority: priorities[toneOf(document)],
     tags: [tags[toneOf(document)]],
-    click: lastLink(document),
+    click,
   };
 }
 

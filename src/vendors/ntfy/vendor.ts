@@ -33,7 +33,7 @@ function readTopic(value: unknown): string | Refusal {
 
 export const ntfy = {
   type: "ntfy",
-  can: { edits: true, answers: false, plainForm: false, joinsByKey: false },
+  can: { edits: true, editsInSight: true, answers: false, plainForm: false, joinsByKey: false },
   words: { otherSide: "the ntfy server" },
   options: options.shape,
   secretOptions: ["token"],
