@@ -59,9 +59,17 @@ function formatDescription(description: ConfigDescription, output: Output): stri
             { title: "type" },
             { title: "reaches" },
             { title: "quiet hours" },
+            { title: "detail" },
             { title: "defined at" },
           ],
-          destinations.map((one) => [one.name, one.type, one.reaches, one.quietHours ?? "", one.definedAt]),
+          destinations.map((one) => [
+            one.name,
+            one.type,
+            one.reaches,
+            one.quietHours ?? "",
+            one.detail ?? "",
+            one.definedAt,
+          ]),
         ),
     routes.length === 0
       ? ""

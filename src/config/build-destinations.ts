@@ -110,6 +110,7 @@ function buildBase(
     timeZone: options.timeZone ?? defaults.timeZone ?? "UTC",
     onAmbiguous: options.onAmbiguous ?? defaults.onAmbiguous ?? "retry",
     digestOver: options.digestOver ?? defaults.digestOver ?? 10,
+    detail: options.detail ?? defaults.detail ?? "normal",
     ...(prove === "off" ? {} : { proveEveryMs: prove }),
     pace: options.pace ?? slowerPace(vendor.pace, defaults.pace ?? {}),
     ...(quietHours && { quietHours: { ...quietHours, except: quietHours.except ?? ["critical"] } }),

@@ -42,6 +42,8 @@ export interface DestinationDescription {
   /** Chat id, mailboxes, or the server; never an address that is itself a secret. */
   reaches: string;
   quietHours?: string;
+  /** How much of an alert its messages hold, where that is not `normal`. */
+  detail?: Destination["detail"];
   definedAt: string;
 }
 
@@ -129,12 +131,13 @@ function describeHeartbeat({ url, service, everyMs }: HeartbeatSettings) {
 }
 
 function describeDestination(destination: Destination): DestinationDescription {
-  const { name, type, definedAt, quietHours, timeZone } = destination;
+  const { name, type, definedAt, quietHours, timeZone, detail } = destination;
   return {
     name,
     type,
     reaches: vendorOf(type).describe(destination),
     ...(quietHours === undefined ? {} : { quietHours: describeQuietHours(quietHours, timeZone) }),
+    ...(detail === undefined || detail === "normal" ? {} : { detail }),
     definedAt,
   };
 }

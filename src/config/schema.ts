@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { type MappableFact, mappableFacts } from "../core/mapping.ts";
-import type { Matcher, SilenceRule, UpdatePolicy } from "../core/rules.ts";
+import { type Matcher, messageDetails, type SilenceRule, type UpdatePolicy } from "../core/rules.ts";
 import type { KeyPlace } from "../core/source.ts";
 import {
   field,
@@ -68,6 +68,7 @@ const common = {
   timeZone: field(readTimeZone).optional(),
   onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
   digestOver: whole(1, 10_000).optional(),
+  detail: field(readOneOf(messageDetails)).optional(),
   pace: paceSchema.optional(),
   prove: field(readProve).optional(),
 };

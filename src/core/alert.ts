@@ -100,11 +100,19 @@ const conditionNames =
  * Whether the sender says that the threshold is one of a change ("change_percent", 2.5) and not of the value itself:
  * then 3305 USD is not "above 2.5", and the value's unit is not the threshold's.
  */
-export function limitsChange({ fields }: Partial<Pick<AlertFacts, "fields">>): boolean {
-  return (fields ?? []).some(
+export function limitsChange({ fields, title }: Partial<Pick<AlertFacts, "fields" | "title">>): boolean {
+  const isSaid = (fields ?? []).some(
     ({ name, value }) => conditionNames.test(name) && /change|percent|pct|moved|deviat/i.test(value),
   );
+  return isSaid || (title !== undefined && changeInTitle(title) !== undefined);
 }
+
+/** The limit of a change that a title names, in percent: `2.5` of "moved 2.5 % or more". */
+export function changeInTitle(title: string): string | undefined {
+  return title.includes("%") ? movedBy.exec(title)?.[1] : undefined;
+}
+
+const movedBy = /\b(?:moved|changed)(?: by)? (\d{1,6}(?:\.\d{1,6})?) ?%/i;
 
 /**
  * Whether a unit multiplies the value before it ("M USD", "bn"): a threshold beside it may stand in single units or
@@ -116,10 +124,62 @@ export function multiplies(unit: string | undefined): boolean {
 
 /** On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit. */
 export function sideOfThreshold(
-  facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields">>,
+  facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title">>,
 ): "below" | "above" | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
   const [value, threshold] = [parseDecimal(facts.value ?? ""), parseDecimal(facts.threshold ?? "")];
   const order = value && threshold && compareDecimals(value, threshold);
   return order === undefined || order === 0 ? undefined : order < 0 ? "below" : "above";
+}
+
+const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
+  above: "above",
+  over: "above",
+  gt: "above",
+  ">": "above",
+  greaterthan: "above",
+  greaterthanthreshold: "above",
+  gte: "above",
+  ge: "above",
+  ">=": "above",
+  atleast: "above",
+  exceeds: "above",
+  greaterthanorequalto: "above",
+  greaterthanorequaltothreshold: "above",
+  up: "above",
+  below: "below",
+  under: "below",
+  lt: "below",
+  "<": "below",
+  lessthan: "below",
+  lessthanthreshold: "below",
+  lte: "below",
+  le: "below",
+  "<=": "below",
+  atmost: "below",
+  lessthanorequalto: "below",
+  lessthanorequaltothreshold: "below",
+  down: "below",
+};
+
+/** Which side of its threshold a sender's word for the condition means: "gte", "LessThanThreshold", "<". */
+export function sideOfWord(said: string): "above" | "below" | undefined {
+  const word = said
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, "");
+  return Object.hasOwn(sidesOfCondition, word) ? sidesOfCondition[word] : undefined;
+}
+
+const directionNames =
+  /(?:^|\.)(?:condition(?:\.(?:kind|type|operator))?|condition_?type|direction|operator|comparator|comparison_?operator)$/i;
+
+/** On which side of its threshold an alert fires, by the sender's word among the fields. */
+export function sideOfCondition({ fields }: Pick<AlertFacts, "fields">): "above" | "below" | undefined {
+  for (const { name, value } of fields) {
+    if (value.length > 40 || !directionNames.test(name)) continue;
+    const side = sideOfWord(value);
+    if (side !== undefined) return side;
+  }
+  return undefined;
 }

@@ -2,6 +2,7 @@ import type { Alert } from "./alert.ts";
 import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
+import type { MessageDetail } from "./rules.ts";
 
 /** What a message says besides the alert itself. */
 export interface MessageContext {
@@ -29,6 +30,8 @@ export interface MessageContext {
   firesAgainAt?: number;
   /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
   resolvedBy?: Alert;
+  /** Default `normal`. */
+  detail?: MessageDetail;
 }
 
 export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend";
@@ -40,6 +43,8 @@ export interface DigestContext {
   quietHours?: { from: string; to: string };
   possibleRepeat: boolean;
   late?: { byMs: number; why: string };
+  /** The name of the one that it goes to: its link leads to what it got. */
+  destination?: string;
 }
 
 /** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */

@@ -35,6 +35,8 @@ export interface Destination {
   onAmbiguous: "retry" | "hold";
   /** More than this many waiting deliveries go out as one digest. Default 10. */
   digestOver: number;
+  /** How much of an alert its messages hold. Default `normal`. */
+  detail?: MessageDetail;
   /** With nothing to do for this long it is probed, which sends nothing to people. Absent: never. Milliseconds. */
   proveEveryMs?: number;
   pace: Pace;
@@ -95,6 +97,14 @@ export interface Route {
   silence?: SilenceRule["after"];
   definedAt: string;
 }
+
+/**
+ * How much of an alert its message holds. `short`: the first line and the numbers. `normal` (default): besides, what a
+ * reader acts by, in one message; the page has the rest. `full`: all that was read from the body, in several messages if need
+ * be.
+ */
+export const messageDetails = ["short", "normal", "full"] as const;
+export type MessageDetail = (typeof messageDetails)[number];
 
 /** Alerts that match are recorded and not sent, until `endsAt`. */
 export interface Mute {

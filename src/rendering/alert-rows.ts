@@ -1,8 +1,10 @@
-import type { Alert, AlertFacts } from "../core/alert.ts";
+import type { Alert, AlertFacts, AlertField } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
+import { readMetricKey } from "../core/metric-key.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { isLinkable } from "../ground/text/linkable.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { code, link, markLongWords, text, time } from "./inlines.ts";
 
 export interface Row {
@@ -15,44 +17,73 @@ const maxLinkTextUnits = 60;
 /** Senders' clocks differ and their queues hold things up a little; more than this is worth a line. */
 const worthShowingMs = 2 * 60 * 1000;
 
-/** Where and when: one row for each named fact that is there. */
-export function writeAlertRows(alert: Alert, now: number): Row[] {
+/**
+ * Where and when, as far as the first line leaves it out: no metric's key, which is for programs, and no time of what
+ * has just happened, as the chat shows that itself.
+ *
+ * @param said the first line in lower case
+ */
+export function writeAlertRows(alert: Alert, now: number, said: string): Row[] {
   const { facts } = alert;
-  const rows: Row[] = [];
-  const token = cleanLine(facts.token ?? "");
-  const chain = cleanLine(facts.chain ?? "");
-  if (token !== "") rows.push({ label: "Token", value: [...markLongWords(token), ...onChain(chain)] });
-  else if (chain !== "") rows.push({ label: "Chain", value: markLongWords(chain) });
-  const metric = cleanLine(facts.metric ?? "");
-  // What was read from the title itself stands there already.
-  if (metric !== "" && !cleanLine(facts.title).includes(metric)) rows.push({ label: "Metric", value: [code(metric)] });
   const isOurs = alert.origin === "notice";
+  const rows = [...writePlace(facts, said)];
+  const metric = cleanLine(facts.metric ?? "");
+  const isSaid = said.includes(metric.toLowerCase()) || said.includes(metric.toLowerCase().replaceAll("_", " "));
+  if (metric !== "" && !isSaid && readMetricKey(metric) === undefined)
+    rows.push({ label: "Metric", value: [code(metric)] });
   const source = cleanLine(facts.source ?? "");
-  if (source !== "" && !isOurs) rows.push({ label: "From", value: markLongWords(source) });
+  if (source !== "" && !isOurs && !said.includes(source.toLowerCase()))
+    rows.push({ label: "From", value: markLongWords(source) });
   rows.push(...writeTimes(alert, now));
   if (facts.link !== undefined && !isOurs) rows.push({ label: "Link", value: [writeLink(facts.link)] });
   return rows;
 }
 
-/** What the body offers beyond the named facts. */
-export function writeMoreFields(facts: AlertFacts): Row[] {
-  return facts.fields.map((field) => ({
+/** All that is known of where and when. */
+export function writeAllRows(alert: Alert, now: number): Row[] {
+  const { facts } = alert;
+  const rows = writePlace(facts, "");
+  const metric = cleanLine(facts.metric ?? "");
+  if (metric !== "") rows.push({ label: "Metric", value: [code(metric)] });
+  const isOurs = alert.origin === "notice";
+  const source = cleanLine(facts.source ?? "");
+  if (source !== "" && !isOurs) rows.push({ label: "From", value: markLongWords(source) });
+  const received: Row = { label: "Received", value: [time(alert.receivedAt, now)] };
+  if (facts.occurredAt !== undefined) rows.push({ label: "When", value: [{ kind: "time", at: facts.occurredAt }] });
+  if (alert.origin === "hook") rows.push(received);
+  if (facts.link !== undefined && !isOurs) rows.push({ label: "Link", value: [writeLink(facts.link)] });
+  return rows;
+}
+
+export function writeFields(fields: AlertField[]): Row[] {
+  return fields.map((field) => ({
     label: cut(cleanLine(field.name), maxLabelUnits) || "?",
     value: markLongWords(cleanLine(field.value, " ⏎ ")),
   }));
+}
+
+function writePlace(facts: AlertFacts, said: string): Row[] {
+  const token = cleanLine(facts.token ?? "");
+  const chain = cleanLine(facts.chain ?? "");
+  const isChainSaid = chain === "" || (said !== "" && said.includes(chain.toLowerCase()));
+  if (token !== "" && (said === "" || !said.includes(token.toLowerCase())))
+    return [{ label: "Token", value: [...markLongWords(token), ...(isChainSaid ? [] : onChain(chain))] }];
+  return isChainSaid ? [] : [{ label: "Chain", value: markLongWords(chain) }];
 }
 
 function onChain(chain: string): Inline[] {
   return chain === "" ? [] : [text(" on "), ...markLongWords(chain)];
 }
 
-/** The sender's time where there is one; ours as well where the two disagree. */
-function writeTimes(alert: Alert, now: number): Row[] {
-  const { occurredAt } = alert.facts;
-  const received: Row = { label: "Received", value: [time(alert.receivedAt, now)] };
-  if (occurredAt === undefined) return alert.origin === "hook" ? [received] : [];
-  const happened: Row = { label: "When", value: [{ kind: "time", at: occurredAt }] };
-  return Math.abs(alert.receivedAt - occurredAt) > worthShowingMs ? [happened, received] : [happened];
+/** The sender's time where it is another than ours; ours where the message comes later than the alert. */
+function writeTimes({ receivedAt, origin, facts }: Alert, now: number): Row[] {
+  const { occurredAt } = facts;
+  const isLate = Math.abs(now - receivedAt) > worthShowingMs;
+  const received: Row[] = isLate && origin === "hook" ? [{ label: "Received", value: [time(receivedAt, now)] }] : [];
+  const apartMs = occurredAt === undefined ? 0 : receivedAt - occurredAt;
+  if (occurredAt === undefined || Math.abs(apartMs) <= worthShowingMs) return received;
+  const apart = `${formatDuration(Math.abs(apartMs))} ${apartMs > 0 ? "before" : "after"} it was received`;
+  return [{ label: "When", value: [time(occurredAt, now), text(`, ${apart}`)] }, ...received];
 }
 
 /** The address itself is shown, shortened if need be, so that nobody follows words to an unknown place. */

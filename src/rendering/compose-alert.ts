@@ -2,39 +2,44 @@ import type { Alert, AlertFacts, AlertStatus } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
+import { clip } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { writeAlertRows, writeMoreFields } from "./alert-rows.ts";
+import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
-import { isTest, writeHeadline } from "./headline.ts";
+import { factLineOf, isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
+import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
 
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
 const maxFields = 40;
 const cutTextUnits = 19_900;
+/** Of the sender's words: about what a phone shows without scrolling twice. */
+const shownTextUnits = 1_200;
+const shownTextLines = 20;
 
 /**
  * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where
- * and when, the sender's words, the rest of the body, what is to be known about the message itself, and where to read
- * on. Shows only what the body offers; what it lacks leaves no trace.
+ * and when, the sender's words, what else tells something, what is to be known about the message itself, and where to
+ * read on. Says nothing twice; what the body lacks leaves no trace.
  */
 export function composeAlert(alert: Alert, context: MessageContext, publicUrl: string | undefined): Document {
   const { status } = alert.facts;
   const ending = paragraph(writeEnding(alert, publicUrl));
+  const facts = factLineOf(alert, context);
   if (isBriefResolution(alert, context)) {
     const notes = [...writeLateness(context), ...writeSmallPrint(alert, context, publicUrl)];
-    return withoutEmpty(composeResolution(alert, context, { notes, ending }));
+    return withoutEmpty(composeResolution(alert, context, { facts, notes, ending }));
   }
-  const headline = writeHeadline(alert, context, status);
+  const headline = writeHeadline(alert, context, status, facts);
+  const said = headline.subject.toLowerCase();
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
     ...writeResolution(alert, context),
-    paragraph(writeValueLine(alert.facts)),
+    paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
-    { kind: "fields", rows: writeAlertRows(alert, context.now) },
-    ...writeWords(alert, context.resolvedBy),
-    { kind: "fields", rows: writeMoreFields(alert.facts) },
+    ...writeDetails(alert, context, said),
     ...writeSmallPrint(alert, context, publicUrl),
     ending,
   ];
@@ -45,6 +50,72 @@ export function composeAlert(alert: Alert, context: MessageContext, publicUrl: s
     status,
     blocks,
   });
+}
+
+/** A lone number that stands in the first line is not said again. */
+function writeNumbers(facts: AlertFacts, said: string): Inline[] {
+  const numbers = writeValueLine(facts);
+  const [only] = numbers;
+  return numbers.length === 1 && only?.kind === "bold" && said.includes(only.text.toLowerCase()) ? [] : numbers;
+}
+
+/** @param said the first line in lower case */
+function writeDetails(alert: Alert, context: MessageContext, said: string): Block[] {
+  const { facts } = alert;
+  const words = writeWords(alert, context.resolvedBy);
+  switch (context.detail) {
+    case "short":
+      // A notice says in its words what is to be done, and of a body that could not be read they are all there is.
+      return alert.origin === "notice" || facts.format === "unreadable" ? shorten(words) : [];
+    case "full":
+      return [
+        { kind: "fields", rows: writeAllRows(alert, context.now) },
+        ...words,
+        { kind: "fields", rows: writeFields(facts.fields) },
+      ];
+    default: {
+      const { fields, more } = chooseFields(facts, `${said}\n${facts.text?.toLowerCase() ?? ""}`);
+      return [
+        { kind: "fields", rows: writeAlertRows(alert, context.now, said) },
+        ...shorten(words),
+        { kind: "fields", rows: writeFields(fields) },
+        ...(more === 0 ? [] : [note([text(`… ${more} more ${more === 1 ? "field" : "fields"} on the page`)])]),
+      ];
+    }
+  }
+}
+
+/** One message, however long what the sender wrote is. */
+function shorten(blocks: Block[]): Block[] {
+  return blocks.flatMap((block): Block[] => {
+    const words = block.kind === "code" ? block.text : block.kind === "paragraph" ? textOf(block.inlines) : "";
+    const end = endOfShown(words);
+    if (end === words.length) return [block];
+    const kept = words.slice(0, end).trimEnd();
+    const left = `… ${(words.length - kept.length).toLocaleString("en")} more characters on the page`;
+    const shown: Block =
+      block.kind === "code" ? { kind: "code", text: kept } : { ...block, ...paragraph([text(kept)]) };
+    return [shown, note([text(left)])];
+  });
+}
+
+function textOf(inlines: Inline[]): string {
+  return inlines.map((inline) => (inline.kind === "time" ? "" : inline.text)).join("");
+}
+
+function endOfShown(words: string): number {
+  let end = words.length;
+  if (end > shownTextUnits) {
+    const lineEnd = words.lastIndexOf("\n", shownTextUnits);
+    end = lineEnd > shownTextUnits / 2 ? lineEnd : clip(words, shownTextUnits).length;
+  }
+  let at = -1;
+  for (let line = 0; line < shownTextLines; line += 1) {
+    at = words.indexOf("\n", at + 1);
+    if (at === -1 || at >= end) return end;
+  }
+  end = at;
+  return end;
 }
 
 function withoutEmpty(document: Document): Document {
@@ -94,7 +165,7 @@ function writeWords(alert: Alert, resolvedBy: Alert | undefined): Block[] {
 }
 
 function writeText(alert: Alert): Block[] {
-  const words = cleanText(alert.facts.text ?? "").trim();
+  const words = withoutFences(cleanText(alert.facts.text ?? "")).trim();
   if (alert.origin === "notice") return words === "" ? [] : [paragraph([text(words)])];
   const { format } = alert.facts;
   if (words !== "" && (format === "unreadable" || (format === "broken-json" && /^[{[]/.test(words))))
@@ -105,9 +176,14 @@ function writeText(alert: Alert): Block[] {
   return ownWords === "" ? [] : [{ ...paragraph([text(ownWords)]), quoted: true }];
 }
 
+/** Datadog's marks for markdown. */
+function withoutFences(words: string): string {
+  return words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words;
+}
+
 function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: string | undefined): Block[] {
   const notes: Inline[][] = [];
-  if (matterToReaders(alert.facts)) {
+  if (matterToReaders(alert.facts, context)) {
     notes.push([text(sentence(alert.facts.notes.map((one) => cleanLine(one)).join("; ")))]);
   }
   if (context.possibleRepeat) {
@@ -118,7 +194,7 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
     const why = because === "" ? `instead of ${cleanLine(context.insteadOf)}` : `because ${because}`;
     notes.push([text(`Sent here ${why}`)]);
   }
-  if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent by hand")]);
+  if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent")]);
   if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
   if (publicUrl === undefined && !context.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
@@ -127,9 +203,10 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
 /**
  * Guesses of the translator are for the page; a body that could not be read, or not all of it shown, is for everybody.
  */
-function matterToReaders(facts: AlertFacts): boolean {
+function matterToReaders(facts: AlertFacts, { detail }: MessageContext): boolean {
   if (facts.notes.length === 0) return false;
-  const isCut = facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits;
+  // What is shorter than all that was read says so itself.
+  const isCut = detail === "full" && (facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits);
   return ["broken-json", "binary", "unreadable"].includes(facts.format) || isCut;
 }
 

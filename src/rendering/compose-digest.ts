@@ -2,74 +2,149 @@ import { type Alert, type AlertStatus, type Severity, severities } from "../core
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
-import { formatDuration } from "../ground/time/time-format.ts";
+import { cut } from "../ground/text/graphemes.ts";
+import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
-import { shortTitle, stateSymbol } from "./headline.ts";
+import { placeOf, writeFactLine } from "./fact-line.ts";
+import { stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
+import { shortTitle, writeTitle } from "./title.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
 const maxTitleUnits = 100;
 const maxValueUnits = 40;
+/** Of a break-down by measure or chain; the others are counted together. */
+const maxParts = 3;
+/** Alerts within this time need no time of their own. */
+const oneMomentMs = 60_000;
 
 /** Alerts of one alert key, on one line. */
 interface DigestItem {
   /** The newest where the newest is a resolution; else the newest of the worst severity among them. */
   alert: Alert;
-  /** How many alerts the line stands for. */
-  count: number;
+  /** All that the line stands for. */
+  all: Alert[];
   /** Set when it is over: when the first of them fired, epoch milliseconds. */
   firedAt?: number;
 }
 
 /**
- * Many alerts in one message: how many, how bad, over which time and why together; the worst and newest by name, those
- * of one alert key on one line; how many more there are and where to read them. The numbers always add up.
+ * Many alerts in one message: how many, how bad, in which time, of what and where; the worst and largest by name, those
+ * of one alert key on one line; how many more there are, and a link to exactly these. The numbers always add up.
  */
 export function composeDigest(alerts: Alert[], context: DigestContext, publicUrl: string | undefined): Document {
   const items = gatherDigestItems(alerts);
   const shown = items.slice(0, maxItems);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
+  const span = spanOf(alerts);
+  const kinds = writeKinds(alerts);
+  const head = writeHead(alerts, items, span, context);
+  // Of one severity alone the first line has room for what they are about.
+  const isShort = kinds !== "" && !head.includes(":") && head.length + kinds.length <= 108;
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
-  const head = writeHead(alerts, items, context);
+  const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
+  const symbols = new Set(shown.map(({ alert }) => symbolOf(alert)));
+  const layout = { now: context.now, publicUrl, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
   const blocks: Block[] = [
     {
       kind: "heading",
-      inlines: [bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${head}${repeat}`)],
+      inlines: [bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${subject}`)],
     },
-    { kind: "note", inlines: writeReason(alerts, context) },
-    { kind: "list", items: shown.map((item) => writeItem(item, context.now, publicUrl)) },
-    ...writeRest(alerts.length, shown),
+    ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
+    { kind: "note", inlines: writeReason(span, context) },
+    { kind: "list", items: shown.map((item) => writeItem(item, layout)) },
+    ...writeRest(items.slice(maxItems)),
     ...writeSmallPrint(items, context),
-    ...writeEnding(publicUrl),
+    ...writeEnding(alerts.length, span, context, publicUrl),
   ];
-  return { subject: `${head}${repeat}`, severity, status, blocks };
+  return { subject, severity, status, blocks };
 }
 
-/** After quiet hours the first question is what is still open; otherwise it is how much and how bad. */
-function writeHead(alerts: Alert[], items: DigestItem[], { reason, quietHours }: DigestContext): string {
+interface Span {
+  firstAt: number;
+  lastAt: number;
+  ms: number;
+}
+
+function spanOf(alerts: Alert[]): Span {
+  let [firstAt, lastAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { receivedAt } of alerts) {
+    firstAt = Math.min(firstAt, receivedAt);
+    lastAt = Math.max(lastAt, receivedAt);
+  }
+  return { firstAt, lastAt, ms: lastAt - firstAt };
+}
+
+/** After quiet hours the first question is what is still open; otherwise it is how much, how bad, and how fast. */
+function writeHead(alerts: Alert[], items: DigestItem[], span: Span, { reason, quietHours }: DigestContext): string {
   const total = countOf(alerts.length, "alert");
-  if (reason !== "quiet_hours") return `${total}: ${writeCounts(alerts)}`;
+  if (reason !== "quiet_hours") {
+    const during = alerts.length === 1 ? "" : ` in ${formatDuration(Math.max(span.ms, 1000))}`;
+    const counts = writeCounts(alerts);
+    if (counts.includes(",")) return `${total}${during}: ${counts}`;
+    return `${/^\S+ (?:info|without)/.test(counts) ? total : counts}${during}`;
+  }
   const hours = quietHours === undefined ? "" : ` (${quietHours.from} to ${quietHours.to})`;
   const open = items.map(({ alert }) => alert).filter((alert) => !isResolved(alert));
   if (open.length === 0) return `While quiet${hours}: ${total}, none still firing`;
   return `While quiet${hours}: ${total}, ${count(open.length)} still firing (${writeCounts(open)})`;
 }
 
-function writeItem(item: DigestItem, now: number, publicUrl: string | undefined): Inline[] {
-  const { alert, count, firedAt } = item;
-  const { severity, status } = alert.facts;
-  const page = pageOfAlert(publicUrl, alert.id);
-  const title = isolate(shortTitle(alert.facts, maxTitleUnits));
-  const number = writeAmount(alert.facts, maxValueUnits);
-  const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
-  return [
-    text(`${stateSymbol(severity, status)} `),
-    page === undefined ? text(title) : link(title, page),
-    text(`${count > 1 ? ` ×${count}` : ""}${lasted}${number === "" ? "" : ` · ${number}`} · `),
-    time(alert.facts.occurredAt ?? alert.receivedAt, now),
+/** `14 pool TVL, 11 pool price, 9 other (eth 12, bsc 9, base 8 …)`; empty where nothing is known of most of them. */
+function writeKinds(alerts: Alert[]): string {
+  if (alerts.length < 2) return "";
+  const [measures, chains] = [new Map<string, number>(), new Map<string, number>()];
+  for (const { facts } of alerts) {
+    const { measure, chain } = placeOf(facts);
+    if (measure !== "") measures.set(measure, (measures.get(measure) ?? 0) + 1);
+    if (chain !== "") chains.set(chain, (chains.get(chain) ?? 0) + 1);
+  }
+  const sum = (counts: Map<string, number>): number => [...counts.values()].reduce((all, one) => all + one, 0);
+  if (sum(measures) * 2 < alerts.length) return "";
+  const largest = (counts: Map<string, number>): [string, number][] =>
+    [...counts].sort((one, other) => other[1] - one[1]).slice(0, maxParts);
+  const shown = largest(measures);
+  const others = alerts.length - shown.reduce((all, [, one]) => all + one, 0);
+  const what = [
+    ...shown.map(([name, one]) => `${count(one)} ${name}`),
+    ...(others > 0 ? [`${count(others)} other`] : []),
   ];
+  const where = largest(chains).map(([name, one]) => (chains.size === 1 ? name : `${name} ${count(one)}`));
+  const more = chains.size > maxParts ? " …" : "";
+  return `${what.join(", ")}${where.length === 0 ? "" : ` (${where.join(", ")}${more})`}`;
+}
+
+interface ItemLayout {
+  now: number;
+  publicUrl: string | undefined;
+  hasSymbol: boolean;
+  hasTime: boolean;
+}
+
+function writeItem({ alert, all, firedAt }: DigestItem, { now, publicUrl, hasSymbol, hasTime }: ItemLayout): Inline[] {
+  const { facts } = alert;
+  const page = pageOfAlert(publicUrl, alert.id);
+  const line = alert.origin === "hook" ? writeFactLine(facts) : undefined;
+  const made = (isResolved(alert) && line?.over) || line?.title;
+  const title = isolate(
+    made === undefined ? shortTitle(facts, maxTitleUnits) : cut(made, maxTitleUnits + maxValueUnits),
+  );
+  const number = made === undefined || made === writeTitle(facts) ? writeAmount(facts, maxValueUnits) : "";
+  const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;
+  const times = all.length > 1 ? ` ×${count(all.length)}` : "";
+  const after = `${times}${lasted}${number === "" ? "" : ` · ${number}`}${hasTime ? " · " : ""}`;
+  return [
+    ...(hasSymbol ? [text(`${symbolOf(alert)} `)] : []),
+    page === undefined ? text(title) : link(title, page),
+    ...(after === "" ? [] : [text(after)]),
+    ...(hasTime ? [time(facts.occurredAt ?? alert.receivedAt, now)] : []),
+  ];
+}
+
+function symbolOf({ facts }: Alert): string {
+  return stateSymbol(facts.severity, facts.status);
 }
 
 /** `14 critical, 3 warnings, 20 info, 5 resolved`: each alert is in one of these. */
@@ -89,15 +164,13 @@ function writeCounts(alerts: Alert[]): string {
 }
 
 /** What they have in common: why they are one message, when they came, how late it is. */
-function writeReason(alerts: Alert[], context: DigestContext): Inline[] {
-  const times = alerts.map((alert) => alert.receivedAt);
-  const firstAt = times.reduce((first, at) => Math.min(first, at), Number.POSITIVE_INFINITY);
-  const lastAt = times.reduce((last, at) => Math.max(last, at), Number.NEGATIVE_INFINITY);
-  const span = lastAt - firstAt;
-  const since = span < 60_000 ? "Received at " : `Received within ${formatDuration(span)} since `;
+function writeReason(span: Span, context: DigestContext): Inline[] {
+  const { now } = context;
+  const until = span.ms < oneMomentMs ? [] : [text(" to "), time(span.lastAt, now)];
   return [
-    text(`${reasonWords(context.reason, alerts.length, span)}${since}`),
-    time(firstAt, context.now),
+    text(`${reasonWords(context.reason)}Received `),
+    time(span.firstAt, now),
+    ...until,
     text(writeLateness(context)),
   ];
 }
@@ -109,10 +182,10 @@ function writeLateness({ late, reason }: DigestContext): string {
   return `. Up to ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`;
 }
 
-function reasonWords(reason: DigestReason, total: number, spanMs: number): string {
+function reasonWords(reason: DigestReason): string {
   switch (reason) {
     case "burst":
-      return `${countOf(total, "alert")} in ${formatDuration(Math.max(spanMs, 1000))}, sent as one message. `;
+      return "Sent as one message. ";
     case "outage":
       return "Sent as one message: they could not be delivered when they came. ";
     case "stale":
@@ -120,14 +193,15 @@ function reasonWords(reason: DigestReason, total: number, spanMs: number): strin
     case "quiet_hours":
       return "";
     case "resend":
-      return "Resent by hand: they could not be delivered when they came. ";
+      return "Resent: they could not be delivered when they came. ";
   }
 }
 
-function writeRest(total: number, shown: DigestItem[]): Block[] {
-  const listed = shown.reduce((sum, item) => sum + item.count, 0);
-  if (listed === total) return [];
-  return [{ kind: "paragraph", inlines: [text(`and ${count(total - listed)} more`)] }];
+/** `and 17 more: 12 critical, 5 warnings` */
+function writeRest(items: DigestItem[]): Block[] {
+  if (items.length === 0) return [];
+  const left = items.flatMap(({ all }) => all);
+  return [{ kind: "paragraph", inlines: [text(`and ${count(left.length)} more: ${writeCounts(left)}`)] }];
 }
 
 /** The id by which the reader finds the earlier copy: that of the first line. */
@@ -142,9 +216,22 @@ function writeSmallPrint(items: DigestItem[], context: DigestContext): Block[] {
   ];
 }
 
-function writeEnding(publicUrl: string | undefined): Block[] {
-  const page = pageOfLog(publicUrl);
-  return page === undefined ? [] : [{ kind: "paragraph", inlines: [link("All of them in Tocsin", page)] }];
+/** To what the destination got in one message and was received in that time. */
+function writeEnding(
+  total: number,
+  { firstAt, lastAt }: Span,
+  { destination }: DigestContext,
+  publicUrl?: string,
+): Block[] {
+  const log = pageOfLog(publicUrl);
+  if (log === undefined) return [];
+  const words = total === 1 ? "Show it" : `Show these ${count(total)}`;
+  if (destination === undefined || !isInstant(firstAt) || !isInstant(lastAt)) {
+    return [{ kind: "paragraph", inlines: [link(words, log)] }];
+  }
+  const [from, to] = [new Date(firstAt).toISOString(), new Date(lastAt).toISOString()];
+  const filter = new URLSearchParams({ destination, state: "digested", from, to });
+  return [{ kind: "paragraph", inlines: [link(words, `${log}?${filter}`)] }];
 }
 
 function statusOf(alerts: Alert[]): AlertStatus {
@@ -172,7 +259,7 @@ function count(number: number): string {
   return number.toLocaleString("en");
 }
 
-/** One item for each alert key: what still fires first, the worst first, and of equals the newest first. */
+/** One item for each alert key: what still fires first, the worst first, of equals the largest, then the newest. */
 function gatherDigestItems(alerts: Alert[]): DigestItem[] {
   const byKey = new Map<string, Alert[]>();
   for (const alert of alerts.toSorted(newestFirst)) {
@@ -183,9 +270,19 @@ function gatherDigestItems(alerts: Alert[]): DigestItem[] {
   return [...byKey.values()]
     .flatMap((same): DigestItem[] => {
       const alert = pickShown(same);
-      return alert === undefined ? [] : [{ alert, count: same.length, firedAt: firedBefore(alert, same) }];
+      return alert === undefined ? [] : [{ alert, all: same, firedAt: firedBefore(alert, same) }];
     })
-    .sort((one, other) => rankOf(one.alert) - rankOf(other.alert) || newestFirst(one.alert, other.alert));
+    .map((item) => ({ ...item, size: sizeOf(item.alert) }))
+    .sort(
+      (one, other) =>
+        rankOf(one.alert) - rankOf(other.alert) || other.size - one.size || newestFirst(one.alert, other.alert),
+    );
+}
+
+/** By its number alone, which for most measures is one of USD; without one it comes last. */
+function sizeOf({ facts: { value } }: Alert): number {
+  const size = Math.abs(Number(value ?? Number.NaN));
+  return Number.isFinite(size) ? size : -1;
 }
 
 function isResolved(alert: Alert): boolean {

@@ -5,8 +5,10 @@ import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
-import { shortTitle, titleWithoutState, writeSubject, writeTitle } from "./headline.ts";
+import type { FactLine } from "./fact-line.ts";
+import { writeSubject } from "./headline.ts";
 import { bold, markLongWords, text, time } from "./inlines.ts";
+import { shortTitle, titleWithoutState, writeTitle } from "./title.ts";
 import { numberBeside, writeAmount, writeValueLine } from "./value-line.ts";
 
 const maxTitleUnits = 120;
@@ -38,12 +40,13 @@ export function isBriefResolution(alert: Alert, context: MessageContext): boolea
 export function composeResolution(
   alert: Alert,
   context: MessageContext,
-  { notes, ending }: { notes: Block[]; ending: Block },
+  { facts: line, notes, ending }: { facts: FactLine | undefined; notes: Block[]; ending: Block },
 ): Document {
   const { facts } = alert;
   const over = `Over${writeLength(alert, context)}`;
-  const title = shortTitle({ ...facts, title: titleWithoutState(facts.title) }, maxTitleUnits);
-  const value = context.isAnswer ? writeShortValue(alert, title) : "";
+  const sent = shortTitle({ ...facts, title: titleWithoutState(facts.title) }, maxTitleUnits);
+  const title = line?.over || sent;
+  const value = context.isAnswer && title === sent ? writeShortValue(alert, title) : "";
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const heading: Inline[] = [
     bold(`✅ ${over}: `),
@@ -54,14 +57,14 @@ export function composeResolution(
   const inBrackets = context.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
   return {
     subject: writeSubject(`${over}: `, title, repeat),
-    mailSubject: writeSubject(inBrackets, writeTitle(facts), ""),
+    mailSubject: writeSubject(inBrackets, line?.steady ?? writeTitle(facts), ""),
     severity: facts.severity,
     status: "resolved",
     blocks: [
       { kind: "heading", inlines: heading },
       ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
       ...writeFiresAgain(context),
-      ...(context.isAnswer ? notes : [...writeDetails(alert, context), ...notes, ending]),
+      ...(context.isAnswer ? notes : [...writeDetails(alert, context, title), ...notes, ending]),
     ],
   };
 }
@@ -96,8 +99,9 @@ function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {
   return [{ kind: "note", inlines: [text("It fires again since "), time(firesAgainAt, now)] }];
 }
 
-function writeDetails(alert: Alert, { now }: MessageContext): Block[] {
-  const rows = writeAlertRows(alert, now).filter(({ label }) => shownRows.has(label));
+function writeDetails(alert: Alert, { now, detail }: MessageContext, title: string): Block[] {
+  if (detail === "short") return [];
+  const rows = writeAlertRows(alert, now, title.toLowerCase()).filter(({ label }) => shownRows.has(label));
   const words = cleanText(alert.facts.text ?? "").trim();
   const details: Block[] = [{ kind: "fields", rows }];
   if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {

@@ -1,14 +1,15 @@
-import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
+import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import { groupDigits } from "../ground/numbers/format-number.ts";
-import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { type FactLine, writeFactLine } from "./fact-line.ts";
 import { bold, markLongWords } from "./inlines.ts";
+import { writeTitle } from "./title.ts";
 
 const maxSubjectUnits = 200;
 
-/** The first line of a message and its subject: what is read on a locked phone. */
+/** The first line of a message and its subject: what a locked phone shows, some 110 characters of it. */
 export interface Headline {
   inlines: Inline[];
   /** At most 200 UTF-16 units on one line, without the symbol. */
@@ -18,16 +19,23 @@ export interface Headline {
 }
 
 /**
- * Symbol, state in a word (or that it is a test, or from Tocsin itself), title, mark of a possible repeat. The symbols
- * differ in shape as well as in colour; the word is left out where the title begins with it.
+ * Symbol, that it is a test, over or from Tocsin itself, what has happened, mark of a possible repeat. A subject comes
+ * without the symbol, and so with the severity in a word, which is left out where the title begins with it.
  */
-export function writeHeadline(alert: Alert, context: MessageContext, status: AlertStatus): Headline {
-  const title = writeTitle(alert.facts);
+export function writeHeadline(
+  alert: Alert,
+  context: MessageContext,
+  status: AlertStatus,
+  facts: FactLine | undefined,
+): Headline {
+  const title = (status === "resolved" && facts?.over) || (facts?.title ?? writeTitle(alert.facts));
+  const steady = facts?.steady ?? title;
   const test = isTest(alert, context);
   const state = stateOf(alert, status, test);
   const isSaid = state !== undefined && startsWithWord(title, state);
-  const before = state === undefined || isSaid ? "" : `${state}: `;
-  // A subject comes without the symbol, and a title alone must not pass for a test.
+  const isSeverity = !test && alert.origin !== "notice" && status !== "resolved";
+  const before = state === undefined || isSaid || isSeverity ? "" : `${state}: `;
+  // A title alone must not pass for a test.
   const mark = test ? "TEST" : isSaid ? undefined : state;
   const after = context.possibleRepeat ? " (possible repeat)" : "";
   const marks = [mark, context.possibleRepeat ? "possible repeat" : undefined].filter((one) => one !== undefined);
@@ -39,8 +47,14 @@ export function writeHeadline(alert: Alert, context: MessageContext, status: Ale
       bold(after),
     ],
     subject: writeSubject(mark === undefined ? "" : `${mark}: `, title, after),
-    mailSubject: writeSubject(inBrackets, title, ""),
+    mailSubject: writeSubject(inBrackets, steady, ""),
   };
+}
+
+/** What the facts of an alert say in few words. Undefined: too little, or it is a test or from Tocsin itself. */
+export function factLineOf(alert: Alert, context: MessageContext): FactLine | undefined {
+  if (alert.origin !== "hook" || isTest(alert, context)) return undefined;
+  return writeFactLine(alert.facts);
 }
 
 /** The title gives way, not what we say about it. */
@@ -59,30 +73,6 @@ export function stateSymbol(severity: Severity, status: AlertStatus): string {
 }
 
 const severitySymbols: Record<Severity, string> = { critical: "🚨", warning: "⚠️", info: "ℹ️", unknown: "🔔" };
-
-/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
-export function titleWithoutState(title: string): string {
-  const rest = cleanLine(title).replace(
-    /^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu,
-    "",
-  );
-  return rest === "" ? cleanLine(title) : rest;
-}
-
-const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
-
-type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold">;
-
-/** The title of an alert on a line of a digest. */
-export function shortTitle(facts: Titled, maxUnits: number): string {
-  return cut(writeTitle(facts), maxUnits);
-}
-
-/** As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. */
-export function writeTitle({ title, value, previousValue, threshold }: Titled): string {
-  const own = new Set([value, previousValue, threshold]);
-  return cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
-}
 
 /** A test is no alert, however severe it pretends to be, and a notice says in its title what is the matter. */
 function stateOf(alert: Alert, status: AlertStatus, test: boolean): string | undefined {

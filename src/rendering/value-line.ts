@@ -5,7 +5,8 @@ import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { bold, code, text } from "./inlines.ts";
 
-type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields">>;
+type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> &
+  Partial<Pick<AlertFacts, "fields" | "title">>;
 
 const longValueUnits = 32;
 
@@ -20,7 +21,7 @@ export function writeValueLine(facts: Numbers): Inline[] {
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
   if (facts.threshold !== undefined) {
     const words = limitsChange(facts)
-      ? `threshold of the change ${isolate(numberBeside(facts.threshold, facts))}`
+      ? `limit of the change ${isolate(numberBeside(facts.threshold, facts))}`
       : writeThreshold(facts.threshold, facts);
     parts.push([text(words)]);
   }
@@ -37,9 +38,7 @@ export function numberBeside(sent: string, { value, previousValue, threshold }: 
 export function writeAmount(facts: Numbers, maxUnits: number): string {
   if (facts.value === undefined) return "";
   const unit = cleanLine(facts.unit ?? "");
-  return isolate(
-    cut(`${numberBeside(facts.value, facts)}${unit === "%" || unit === "" ? unit : ` ${unit}`}`, maxUnits),
-  );
+  return isolate(cut(`${numberBeside(facts.value, facts)}${unit === "" ? "" : ` ${unit}`}`, maxUnits));
 }
 
 function writeValue(value: string, facts: Numbers): Inline[] {
@@ -51,16 +50,15 @@ function writeValue(value: string, facts: Numbers): Inline[] {
 
 function writeUnit(unit: string | undefined): string {
   const shown = cleanLine(unit ?? "");
-  if (shown === "") return "";
-  return shown === "%" ? "%" : ` ${isolate(shown)}`;
+  return shown === "" ? "" : ` ${isolate(shown)}`;
 }
 
 function writeThreshold(threshold: string, facts: Numbers): string {
   const written = isolate(numberBeside(threshold, facts));
   const side = sideOfThreshold(facts);
-  if (side === undefined) return `threshold ${written}`;
+  if (side === undefined) return `limit ${written}`;
   const far = writeDistance(cleanLine(threshold), cleanLine(facts.value ?? ""));
-  return `${far === undefined ? "" : `${far} `}${side} the threshold ${written}`;
+  return `${far === undefined ? "" : `${far} `}${side} ${written}`;
 }
 
 function writePrevious(previousValue: string, facts: Numbers): string {

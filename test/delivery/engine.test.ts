@@ -143,7 +143,7 @@ describe("digests", () => {
     for (let index = 0; index < 1000; index += 1) ids.push(await accept({ title: `Burst ${index}` }));
     await clock.advance(75_000);
     const texts = channels.chat?.calls.map((call) => call.text) ?? [];
-    const counts = texts.map((text) => Number(/\b(\d+) alerts/.exec(text)?.[1] ?? 1));
+    const counts = texts.map((text) => Number(/\b(\d+) warnings in/.exec(text)?.[1] ?? 1));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1000);
     expect(texts.length).toBeLessThanOrEqual(5);
     const all = await Promise.all(ids.map((id) => states(id)));
@@ -161,7 +161,7 @@ describe("digests", () => {
     const before = hook.calls.length;
     await clock.advance(15 * minute);
     const [digest] = hook.calls.slice(before);
-    expect(digest?.text).toContain("15 alerts");
+    expect(digest?.text).toContain("15 warnings in 1 s");
     expect(digest?.text).toMatch(/late/);
     expect(digest?.text).toContain("16 min late: the ntfy server could not be reached");
     expect((digest?.text.indexOf("Outage 14") ?? -1) < (digest?.text.indexOf("Outage 13") ?? -1)).toBe(true);
@@ -178,7 +178,7 @@ describe("digests", () => {
     for (let index = 0; index < 3; index += 1) await accept();
     answerFirst({ kind: "sent" });
     await clock.advance(2 * minute);
-    const digests = hook.calls.filter((call) => /\d alerts/.test(call.text));
+    const digests = hook.calls.filter((call) => /\d warnings in/.test(call.text));
     expect(digests).toHaveLength(2);
     expect(digests[0]?.context.deliveryId).toBe(digests[1]?.context.deliveryId);
     expect(digests.map((call) => call.text.includes("possible repeat"))).toEqual([false, true]);
@@ -191,7 +191,7 @@ describe("digests", () => {
     for (let index = 0; index < 3; index += 1) await accept({}, { planned: { freshnessMs: 15 * minute } });
     await clock.advance(25 * minute);
     expect(chat.calls).toHaveLength(2);
-    expect(chat.calls[1]?.text).toContain("3 alerts");
+    expect(chat.calls[1]?.text).toContain("3 warnings in 1 s");
   });
 });
 
@@ -238,7 +238,7 @@ describe("updates", () => {
     await clock.advance(5_000);
     const calls = channels.chat?.calls ?? [];
     expect(calls[1]).toMatchObject({ action: "edit", ref: "1" });
-    expect(calls[1]?.text).toMatch(/^⚠️ Warning: USDC TVL\n✅ Over since .*, after 5 min/);
+    expect(calls[1]?.text).toMatch(/^⚠️ USDC TVL\n✅ Over since .*, after 5 min/);
     expect(calls[2]).toMatchObject({ action: "send", context: { replyTo: "1", silent: true } });
     expect(calls[2]?.text).toBe("✅ Over after 5 min: USDC TVL");
     await clock.advance(5_000);
@@ -291,7 +291,7 @@ describe("updates", () => {
 
 describe("long messages", () => {
   it("goes on with the part that was refused, not from the start", async () => {
-    const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
+    const { accept, clock, channels, states } = await startFixture([telegramTo("chat", { detail: "full" })]);
     const chat = channels.chat as NonNullable<typeof channels.chat>;
     chat.script.push({ kind: "sent", ref: "11" }, flood(90_500));
     const id = await accept({ text: "word ".repeat(1_800) });

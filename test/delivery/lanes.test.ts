@@ -37,7 +37,7 @@ describe("a lane group that another relay takes", () => {
   });
 
   it("gets no further part of a message", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
     const chat = channelOf(fixture, "chat");
     const id = await fixture.accept({ text: "word ".repeat(1_800) });
     await fixture.clock.settle();

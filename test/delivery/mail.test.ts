@@ -35,7 +35,7 @@ describe("channels that cannot edit", () => {
     await fixture.clock.advance(second);
     for (let alert = 0; alert < 11; alert += 1) await fixture.accept();
     await fixture.clock.advance(20 * second);
-    const digests = mail.calls.filter((call) => call.text.includes("12 alerts"));
+    const digests = mail.calls.filter((call) => call.text.includes("12 warnings in"));
     expect(digests.map((call) => call.context.recipient).sort()).toEqual(["a@x.io", "b@x.io"]);
     expect(mail.calls).toHaveLength(4);
   });

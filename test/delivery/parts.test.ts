@@ -4,7 +4,7 @@ import { flood, minute, second } from "./outcomes.ts";
 
 describe("a message of several parts", () => {
   it("is sent once, though its chat has to wait between two parts for longer than a lease", async () => {
-    const fixture = await startFixture([telegramTo("chat"), telegramTo("other")]);
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" }), telegramTo("other")]);
     const chat = channelOf(fixture, "chat");
     chat.script.push(async () => {
       // Meanwhile the whole bot is asked to wait.
@@ -21,7 +21,7 @@ describe("a message of several parts", () => {
   });
 
   it("goes on after a restart, for all repeats that it showed together", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
     const chat = channelOf(fixture, "chat");
     await stopEngine(fixture.engine, fixture.clock);
     const long = { alertKey: "k", text: "word ".repeat(1_800) };

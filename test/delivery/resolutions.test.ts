@@ -87,7 +87,7 @@ describe("an alert that is over", () => {
     expect(calls[1]).toMatchObject({
       action: "edit",
       ref: "1",
-      text: expect.stringMatching(/^🚨 Critical: Alert 1\n✅ Over/),
+      text: expect.stringMatching(/^🚨 Alert 1\n✅ Over/),
     });
     expect(calls[2]?.text).toMatch(/^✅ Over after 8 min: Alert 2\n⏱ 1 h late: quiet hours$/);
     await accept(key);

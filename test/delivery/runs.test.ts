@@ -361,7 +361,7 @@ describe("an alert that comes alone", () => {
     expect(chat.calls).toHaveLength(1);
     answer({ kind: "sent", ref: "1" });
     await fixture.clock.advance(second);
-    expect(chat.calls.map(({ text }) => /5 alerts/.test(text))).toEqual([false, true]);
+    expect(chat.calls.map(({ text }) => /5 warnings in/.test(text))).toEqual([false, true]);
   });
 
   it("is sent unmarked when the process was killed between its routing and its call", async () => {

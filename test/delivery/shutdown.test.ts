@@ -4,7 +4,7 @@ import { hour, kicked, minute, refused, second } from "./outcomes.ts";
 
 describe("a stop", () => {
   it("between two parts gives the claim back, and the rest follows after the next start", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
     const chat = channelOf(fixture, "chat");
     const id = await fixture.accept({ text: "word ".repeat(1_800) });
     await fixture.clock.settle();

@@ -66,7 +66,7 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(minute);
     const sent = channelOf(fixture, "chat").calls.slice(before);
     expect(sent).toHaveLength(3);
-    for (const { text } of sent) expect(text).toContain("Resent by hand");
+    for (const { text } of sent) expect(text).toContain("\nResent\n");
     expect(await countsOf("chat")).toEqual({ sent: 3 });
     expect(await listed("failed")).toEqual([]);
     expect((await listed("sent")).sort()).toEqual([...ids].sort());
@@ -86,7 +86,7 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(minute);
     const sent = channelOf(fixture, "chat").calls.slice(before);
     expect(sent).toHaveLength(1);
-    expect(sent[0]?.text).toMatch(/25 alerts[\s\S]*Resent by hand: they could not be delivered when they came/);
+    expect(sent[0]?.text).toMatch(/25 \S+ in [\s\S]*Resent: they could not be delivered when they came/);
     expect(sent[0]?.text).toMatch(/Up to \d+ (s|min) late/);
     expect(sent[0]?.context.alertId).toBe(ids.at(-1));
     expect(await countsOf("chat")).toEqual({ digested: 25 });
@@ -153,7 +153,7 @@ describe("resending all that failed", () => {
     expect(sent).toHaveLength(2);
     expect(sent[0]?.context.alertId).toBe(fresh);
     expect(sent[0]?.text).not.toContain("Resent");
-    expect(sent[1]?.text).toMatch(/30 alerts[\s\S]*Resent by hand/);
+    expect(sent[1]?.text).toMatch(/30 \S+ in [\s\S]*Resent: they/);
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {

@@ -15,9 +15,7 @@ function textOf(alert: Alert, context: Partial<MessageContext> = {}, url: string
 describe("a composed alert", () => {
   it("shows nothing that the body does not offer", () => {
     const text = textOf(makeAlert({ facts: { title: "T", severity: "unknown", status: "unknown" } }));
-    expect(text).toBe(
-      `🔔 T\nReceived: 03:02 CET\n\nOpen in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`,
-    );
+    expect(text).toBe(`🔔 T\nOpen in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`);
   });
 
   it("shows what could not be read as it came, and says so", () => {
@@ -34,26 +32,18 @@ describe("a composed alert", () => {
       },
     });
     expect(textOf(alert, {}, "")).toBe(
-      [
-        `🔔 ${title}`,
-        "Received: 03:02 CET",
-        "",
-        '{"title": "*TVL* fell"}',
-        "",
-        `${notes[0]}`,
-        `Alert ${alert.id}`,
-      ].join("\n"),
+      [`🔔 ${title}`, "", '{"title": "*TVL* fell"}', "", `${notes[0]}`, `Alert ${alert.id}`].join("\n"),
     );
   });
 
-  it("says the state in a word unless the title begins with it", () => {
+  it("shows how bad it is by a symbol, and says it no second time", () => {
     const first = (title: string, severity: "critical" | "warning" | "info" = "critical"): string | undefined =>
       textOf(makeAlert({ facts: { title, severity } })).split("\n")[0];
-    expect(first("Depeg")).toBe("🚨 Critical: Depeg");
+    expect(first("Depeg")).toBe("🚨 Depeg");
     expect(first("[CRITICAL] Depeg")).toBe("🚨 [CRITICAL] Depeg");
-    expect(first("Criticality rose")).toBe("🚨 Critical: Criticality rose");
-    expect(first("Not critical: depeg")).toBe("🚨 Critical: Not critical: depeg");
-    expect(first("Depeg", "warning")).toBe("⚠️ Warning: Depeg");
+    expect(first("Criticality rose")).toBe("🚨 Criticality rose");
+    expect(first("Not critical: depeg")).toBe("🚨 Not critical: depeg");
+    expect(first("Depeg", "warning")).toBe("⚠️ Depeg");
     expect(first("Depeg", "info")).toBe("ℹ️ Depeg");
   });
 
@@ -80,7 +70,7 @@ describe("a composed alert", () => {
       late: { byMs: 12 * minuteMs, why: "Telegram asked us\nto wait" },
     });
     expect(text.indexOf("⏱ 12 min late: Telegram asked us to wait")).toBeGreaterThan(0);
-    expect(text.indexOf("⏱ 12 min late")).toBeLessThan(text.indexOf("Token:"));
+    expect(text.indexOf("⏱ 12 min late")).toBeLessThan(text.indexOf("Link:"));
   });
 
   it.each([
@@ -107,7 +97,7 @@ describe("a composed alert", () => {
       resolvedBy,
       now: resolvedBy.receivedAt,
     });
-    expect(text).toMatch(/^🚨 Critical: USDC total TVL/);
+    expect(text).toMatch(/^🚨 USDC TVL 4.812 M USD/);
     expect(text).toContain("✅ Over since 03:20 CET, after 18 min\n");
     expect(text).toContain("Now: 5,012,000 USD");
     expect(text).toContain("\n4,812,346 USD");
@@ -137,13 +127,13 @@ describe("a composed alert", () => {
   describe("that says that it is over", () => {
     const resolved = makeAlert({
       receivedAt: receivedAt + 8 * minuteMs,
-      facts: { ...fullFacts, status: "resolved", value: "25320000", occurredAt: undefined },
+      facts: { ...fullFacts, status: "resolved", value: "25320000", previousValue: "4812345", occurredAt: undefined },
     });
     const history = { count: 2, firstAt: receivedAt, lastAt: resolved.receivedAt };
 
     it("is one line where it answers the first message", () => {
       expect(textOf(resolved, { history, isAnswer: true })).toBe(
-        "✅ Over after 8 min: USDC total TVL fell below 5,000,000 · 25,320,000 USD",
+        "✅ Over after 8 min: USDC TVL back above 5 M (25.32 M USD, eth)",
       );
     });
 
@@ -155,9 +145,8 @@ describe("a composed alert", () => {
 
     it("stands for itself in a few lines where there is nothing to answer", () => {
       const text = textOf(resolved, { history });
-      expect(text).toMatch(/^✅ Over after 8 min: USDC total TVL/);
+      expect(text).toMatch(/^✅ Over after 8 min: USDC TVL back above 5 M/);
       expect(text).toContain("\n25,320,000 USD");
-      expect(text).toContain("Token: USDC on eth");
       expect(text).toContain(`Open in Tocsin: ${publicUrl}/alerts/`);
       expect(text).not.toContain("sub_8841");
     });
@@ -172,7 +161,7 @@ describe("a composed alert", () => {
     });
 
     it("is shown whole when a person asks for it, and when its body could not be read for certain", () => {
-      expect(textOf(resolved, { purpose: "resend" })).toContain("sub_8841");
+      expect(textOf(resolved, { purpose: "resend", detail: "full" })).toContain("sub_8841");
       const facts = { status: "resolved", format: "broken-json", text: '{"state": "ok"' } as const;
       expect(textOf(makeAlert({ facts }))).toMatch(/^✅ Resolved: /);
     });
@@ -185,17 +174,22 @@ describe("a composed alert", () => {
     expect(textOf(makeAlert(), { ...fallback, insteadBecause })).toContain(
       "Sent here because ops-chat did not get it: Telegram did not answer",
     );
-    expect(textOf(makeAlert(), { purpose: "resend" })).toContain("Resent by hand");
+    expect(textOf(makeAlert(), { purpose: "resend" })).toContain("\nResent\n");
   });
 
-  it("gives the sender's time, and ours only where they disagree", () => {
+  it("gives the sender's time only where it is another than ours, and says by how much", () => {
     const near = textOf(makeAlert({ facts: { occurredAt: receivedAt - minuteMs } }));
-    expect(near).toContain("When: 21 Nov 2026, 03:01:05 CET");
-    expect(near).not.toContain("Received:");
-    const far = textOf(makeAlert({ facts: { occurredAt: receivedAt - 10 * minuteMs } }));
-    expect(far).toContain("When: 21 Nov 2026, 02:52:05 CET\nReceived: 03:02 CET");
+    expect(near).not.toMatch(/When:|Received:/);
+    const far = textOf(makeAlert({ facts: { occurredAt: receivedAt - 20 * 60 * minuteMs } }));
+    expect(far).toContain("When: 20 Nov 2026, 07:02:05 CET, 20 h before it was received");
     const ahead = textOf(makeAlert({ facts: { occurredAt: receivedAt + 10 * minuteMs } }));
-    expect(ahead).toContain("When: 21 Nov 2026, 03:12:05 CET\nReceived: 03:02 CET");
+    expect(ahead).toContain("When: 03:12 CET, 10 min after it was received");
+  });
+
+  it("says when it was received where the message comes later than that", () => {
+    const late = { now: receivedAt + 12 * minuteMs };
+    expect(textOf(makeAlert(), late)).toContain("Received: 03:02 CET");
+    expect(textOf(makeAlert())).not.toContain("Received:");
   });
 
   it("dates a time that is not of today", () => {
@@ -226,7 +220,9 @@ describe("a composed alert", () => {
   it("shows a reader what the translator had to cut, and keeps its guesses for the page", () => {
     const notes = ["the text is cut from 40,000 characters to 20,000"];
     expect(textOf(makeAlert({ facts: { notes } }))).not.toContain("cut from");
-    expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).toContain("The text is cut from 40,000");
+    expect(textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }))).not.toContain("cut from");
+    const whole = textOf(makeAlert({ facts: { notes, text: "x".repeat(20_000) } }), { detail: "full" });
+    expect(whole).toContain("The text is cut from 40,000");
   });
 
   it("shows the id where no page is known to link to", () => {

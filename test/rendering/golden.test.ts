@@ -91,6 +91,11 @@ describe("golden messages", () => {
     await expectGolden("full", tell(fullFacts));
   });
 
+  it("renders it shortly, and with all that was read", async () => {
+    await expectGolden("full-short", tell(fullFacts, { detail: "short" }));
+    await expectGolden("full-full", tell(fullFacts, { detail: "full" }));
+  });
+
   it("renders the least that a body can offer", async () => {
     await expectGolden(
       "least",
@@ -119,6 +124,7 @@ describe("golden messages", () => {
       ...fullFacts,
       status: "resolved",
       value: "5012000",
+      previousValue: "4812345.67",
       text: "Back above the limit.",
     } as const;
     const history = { count: 2, firstAt: receivedAt - 18 * minuteMs, lastAt: receivedAt };
@@ -250,7 +256,9 @@ describe("golden messages", () => {
       (_, line) =>
         `${String(line).padStart(6, "0")} ${"lorem ipsum dolor sit amet, consectetur adipiscing elit".slice(0, 56)}`,
     ).join("\n");
-    const document = tell({ ...fullFacts, text: text.slice(0, 1_048_576) });
+    const facts = { ...fullFacts, text: text.slice(0, 1_048_576) };
+    await expectGolden("one-mebibyte-normal", tell(facts));
+    const document = tell(facts, { detail: "full" });
     const parts = rendering.renderDocument("telegram", document, { form: "rich", timeZone });
     expect(parts).toHaveLength(8);
     const first = parts[0];

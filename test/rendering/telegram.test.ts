@@ -197,7 +197,7 @@ describe("Telegram messages", () => {
 
   it("cut a huge alert to eight parts, say how much is missing, and end with the link", () => {
     const text = "lorem ipsum ".repeat(90_000);
-    const parts = render(rendering.composeAlert(makeAlert({ facts: { text } }), makeContext()));
+    const parts = render(rendering.composeAlert(makeAlert({ facts: { text } }), makeContext({ detail: "full" })));
     expect(parts).toHaveLength(8);
     expect(parts.at(-1)?.text).toMatch(/… \[1,04\d,\d{3} characters cut\]\n\nOpen in Tocsin$/);
     expect(parts.flatMap(faultsOf)).toEqual([]);

@@ -11,12 +11,12 @@ describe("the line of numbers", () => {
   it.each([
     [{}, ""],
     [{ value: "1.10" }, "1.10"],
-    [{ value: "5.2", unit: "%" }, "5.2%"],
-    [{ value: "4", threshold: "5" }, "4 · 20.0 % below the threshold 5"],
-    [{ value: "6", threshold: "5.0" }, "6 · 20.0 % above the threshold 5.0"],
-    [{ value: "5", threshold: "5.00" }, "5 · threshold 5.00"],
-    [{ threshold: "5" }, "threshold 5"],
-    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "26.3 M USD · threshold 25,000,000"],
+    [{ value: "5.2", unit: "%" }, "5.2 %"],
+    [{ value: "4", threshold: "5" }, "4 · 20.0 % below 5"],
+    [{ value: "6", threshold: "5.0" }, "6 · 20.0 % above 5.0"],
+    [{ value: "5", threshold: "5.00" }, "5 · limit 5.00"],
+    [{ threshold: "5" }, "limit 5"],
+    [{ value: "26.3", unit: "M USD", threshold: "25000000" }, "26.3 M USD · limit 25,000,000"],
     [{ value: "94", previousValue: "100" }, "94 · was 100 (−6.0 %, −6)"],
     [{ value: "-1", previousValue: "-2" }, "-1 · was -2 (+50.0 %, +1)"],
     [{ value: "3", previousValue: "1" }, "3 · was 1 (+200 %, +2)"],
@@ -35,29 +35,29 @@ describe("the line of numbers", () => {
       { name: "rule.operator", value: "PCT_CHANGE" },
       { name: "conditionType", value: "percentage" },
     ]) {
-      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · threshold of the change 2.5");
+      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · limit of the change 2.5");
     }
     for (const field of [
       { name: "condition.kind", value: "above" },
       { name: "note", value: "percent" },
     ]) {
-      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · above the threshold 2.5");
+      expect(line({ ...facts, fields: [field] })).toBe("3,305.36 USD · above 2.5");
     }
   });
 
   it("does not compare what are no plain decimals", () => {
-    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · threshold 5 M · was 0x10");
+    expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · limit 5 M · was 0x10");
   });
 
   it("compares numbers whose difference a double cannot hold", () => {
     expect(line({ value: "12345678901234567891", threshold: "12345678901234567892" })).toBe(
-      "12,345,678,901,234,567,891 · below the threshold 12,345,678,901,234,567,892",
+      "12,345,678,901,234,567,891 · below 12,345,678,901,234,567,892",
     );
   });
 
   it("does not round a value onto its threshold, nor onto what it was", () => {
     expect(line({ value: "4999.9999", threshold: "5000", previousValue: "5000.0001" })).toBe(
-      "4,999.9999 · below the threshold 5,000 · was 5,000.0001 (−0.0002)",
+      "4,999.9999 · below 5,000 · was 5,000.0001 (−0.0002)",
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Translation } from "../../src/core/alert.ts";
+import { readMetricKey } from "../../src/core/metric-key.ts";
 import { parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
 import { cleanLine, cleanText, oneLine } from "../../src/ground/text/clean.ts";
 import { contains, toPlainLine, toPlainText } from "../../src/ground/text/plain-text.ts";
@@ -7,7 +8,7 @@ import { readMeasurement } from "../../src/intake/find/read-measurement.ts";
 import { readSeverity } from "../../src/intake/find/read-severity.ts";
 import { leadingWord, readStatus, withoutEnding, withoutStatus } from "../../src/intake/find/read-status.ts";
 import { readTime } from "../../src/intake/find/read-time.ts";
-import { findLink, findMetricKey, readLink, readMetricKey } from "../../src/intake/find/read-value.ts";
+import { findLink, findMetricKey, readLink } from "../../src/intake/find/read-value.ts";
 import { readLines } from "../../src/intake/find/translate-text.ts";
 import { steadyWords } from "../../src/intake/key/steady-words.ts";
 import { decodeText } from "../../src/intake/read/decode-text.ts";

@@ -134,6 +134,7 @@ export function composeClaimed(
     possibleRepeat: mayBeRepeat(claim),
     insteadOf: newest.insteadOf,
     insteadBecause: newest.insteadBecause,
+    detail: destination.detail,
     ...said,
   };
   return composer.alert(newest, alertOf(newest), context, destination);
@@ -149,6 +150,7 @@ export function composeDigest(
     ...timeOf(progress),
     reason: claim.digest?.reason ?? "burst",
     quietHours: hoursOf(destination, claim),
+    destination: destination.name,
     possibleRepeat: mayBeRepeat(claim),
   };
   return composer.digest(claim.deliveries, context, formOf(claim), destination);
@@ -169,6 +171,7 @@ export function composeResolved(
     possibleRepeat: false,
     resolvedBy: alertOf(newest),
     history: { count, firstAt, lastAt },
+    detail: destination.detail,
   };
   return composer.alert(newest, root, context, destination);
 }

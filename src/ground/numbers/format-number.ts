@@ -62,8 +62,8 @@ function isShort(sent: string): boolean {
 }
 
 /**
- * For a line that has to be short: from a million on `24.32 M`, `1.246 bn`, `3 tn`, with four significant digits; below
- * as `writeNumber`.
+ * For a line that has to be short: from a million on `24.32 M`, `1.246 bn`, `3 tn`, with four significant digits, and with as
+ * many behind the point below: `18,623`, `0.9712`, `0.0001662`.
  */
 export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
   return keptApart(sent, style, shortSignificantDigits, (digits) => (number) => {
@@ -71,7 +71,7 @@ export function writeShortNumber(sent: string, style: NumberStyle = {}): string 
     const rounded = parsed && parsed.magnitude > 6 ? roundTo(parsed, digits) : undefined;
     const multiple = rounded && multiples.find(({ power }) => rounded.magnitude > power);
     if (rounded === undefined || multiple === undefined || rounded.magnitude > multiple.power + longestWhole) {
-      return shortenFraction(number, Math.max(digits, significantDigits));
+      return shortenFraction(number, digits);
     }
     return `${groupDigits(writePlain({ ...rounded, magnitude: rounded.magnitude - multiple.power }))} ${multiple.word}`;
   });

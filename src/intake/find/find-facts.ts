@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
+import { readMetricKey } from "../../core/metric-key.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine, toPlainText } from "../../ground/text/plain-text.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
@@ -9,7 +10,7 @@ import type { Measured } from "./read-measurement.ts";
 import { readSeverity } from "./read-severity.ts";
 import { leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { readTime } from "./read-time.ts";
-import { findMetricKey, readLink, readMetricKey } from "./read-value.ts";
+import { findMetricKey, readLink } from "./read-value.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
 export interface FoundFacts

@@ -1,4 +1,5 @@
-import { limitsChange, multiplies } from "../../core/alert.ts";
+import { limitsChange, multiplies, sideOfWord } from "../../core/alert.ts";
+import { readMetricKey, wordsOfMeasure } from "../../core/metric-key.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
@@ -6,7 +7,6 @@ import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { type Leaf, laterElement } from "./leaves.ts";
 import { isCredential } from "./list-fields.ts";
-import { readMetricKey } from "./read-value.ts";
 
 export const maxTitleLength = 300;
 export const maxTextLength = 20_000;
@@ -96,18 +96,6 @@ function nameOtherMetric(metric: string, { token, chain }: FoundFacts): string {
   return isAddress(token) ? `${metric} of ${token}${on}` : `${token} ${metric}${on}`;
 }
 
-/** `h24_volume` → "24 h volume", `total_tvl` → "total TVL". */
-function wordsOfMeasure(measure: string): string {
-  return measure
-    .split("_")
-    .map((word) => {
-      const window = /^([mhd])(\d{1,3})$/.exec(word);
-      if (window !== null) return `${window[2]} ${window[1] === "m" ? "min" : window[1]}`;
-      return /^(?:tvl|usd|apy|apr|fdv|lp)$/.test(word) ? word.toUpperCase() : word;
-    })
-    .join(" ");
-}
-
 /** The name that a reader knows: the pair or the token by the payload's word; an address is none. */
 function symbolOf({ token }: FoundFacts, leaves: Leaf[], kind: "token" | "pool"): string | undefined {
   const names = kind === "pool" ? [poolName, tokenName] : [tokenName];
@@ -152,36 +140,6 @@ function sideOf({ value, threshold, status, unit }: FoundFacts, leaves: Leaf[]):
   return said === undefined && multiplies(unit) ? "threshold" : compared;
 }
 
-const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {
-  above: "above",
-  over: "above",
-  gt: "above",
-  ">": "above",
-  greaterthan: "above",
-  greaterthanthreshold: "above",
-  gte: "above",
-  ge: "above",
-  ">=": "above",
-  atleast: "above",
-  exceeds: "above",
-  greaterthanorequalto: "above",
-  greaterthanorequaltothreshold: "above",
-  up: "above",
-  below: "below",
-  under: "below",
-  lt: "below",
-  "<": "below",
-  lessthan: "below",
-  lessthanthreshold: "below",
-  lte: "below",
-  le: "below",
-  "<=": "below",
-  atmost: "below",
-  lessthanorequalto: "below",
-  lessthanorequaltothreshold: "below",
-  down: "below",
-};
-
 function sideOfCondition(leaves: Leaf[]): "above" | "below" | undefined {
   const leaf = leaves.find(
     ({ names }) =>
@@ -190,12 +148,7 @@ function sideOfCondition(leaves: Leaf[]): "above" | "below" | undefined {
         names.slice(-2).join("."),
       ),
   );
-  const word =
-    leaf?.text
-      .trim()
-      .toLowerCase()
-      .replace(/[\s_-]+/g, "") ?? "";
-  return Object.hasOwn(sidesOfCondition, word) ? sidesOfCondition[word] : undefined;
+  return leaf === undefined ? undefined : sideOfWord(leaf.text);
 }
 
 function unitOf(found: FoundFacts): string {

@@ -1,9 +1,9 @@
+import { maxKeyLength } from "../../core/metric-key.ts";
+
 /** What one value is by its shape alone: an address, a metric key of the market-data service. */
 
 /** Of an address. */
 const maxLinkLength = 2_000;
-/** Of a metric key. */
-const maxKeyLength = 300;
 /** A metric key is looked for in as much of a text as a message may show. */
 const maxSearched = 20_000;
 
@@ -28,36 +28,6 @@ export function findLink(text: string): string | undefined {
   let end = found.length;
   while (".,;:!?)]}".includes(found.charAt(end - 1)) && end > 0) end -= 1;
   return readLink(found.slice(0, end));
-}
-
-/** What a metric key of the market-data service says by itself. */
-export interface MetricKeyParts {
-  chain: string;
-  /** `total_tvl` in `eth_token_total_tvl_0x…`. */
-  measure: string;
-  /** Whether the address is a token's or a pool's. */
-  kind: "token" | "pool";
-  address: string;
-}
-
-/** Reads `<chain>_token_total_tvl_<token_address>` and its like for pools; undefined when the key has no such shape. */
-export function readMetricKey(key: string): MetricKeyParts | undefined {
-  if (key.length > maxKeyLength || !/_(?:token|pool)_/.test(key)) return undefined;
-  const parts = key.split("_");
-  // A chain's own name may have underscores: at most two.
-  for (let at = 1; at <= 3; at += 1) {
-    const kind = parts[at];
-    if ((kind !== "token" && kind !== "pool") || !namesChain(parts.slice(0, at))) continue;
-    const address = parts.slice(at + 1).pop() ?? "";
-    const measure = parts.slice(at + 1, -1).join("_");
-    if (!/^[A-Za-z0-9:.-]{20,128}$/.test(address) || !/^[a-z0-9_]{0,80}$/.test(measure)) continue;
-    return { chain: parts.slice(0, at).join("_"), measure, kind, address };
-  }
-  return undefined;
-}
-
-function namesChain([first = "", ...others]: string[]): boolean {
-  return /^[a-z0-9][a-z0-9-]{0,39}$/.test(first) && others.every((other) => /^[a-z0-9-]{1,20}$/.test(other));
 }
 
 /** The first metric key within the first 20,000 characters of a text. */

@@ -1,12 +1,13 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { readMetricKey } from "../../core/metric-key.ts";
 import { toPlainText } from "../../ground/text/plain-text.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
 import { composeFacts, findFacts } from "./find-facts.ts";
 import { listLeaves, looseLeaf } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
-import { findLink, findMetricKey, readMetricKey } from "./read-value.ts";
+import { findLink, findMetricKey } from "./read-value.ts";
 
 const maxLines = 200;
 

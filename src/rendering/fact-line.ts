@@ -1,0 +1,265 @@
+import { type AlertFacts, changeInTitle, limitsChange, sideOfCondition, sideOfThreshold } from "../core/alert.ts";
+import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
+import { writeChange, writeShortNumber } from "../ground/numbers/format-number.ts";
+import { cleanLine, isolate } from "../ground/text/clean.ts";
+import { cut } from "../ground/text/graphemes.ts";
+import { writeTitle } from "./title.ts";
+
+/** What a locked phone shows of a message, after the chat's name. */
+const lockScreenUnits = 110;
+const maxNameUnits = 40;
+const maxAmountUnits = 24;
+
+/** What the facts of an alert say, in the few words of a first line. */
+export interface FactLine {
+  /** `ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)`; or the sender's own title, with it
+   * behind where there is room. */
+  title: string;
+  /** Once it is over: `ONYX504 pool TVL back above 19,000 (20,001 USD, polygon)`. Empty where the title is the sender's. */
+  over: string;
+  /** The same for each alert of one key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000 (polygon)`. */
+  steady: string;
+}
+
+/** `4812345.67`, `$1,200`, `101.2%`, `3.2M`: what a sender calls its value may be any text. */
+const amountLike = /^[+-]?[$€£¥₿]?\d[\d.,]{0,58}(?:[eE][+-]?\d{1,3})?[ ]?[a-zA-Z%]{0,8}$/;
+
+interface Subject {
+  name: string;
+  measure: string;
+  chain: string;
+  parts?: MetricKeyParts;
+  /** The limit of a change that the title names: `2.5` of "moved 2.5 % or more". */
+  moved?: string;
+}
+
+/**
+ * The first line of an alert by what is known of it, for people: the title as read stays what alerts are known by.
+ * Undefined where the facts are too few to say what has become of what; then the sender's title is all there is.
+ */
+export function writeFactLine(facts: AlertFacts): FactLine | undefined {
+  const { value, format } = facts;
+  if (value === undefined || format === "broken-json" || !amountLike.test(value)) return undefined;
+  const sent = cleanLine(facts.title);
+  const subject = readSubject(facts, sent);
+  const numbers = writeNumbers(facts, subject.moved);
+  if (saysMore(sent, subject, facts)) {
+    const title = writeTitle(facts);
+    return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title };
+  }
+  const what = [subject.name, subject.measure].filter((part) => part !== "").join(" ");
+  if (what === "") return undefined;
+  const place = subject.chain === "" ? "" : ` (${subject.chain})`;
+  const { amount, change, limit, side, sideOfAlert, condition, changeLimit } = numbers;
+  const limited = limit === "" ? "" : side === undefined ? `, limit ${limit}` : `, ${side} ${limit}`;
+  const moved = changeLimit === undefined ? "" : `, limit ${changeLimit} %`;
+  const isBack = side !== undefined && sideOfAlert !== undefined && side !== sideOfAlert;
+  // Some senders repeat the value that fired, which must not read as the one that it came back to.
+  const limitNow = side !== undefined && sideOfAlert === undefined ? `, limit ${limit}` : limited;
+  const backTo = isBack ? `back ${side} ${limit} (${[amount, subject.chain].filter(Boolean).join(", ")})` : undefined;
+  return {
+    title: `${what} ${amount}${change}${limited}${moved}${place}`,
+    over: `${what} ${backTo ?? `${amount}${limitNow}${place}`}`,
+    steady: `${what}${limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`}${changeLimit === undefined ? "" : ` moved ${changeLimit} %`}${place}`,
+  };
+}
+
+type Side = "below" | "above";
+
+interface Numbers {
+  /** `24.32 M USD`. */
+  amount: string;
+  /** `, −3.2 %`, or empty. */
+  change: string;
+  /** Empty without a threshold that the value can be held against. */
+  limit: string;
+  /** Where the value is now. */
+  side?: Side;
+  /** Where it is while the alert fires, as far as that is certain; by the sender's own condition alone. */
+  sideOfAlert?: Side;
+  condition?: Side;
+  /** In percent, where the limit is one of the change. */
+  changeLimit?: string;
+}
+
+function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers {
+  const { previousValue } = facts;
+  const [value, threshold] = [cleanLine(facts.value ?? ""), cleanLine(facts.threshold ?? "")];
+  const unit = cleanLine(facts.unit ?? "");
+  const isPercent = unit === "%";
+  const shown = (number: string): string =>
+    cut(writeShortNumber(number, { besides: [value, threshold] }), maxAmountUnits) + (isPercent ? " %" : "");
+  const named = isPercent || unit === "" || unit.length > 12 ? "" : ` ${unit}`;
+  const amount = isolate(`${shown(value)}${named}`);
+  // The change of a percentage in percent is for nobody who has just been woken.
+  const share = isPercent || previousValue === undefined ? undefined : writeChange(cleanLine(previousValue), value);
+  const change = share === undefined ? "" : `, ${share}`;
+  if (moved !== undefined) return { amount, change, limit: "", changeLimit: moved };
+  if (threshold === "") return { amount, change, limit: "" };
+  if (limitsChange(facts))
+    return { amount, change, limit: "", changeLimit: isInPercent(facts) ? threshold : undefined };
+  const side = sideOfThreshold(facts);
+  const condition = sideOfCondition(facts);
+  const sideOfAlert = condition ?? (facts.status === "resolved" ? sideBefore(facts, side) : side);
+  return { amount, change, limit: isolate(shown(threshold)), side, sideOfAlert, condition };
+}
+
+/** A value that has crossed its limit since the one before was on the other side of it. */
+function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {
+  if (facts.previousValue === undefined || side === undefined) return undefined;
+  const before = sideOfThreshold({ ...facts, value: facts.previousValue });
+  return before === side ? undefined : before;
+}
+
+/** "change_percent", 2.5 */
+function isInPercent({ fields, threshold = "" }: AlertFacts): boolean {
+  return (
+    /^\d{1,6}(?:\.\d{1,6})?$/.test(threshold) && fields.some(({ value }) => /^\w{0,20}(?:percent|pct)/i.test(value))
+  );
+}
+
+/** `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`: what the title leaves out, where there is room for it. */
+function addToTitle(title: string, subject: Subject, facts: AlertFacts, numbers: Numbers): string {
+  const { amount, change, limit, side } = numbers;
+  const { threshold, previousValue, unit, metric } = facts;
+  // A number of nobody knows what is left to the line below.
+  if ((threshold ?? previousValue ?? unit ?? metric) === undefined) return title;
+  const said = title.toLowerCase();
+  const says = (part: string): boolean => part === "" || said.includes(part.toLowerCase());
+  if (says(cleanLine(facts.value ?? "")) || says(amount.split(" ", 1)[0] ?? "")) return title;
+  const name = says(subject.name) ? "" : `${subject.name} `;
+  const measure = says(subject.measure) ? "" : `${subject.measure} `;
+  const isLimitSaid = says(cleanLine(threshold ?? "")) || says(limit);
+  const limited = limit === "" || side === undefined || isLimitSaid ? "" : `, ${side} ${limit}`;
+  const place = says(subject.chain) ? "" : ` (${subject.chain})`;
+  const whole = `${withoutEnd(title)}: ${name}${measure}${amount}${change}${limited}${place}`;
+  return whole.length > lockScreenUnits ? title : whole;
+}
+
+function withoutEnd(title: string): string {
+  let end = title.length;
+  while (end > 1 && ".:;,-' ".includes(title.charAt(end - 1))) end -= 1;
+  return title.slice(0, end);
+}
+
+function readSubject(facts: AlertFacts, title: string): Subject {
+  const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
+  const name = cut(readName(facts, parts), maxNameUnits);
+  const measure = cut(readMeasure(facts, parts), maxNameUnits);
+  const chain = chainOf(facts, parts);
+  const moved = changeInTitle(title);
+  const subject = { name, measure, chain, parts, moved };
+  return subject;
+}
+
+function chainOf(facts: AlertFacts, parts: MetricKeyParts | undefined): string {
+  const chain = cleanLine(facts.chain ?? parts?.chain ?? "");
+  // A bare number ("1") is an id that a chain has among wallets.
+  return /\p{L}/u.test(chain) && chain.length <= 20 ? chain : "";
+}
+
+/** What an alert measures and on which chain, to count alerts by; empty where nothing says it. */
+export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
+  const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
+  const measure = readMeasure(facts, parts);
+  return { measure: measure.length > maxNameUnits ? "" : measure, chain: chainOf(facts, parts) };
+}
+
+const poolNames = /(?:^|\.)(?:pool(?:[._]?(?:name|symbol|pair))?|trading_?pair|pair)$/i;
+const tokenNames = /(?:^|\.)(?:token[._]?(?:symbol|name)|symbol)$/i;
+
+/** The pair of a pool, the symbol of a token; else the address, short. */
+function readName({ token, fields }: AlertFacts, parts: MetricKeyParts | undefined): string {
+  const own = token === undefined || isAddress(token) ? "" : cleanLine(token);
+  if (own.includes("/")) return own;
+  const named = (names: RegExp): string | undefined =>
+    fields.find(({ name, value }) => value.length <= 60 && names.test(name) && isName(value))?.value;
+  const found = (parts?.kind === "pool" || own === "" ? named(poolNames) : undefined) ?? (own || named(tokenNames));
+  return found === undefined || found === "" ? shortAddress(token ?? parts?.address ?? "") : cleanLine(found);
+}
+
+function isName(value: string): boolean {
+  return /\p{L}/u.test(value) && !isAddress(value.trim());
+}
+
+function isAddress(text: string): boolean {
+  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
+}
+
+/** `0xa0b8…eb48` */
+function shortAddress(address: string): string {
+  return address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : cleanLine(address);
+}
+
+const quantityNames = /(?:price|tvl|volume|amount|ratio|rate)$/i;
+
+function readMeasure({ metric, fields, value }: AlertFacts, parts: MetricKeyParts | undefined): string {
+  if (parts !== undefined) {
+    // A token has one TVL, and so has a pool.
+    const words = wordsOfMeasure(parts.measure).replace(/^total (?=.)/, "");
+    return parts.kind === "pool" ? `pool ${words}`.trim() : words;
+  }
+  if (metric !== undefined && /\p{L}/u.test(metric)) return cleanLine(metric).replaceAll("_", " ");
+  const name = fields.find((field) => field.value === value && quantityNames.test(field.name))?.name ?? "";
+  return (quantityNames.exec(name)?.[0] ?? "").toLowerCase();
+}
+
+/** What stands between names and numbers, and says nothing that the facts do not. */
+const littleWords = new Set(
+  `a an the of on in at to for from with by than and or more is are was were be has have had its it now then before
+  after again back normal below above under over beneath beyond down up fell fall falls fallen falling rose rise rises risen
+  rising dropped drop drops dropping exceeded exceeds exceed exceeding crossed crosses crossing moved moves went goes left
+  returned threshold limit alert alarm warning critical info information notice urgent high firing fired triggered active
+  resolved recovered ok closed ended problem current value total pool token metric change changed percent usd pct min h`.split(
+    /\s+/,
+  ),
+);
+
+/** Whether a title says anything beyond the facts and their names. */
+function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
+  const names = `${subject.name} ${subject.measure} ${subject.chain} ${facts.token ?? ""} ${facts.metric ?? ""} ${facts.unit ?? ""}`;
+  const known = new Set(wordsOf(names.toLowerCase(), isOfName));
+  const address = subject.parts?.address ?? facts.token ?? "";
+  const isKnown = (word: string): boolean => littleWords.has(word) || known.has(word);
+  const numbers = [facts.value, facts.previousValue, facts.threshold, subject.moved].map(bareNumber);
+  const words = wordsOf(title.toLowerCase(), isOfWord);
+  return !words.every((sent) => {
+    const word = withoutEnd(sent);
+    if (isKnown(word) || numbers.includes(bareNumber(word))) return true;
+    if (word.startsWith("0x")) return address.toLowerCase().startsWith(word.slice(0, 6));
+    return wordsOf(word, isOfName).every(isKnown);
+  });
+}
+
+/** In one loop, as the titles of all alerts go through it. */
+function wordsOf(text: string, isPart: (code: number) => boolean): string[] {
+  const words: string[] = [];
+  let start = -1;
+  for (let at = 0; at <= text.length; at += 1) {
+    const isIn = at < text.length && isPart(text.charCodeAt(at));
+    if (isIn && start === -1) start = at;
+    if (isIn || start === -1) continue;
+    words.push(text.slice(start, at));
+    start = -1;
+  }
+  return words;
+}
+
+/** Small letters and digits, and letters of other scripts; no symbols. */
+function isOfName(code: number): boolean {
+  if (code < 0xc0) return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39);
+  return code < 0x2000 || (code > 0x2bff && code < 0xd800) || (code > 0xf8ff && code < 0xfe00);
+}
+
+/** These, and what belongs to a number, an address or a compound: `$ + , - . ' …`. */
+function isOfWord(code: number): boolean {
+  return isOfName(code) || code === 0x24 || code === 0x27 || (code > 0x2a && code < 0x2f) || code === 0x2026;
+}
+
+/** `$5,000,000` → `5000000`. */
+function bareNumber(sent: string | undefined): string {
+  if (sent === undefined) return "";
+  let bare = sent.toLowerCase();
+  if (bare.includes(",")) bare = bare.replaceAll(",", "");
+  return "$€£".includes(bare.charAt(0)) ? bare.slice(1) : bare;
+}

@@ -1,0 +1,79 @@
+import type { AlertFacts, AlertField } from "../core/alert.ts";
+
+/** More of them nobody reads in a chat. */
+const mostShown = 6;
+const mostNames = 5_000;
+
+/** Of use to programs, or said by a fact of the alert: its number, its severity, its state. */
+const machineNames = new Set(
+  `type kind event eventtype object action trigger condition conditiontype operator comparator comparison
+  comparisonoperator direction metric metrickey metricname alertmetric unit severity level priority urgency impact status state
+  alerttype alertstate newstatevalue oldstatevalue previousstate currentstate livemode receiver interval code number version
+  apiversion schemaid specversion timezone timezoneoffset important installation platform project integrationname token symbol
+  tokensymbol tokenaddress tokenname chain chainid network threshold value previous current previousvalue before price
+  externalurl generatorurl silenceurl panelurl isautomated valuestring tags queryid userid accountid chainid eventid alertid ruleid
+  alias dedupkey fingerprint monitorcondition signaltype importancelevel statechangetime
+  blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn alarmarn sid subscription
+  lastping npings period statistic namespace`.split(/\s+/),
+);
+/** In digits and letters for programs; the alert's own time is a fact. */
+const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;
+/** Where somebody finds what to do now. */
+const helpfulAddress = /run_?book|play_?book|dashboard|status_?page/i;
+
+/** Whether nobody reads the field of this name in a message: by the last part of its path. */
+const isForMachines = remembered((name) => {
+  const last = name.slice(name.lastIndexOf(".") + 1);
+  if (machineNames.has(last.toLowerCase().replace(/[^a-z0-9]+/g, ""))) return true;
+  if (/[a-z0-9\]](?:Id|ID|Ids|Arn|ARN|Uid|UID|Uuid|UUID|At|Timestamp|DateTime|Key|Type|Kind|Event)$/.test(last))
+    return true;
+  return /_(?:id|ids|uid|uuid|arn|at|ts|timestamp|time|key|type|type_name|kind|event)$/.test(last);
+});
+
+/** Sender's names repeat without end, and what is asked of one is asked of it each time. */
+function remembered(ask: (name: string) => boolean): (name: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (name) => {
+    let answer = known.get(name);
+    if (answer === undefined) {
+      answer = ask(name);
+      if (known.size >= mostNames) known.clear();
+      known.set(name, answer);
+    }
+    return answer;
+  };
+}
+
+/**
+ * The fields that tell a reader something new, in the sender's order, and how many more would: neither what the facts or
+ * the text say already nor what is there for programs. The page has all of them.
+ *
+ * @param said what stands above them in the message, in lower case
+ */
+export function chooseFields(facts: AlertFacts, said: string): { fields: AlertField[]; more: number } {
+  const own = new Set(
+    [
+      facts.value,
+      facts.previousValue,
+      facts.threshold,
+      facts.token,
+      facts.chain,
+      facts.metric,
+      facts.unit,
+      facts.link,
+      facts.source,
+      facts.externalId,
+      facts.title,
+      facts.severity,
+      facts.status,
+    ].map((fact) => fact?.toLowerCase()),
+  );
+  const telling = facts.fields.filter(({ name, value }) => {
+    if (isForMachines(name)) return false;
+    const lower = value.toLowerCase();
+    if (lower === "" || own.has(lower) || (value.length > 2 && said.includes(lower))) return false;
+    if (instants.test(lower)) return false;
+    return !/^https?:/.test(lower) || helpfulAddress.test(name);
+  });
+  return { fields: telling.slice(0, mostShown), more: Math.max(0, telling.length - mostShown) };
+}

@@ -1,0 +1,28 @@
+import type { AlertFacts } from "../core/alert.ts";
+import { groupDigits } from "../ground/numbers/format-number.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { cut } from "../ground/text/graphemes.ts";
+
+/** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
+export function titleWithoutState(title: string): string {
+  const rest = cleanLine(title).replace(
+    /^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu,
+    "",
+  );
+  return rest === "" ? cleanLine(title) : rest;
+}
+
+const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
+
+type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold">;
+
+/** The title of an alert on a line of a digest. */
+export function shortTitle(facts: Titled, maxUnits: number): string {
+  return cut(writeTitle(facts), maxUnits);
+}
+
+/** As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. */
+export function writeTitle({ title, value, previousValue, threshold }: Titled): string {
+  const own = new Set([value, previousValue, threshold]);
+  return cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
+}

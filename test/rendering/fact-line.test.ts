@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { writeFactLine } from "../../src/rendering/fact-line.ts";
+import { makeAlert, usdc } from "./sample.ts";
+
+const poolTvl: Partial<AlertFacts> = {
+  title: "Total TVL of pool 0x0b92…c1e0 on polygon",
+  metric: "polygon_pool_total_tvl_0x0b92aaaabbbbccccddddeeeeffff00001111c1e0",
+  chain: "polygon",
+  token: "ONYX504",
+  value: "18623.426",
+  previousValue: "20282.771",
+  threshold: "19000",
+  unit: "USD",
+};
+
+const lineOf = (facts: Partial<AlertFacts>) => writeFactLine(makeAlert({ facts }).facts);
+const titleOf = (facts: Partial<AlertFacts>) => lineOf(facts)?.title;
+
+describe("the first line of an alert, made of its facts", () => {
+  it("says what, how much, by how much, which limit and where", () => {
+    expect(titleOf(poolTvl)).toBe("ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)");
+    for (const title of [
+      "ONYX504 pool TVL: below 19000",
+      "Pool 0x0b92…c1e0 is 18623.426 USD, was 20282.771, below 19000",
+    ])
+      expect(titleOf({ ...poolTvl, title })).toBe(titleOf(poolTvl));
+  });
+
+  it("fits on a lock screen, with at most six significant digits in a number", () => {
+    const long = titleOf({ ...poolTvl, value: "1246377700.123", previousValue: "1246536700", threshold: "1250000000" });
+    expect(long).toBe("ONYX504 pool TVL 1.246 bn USD, −0.01 %, below 1.25 bn (polygon)");
+    expect(long?.length).toBeLessThanOrEqual(110);
+  });
+
+  it("never rounds a value onto its limit", () => {
+    expect(titleOf({ ...poolTvl, value: "18999.999" })).toContain("18,999.999 USD");
+  });
+
+  it("names a token by its symbol, else shortly by its address", () => {
+    const facts = { ...poolTvl, metric: `eth_token_total_tvl_${usdc}`, chain: "eth", title: "T is 18623.426" };
+    expect(titleOf({ ...facts, title: "18623.426 USD", token: usdc })).toMatch(/^0xa0b8…eb48 TVL /);
+    const fields = [{ name: "token.symbol", value: "USDC" }];
+    expect(titleOf({ ...facts, title: "18623.426 USD", token: usdc, fields })).toMatch(/^USDC TVL /);
+  });
+
+  it("names a pool by its pair", () => {
+    const fields = [{ name: "pool.name", value: "ONYX504/WETH" }];
+    expect(titleOf({ ...poolTvl, fields })).toMatch(/^ONYX504\/WETH pool TVL /);
+  });
+
+  it("keeps a title that says more than the facts, and adds them where there is room", () => {
+    const depeg = {
+      token: "USDX",
+      chain: "arbitrum",
+      value: "0.9712",
+      previousValue: "0.9987",
+      threshold: "0.98",
+      unit: "USD",
+    };
+    expect(titleOf({ ...depeg, title: "Depeg" })).toBe("Depeg: USDX 0.9712 USD, −2.8 %, below 0.98 (arbitrum)");
+    const long = `Depeg of a stable coin that ${"really ".repeat(12)}matters`;
+    expect(titleOf({ ...depeg, title: long })).toBe(long);
+    expect(titleOf({ ...depeg, title: "Depeg to 0.9712" })).toBe("Depeg to 0.9712");
+  });
+
+  it("adds no number that nothing says anything about", () => {
+    expect(titleOf({ title: "Large withdrawal", value: "0", chain: "mainnet" })).toBe("Large withdrawal");
+  });
+
+  it("takes no text for a number", () => {
+    expect(lineOf({ title: "Depeg", value: "1\n✅ Resolved", unit: "USD" })).toBeUndefined();
+  });
+
+  it("leaves the sender's title alone without a value, and where the body could not be read for certain", () => {
+    expect(lineOf({ title: "Bridge paused" })).toBeUndefined();
+    expect(lineOf({ ...poolTvl, format: "broken-json" })).toBeUndefined();
+  });
+
+  it("does not hold a value against the limit of a change", () => {
+    const fields = [{ name: "condition", value: "change_percent" }];
+    const expected = "ONYX504 pool TVL 18,623 USD, −8.2 %, limit 2.5 % (polygon)";
+    const title = "ONYX504 pool TVL: moved 2.5 % or more";
+    expect(titleOf({ ...poolTvl, title: "18623.426", threshold: "2.5", fields })).toBe(expected);
+    expect(titleOf({ ...poolTvl, title, threshold: "2.5" })).toBe(expected);
+    expect(titleOf({ ...poolTvl, title, threshold: undefined })).toBe(expected);
+  });
+
+  it("says that it is back, and not that it is where it fired", () => {
+    const over = { ...poolTvl, status: "resolved" as const, value: "19400.5" };
+    const back = "ONYX504 pool TVL back above 19,000 (19,401 USD, polygon)";
+    expect(lineOf({ ...over, previousValue: "18600" })?.over).toBe(back);
+    const fields = [{ name: "condition", value: "below" }];
+    expect(lineOf({ ...over, fields })?.over).toBe(back);
+    // Alertmanager repeats the value that fired.
+    expect(lineOf({ ...over, value: "18000", previousValue: undefined })?.over).toBe(
+      "ONYX504 pool TVL 18,000 USD, limit 19,000 (polygon)",
+    );
+    expect(lineOf({ ...over, value: "18000", fields })?.over).toBe(
+      "ONYX504 pool TVL 18,000 USD, below 19,000 (polygon)",
+    );
+  });
+
+  it("has one steady form for the mails of one key, whatever the value, fired or over", () => {
+    const steadyOf = (facts: Partial<AlertFacts>) => [
+      ...new Set([
+        lineOf({ ...poolTvl, ...facts })?.steady,
+        lineOf({ ...poolTvl, ...facts, value: "17000", title: "ONYX504 pool TVL 17000 USD" })?.steady,
+        lineOf({ ...poolTvl, ...facts, status: "resolved", value: "19400", title: "ONYX504 pool TVL: ok" })?.steady,
+      ]),
+    ];
+    expect(steadyOf({})).toEqual(["ONYX504 pool TVL, limit 19,000 (polygon)"]);
+    const fields = [{ name: "subscription.condition", value: "below" }];
+    expect(steadyOf({ fields })).toEqual(["ONYX504 pool TVL below 19,000 (polygon)"]);
+  });
+
+  it.each([
+    ["USDC total TVL fell below 5,000,000", true],
+    ["[CRITICAL] USDC TVL dropped to $4,812,345.67 (limit 5000000)", true],
+    ["✅ RESOLVED: USDC on eth is back to normal", true],
+    ["USDC TVL fell below 5,000,000 after the exploit", false],
+    ["USDC TVL fell below 6,000,000", false],
+    ["Vorsicht: USDC", false],
+  ])("takes %s for words of the facts: %s", (title, isMade) => {
+    const facts = { metric: `eth_token_total_tvl_${usdc}`, token: "USDC", chain: "eth", value: "4812345.67" };
+    const line = lineOf({ ...facts, threshold: "5000000", title });
+    expect(line?.steady.startsWith("USDC TVL, limit 5 M")).toBe(isMade);
+  });
+});
