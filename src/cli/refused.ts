@@ -12,7 +12,7 @@ import { parseInstant, wholeWithin } from "./shell/arguments.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
 import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
-import { terminalText } from "./shell/terminal-text.ts";
+import { fitText, terminalText } from "./shell/terminal-text.ts";
 
 interface ListOptions {
   source?: string;
@@ -201,7 +201,9 @@ async function showRefused(run: RelayRun, id: string, raw: boolean): Promise<voi
   }
 }
 
+/** Bytes of a body, and columns of a header's value: a stranger may have sent kilobytes. `--json` has all of it. */
 const mostShown = 4_000;
+const widestHeader = 300;
 
 function formatDetail(found: RefusedDetailOnWire, body: Buffer, output: Output, now: number): string {
   const { id, source, reason, detail, address, receivedAt, items, released, headers } = found;
@@ -221,8 +223,12 @@ function formatDetail(found: RefusedDetailOnWire, body: Buffer, output: Output, 
   ]);
   const shown = body.subarray(0, mostShown);
   const rest = body.length > shown.length ? `… ${formatBytes(body.length)} in all; --raw prints them\n` : "";
+  const shownHeaders = headers.map(([name, value]): [string, string] => [
+    fitText(terminalText(name), 40),
+    fitText(terminalText(value), widestHeader),
+  ]);
   const text = body.length === 0 ? "The body was empty.\n" : `${showBody(shown)}${rest}`;
-  return joinSections([facts, output.fields(headers.map(([name, value]) => [name, terminalText(value)])), text]);
+  return joinSections([facts, output.fields(shownHeaders), text]);
 }
 
 function showBody(body: Buffer): string {

@@ -50,6 +50,13 @@ it("lists what was refused, by source, reason and time, and says so when there i
   expect(shown.stdout).toContain('{"title":"first"}');
   expect((await world.run(["refused", "show", id, "--raw"])).stdout).toBe('{"title":"first"}');
   expect(await world.run(["refused", "show", "none"])).toMatchObject({ status: 1 });
+
+  await world.post("other", "third", "another key", "d".repeat(9_000));
+  const [large] = (await world.run(["refused", "list", "--limit", "1", "--json"])).json().data;
+  const { stdout } = await world.run(["refused", "show", large.id]);
+  expect(stdout).toContain(`${"d".repeat(200)}`);
+  expect(stdout.length).toBeLessThan(2_000);
+  expect((await world.run(["refused", "show", large.id, "--json"])).stdout).toContain("d".repeat(9_000));
 });
 
 it("relays what was refused, each once, whatever its sender sends again before and after", async () => {
