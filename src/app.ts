@@ -17,13 +17,14 @@ import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
 import { describeCheck, signsBodyAlone } from "./core/source.ts";
 import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
+import { createRecentRequests } from "./delivery/memory/recent-requests.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { createDoor, createFloodGauge, dedupeWindowMs } from "./intake/door/door.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
-import { createChannel } from "./vendors/index.ts";
+import { createChannel, vendorOf } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
 import { securityHeaders } from "./web/security-headers.ts";
 import type { Web } from "./web/web.ts";
@@ -102,7 +103,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(() => store.close());
   let { webhookSecret } = secrets;
   const accepted = createAcceptedBuffer();
-  const inbox = keepAccepted(store, accepted);
+  // What no destination passes on need not be kept.
+  const recent = rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
+    ? createRecentRequests(store)
+    : undefined;
+  const inbox = keepAccepted(store, recent ? [accepted, recent] : [accepted]);
   const door = createDoor(
     { store: inbox, refused: store, now: clock.now, newId, log },
     {
@@ -159,7 +164,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   undo.push(() => claimJournal?.close());
   const engine = await startEngine({
-    store,
+    store: recent ? { ...store, findRequests: recent.findRequests } : store,
     journal: claimJournal,
     outlets,
     composer: processing.createComposer(publicUrl, log),

@@ -82,12 +82,12 @@ export function createAcceptedBuffer(options: AcceptedBufferOptions = {}): Accep
   };
 }
 
-/** An inbox that gives what it accepts to the buffer as well, before anybody hears of it. */
-export function keepAccepted(inbox: Inbox, buffer: Pick<AcceptedBuffer, "add">): Inbox {
+/** An inbox that gives what it accepts to these as well, before anybody hears of it. */
+export function keepAccepted(inbox: Inbox, keepers: readonly Pick<AcceptedBuffer, "add">[]): Inbox {
   return {
     async acceptRequest(request) {
       const acceptance = await inbox.acceptRequest(request);
-      buffer.add(request, acceptance);
+      for (const keeper of keepers) keeper.add(request, acceptance);
       return acceptance;
     },
   };

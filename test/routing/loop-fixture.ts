@@ -57,7 +57,7 @@ export async function startLoop(options: LoopOptions = {}) {
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
   const accepted = createAcceptedBuffer({ maxRequests: options.maxRequests });
-  const inbox = keepAccepted(store, accepted);
+  const inbox = keepAccepted(store, [accepted]);
   const loop = createRoutingLoop({
     store: options.wrap?.(store) ?? store,
     accepted,
