@@ -16,7 +16,7 @@ export interface SendContext {
   replyTo?: string;
   /** Deliver without a sound, beyond what the destination asks for. */
   silent: boolean;
-  /** Ends the call. Whether anything had left is said by the outcome. */
+  /** Ends the call, and is aborted behind its answer as well. Whether anything had left is said by the outcome. */
   signal: AbortSignal;
 }
 

@@ -50,12 +50,9 @@ export async function callChannel(
 ): Promise<Outcome> {
   const { clock, log } = deps;
   const giveUp = new AbortController();
-  let waiting = new AbortController();
+  let grace: AbortController | undefined;
   let isSettled = false;
-  const onStop = () => {
-    giveUp.abort(options.stop.reason);
-    waiting.abort(over);
-  };
+  const onStop = () => giveUp.abort(options.stop.reason);
   options.stop.addEventListener("abort", onStop, { once: true });
   if (options.stop.aborted) onStop();
 
@@ -69,11 +66,11 @@ export async function callChannel(
     };
   });
   async function giveUpInTime(): Promise<Outcome> {
-    await clock.sleep(options.timeoutMs, waiting.signal);
+    await clock.sleep(options.timeoutMs, giveUp.signal);
     if (!isSettled) {
       giveUp.abort(createTimeoutError());
-      waiting = new AbortController();
-      await clock.sleep(graceMs, waiting.signal);
+      grace = new AbortController();
+      await clock.sleep(graceMs, grace.signal);
     }
     if (options.stop.aborted) {
       const detail = `${options.stop.reason.message} during the call`;
@@ -87,7 +84,9 @@ export async function callChannel(
     return await Promise.race([answer, giveUpInTime()]);
   } finally {
     isSettled = true;
-    waiting.abort(over);
+    // Also ends the wait for the time-out: a controller more for each call costs as much as the rest of this function.
+    giveUp.abort(over);
+    grace?.abort(over);
     options.stop.removeEventListener("abort", onStop);
   }
 }
