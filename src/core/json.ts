@@ -39,6 +39,11 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+/** What JSON does not write as it is; lone surrogates among it, so pairs as well. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
+/** To look at a longer text costs as much as to have it written. */
+const shortText = 200;
 
 /**
  * As `JSON.stringify` without indentation, except that a `JsonNumber` keeps its digits: an amount beyond the
@@ -46,20 +51,32 @@ const jsonNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
  * arrays.
  */
 export function writeJson(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof JsonNumber) {
-    return jsonNumber.test(value.text) ? value.text : JSON.stringify(value.text);
+  if (typeof value === "string") return writeText(value);
+  if (typeof value !== "object" || value === null || value instanceof Date)
+    return isWritable(value) ? (JSON.stringify(value) ?? "null") : "null";
+  if (value instanceof JsonNumber) return jsonNumber.test(value.text) ? value.text : writeText(value.text);
+  return Array.isArray(value) ? writeArray(value) : writeObject(value as Record<string, unknown>);
+}
+
+/** Most names and values are short and need no escape; to call `JSON.stringify` for each costs more than the rest. */
+function writeText(text: string): string {
+  return text.length < shortText && !escaped.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function writeArray(items: unknown[]): string {
+  let written = "";
+  for (const item of items) written += written === "" ? writeJson(item) : `,${writeJson(item)}`;
+  return `[${written}]`;
+}
+
+function writeObject(object: Record<string, unknown>): string {
+  let members = "";
+  for (const name of Object.keys(object)) {
+    const member = object[name];
+    if (!isWritable(member)) continue;
+    members += `${members === "" ? "" : ","}${writeText(name)}:${writeJson(member)}`;
   }
-  if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
-  if (typeof value === "object" && value !== null && !(value instanceof Date)) {
-    let members = "";
-    for (const [name, member] of Object.entries(value)) {
-      if (!isWritable(member)) continue;
-      members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${writeJson(member)}`;
-    }
-    return `{${members}}`;
-  }
-  return isWritable(value) ? (JSON.stringify(value) ?? "null") : "null";
+  return `{${members}}`;
 }
 
 function isWritable(value: unknown): boolean {

@@ -5,6 +5,8 @@ import { isolate } from "../ground/text/clean.ts";
 const clockIsEnoughMs = 12 * 60 * 60 * 1000;
 /** Addresses and metric keys, to be copied whole; and web addresses, which chats link by themselves. */
 const webAddressOrLongWord = /https?:\/\/\S+|[A-Za-z0-9_]{32,}/g;
+/** Most lines have none, and to walk through matches costs ten times as much as this look. */
+const longWord = /[A-Za-z0-9_]{32}/;
 
 export const text = (value: string): Inline => ({ kind: "text", text: value });
 export const bold = (value: string): Inline => ({ kind: "bold", text: value });
@@ -18,6 +20,7 @@ export function time(at: number, now: number): Inline {
 
 /** A sender's line in which long words (addresses, metric keys) are set as code, and the rest as `style` says. */
 export function markLongWords(line: string, style: (value: string) => Inline = text): Inline[] {
+  if (line.length < 32 || !longWord.test(line)) return line === "" ? [] : [style(isolate(line))];
   const inlines: Inline[] = [];
   let done = 0;
   for (const match of line.matchAll(webAddressOrLongWord)) {
