@@ -8,6 +8,7 @@ import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body
 import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Decision, Mute } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
+import type { MatchInput } from "../matching/judge.ts";
 import type { Router, RoutingResult } from "./router.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
@@ -208,14 +209,7 @@ export function createRound(deps: RoundDeps): Round {
     const { origin } = alert;
     const { facts } = translation;
     const now = clock.now();
-    const input = {
-      facts,
-      // Parsed when a rule looks into it.
-      get payload() {
-        return translation.payload;
-      },
-      origin,
-    };
+    const input = new TranslatedInput(translation, origin);
     const record = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
     if (!translation.namesItself) return record;
     const isRepeatDespiteKey = source !== undefined && deps.hasUnsignedKeys(source);
@@ -331,6 +325,23 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   return { begin, counters };
+}
+
+/** What the rules look into; its payload is parsed when one of them does. */
+class TranslatedInput implements MatchInput {
+  readonly facts: AlertFacts;
+  readonly origin: AlertOrigin;
+  readonly #translation: Translation;
+
+  constructor(translation: Translation, origin: AlertOrigin) {
+    this.facts = translation.facts;
+    this.origin = origin;
+    this.#translation = translation;
+  }
+
+  get payload(): Translation["payload"] {
+    return this.#translation.payload;
+  }
 }
 
 function toRecord(

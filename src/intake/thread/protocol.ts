@@ -81,20 +81,20 @@ function toWire(translations: Translation[]): WireReading {
   };
 }
 
-export function fromWire({ body, contentType }: StoredBody, reading: Exclude<WireReading, { problem: string }>) {
+export function fromWire(
+  { body, contentType }: StoredBody,
+  reading: Exclude<WireReading, { problem: string }>,
+): Translation[] {
   const { facts, hasPayloads, namesItself, mapped, shapes } = reading;
-  const restOf = (index: number) => ({
-    namesItself,
-    mapped: mapped?.[index] ?? undefined,
-    shape: shapeOf(shapes?.[index]),
-  });
-  if (!hasPayloads) return facts.map((one, index): Translation => ({ facts: one, ...restOf(index) }));
   let payloads: ReturnType<typeof readPayloads> | undefined;
   const payloadOf = (index: number) => {
     payloads ??= readPayloads(body, contentType);
     return payloads(index);
   };
-  return facts.map((one, index) => withPayload({ facts: one, ...restOf(index) }, () => payloadOf(index)));
+  return facts.map((one, index) => {
+    const rest = { facts: one, namesItself, mapped: mapped?.[index] ?? undefined, shape: shapeOf(shapes?.[index]) };
+    return hasPayloads ? new TranslationOfBody(rest, () => payloadOf(index)) : rest;
+  });
 }
 
 function shapeOf(shape: BodyShape | string | null | undefined): BodyShape | undefined {
@@ -104,16 +104,29 @@ function shapeOf(shape: BodyShape | string | null | undefined): BodyShape | unde
 /**
  * Most rules look at facts alone, so the payload stays in the body until somebody asks for it: that body has been read
  * behind the fence within the limit already, and a payload on the way back would cost as much as its facts.
+ *
+ * A class, since a getter in an object of its own makes each such object another kind to the engine, and slow.
  */
-function withPayload(rest: Translation, read: () => Json | undefined): Translation {
-  let payload: Json | undefined;
-  return {
-    ...rest,
-    get payload() {
-      payload ??= read();
-      return payload;
-    },
-  };
+class TranslationOfBody implements Translation {
+  facts: AlertFacts;
+  readonly namesItself: Translation["namesItself"];
+  readonly mapped: Translation["mapped"];
+  readonly shape: Translation["shape"];
+  readonly #read: () => Json | undefined;
+  #payload: Json | undefined;
+
+  constructor({ facts, namesItself, mapped, shape }: Translation, read: () => Json | undefined) {
+    this.facts = facts;
+    this.namesItself = namesItself;
+    this.mapped = mapped;
+    this.shape = shape;
+    this.#read = read;
+  }
+
+  get payload(): Json | undefined {
+    this.#payload ??= this.#read();
+    return this.#payload;
+  }
 }
 
 /**
