@@ -233,7 +233,7 @@ export function createLane(deps: LaneDeps): Lane {
   function lengthOfShortList(isQuick: boolean): number | undefined {
     if (digestOver < shortList) return undefined;
     const isForRun = isQuick && digestOver >= 2 * shortList;
-    return isForRun ? Math.min(shortList, Math.max(shortList / 4, 2 * run.room())) : shortList;
+    return isForRun ? Math.min(shortList, Math.max(shortList / 16, run.room())) : shortList;
   }
 
   /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused or down: it waits. */

@@ -42,14 +42,23 @@ export interface DeliveryRow {
   claim_token: string | null;
 }
 
-/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
-export const deliveryColumns = `
+const columnsBesideStatus = `
   d.seq, d.id, d.alert_seq, a.id AS alert_id, a.origin, d.destination, d.channel, d.recipient, d.route, d.purpose,
   d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key,
-  a.severity, a.facts ->> 'status' AS status, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress,
+  a.severity, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress,
   d.digest_id, d.updates, d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
 
+/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
+export const deliveryColumns = `${columnsBesideStatus}, a.facts ->> 'status' AS status`;
+
+/** The same for `toClaimedDelivery`, which reads the facts anyway. */
+export const claimedColumns = `${columnsBesideStatus}, a.facts`;
+
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
+  return toDelivery(row, row.status);
+}
+
+function toDelivery(row: Omit<DeliveryRow, "status">, status: AlertStatus): DueDelivery {
   return {
     seq: row.seq,
     id: row.id,
@@ -66,7 +75,7 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
     receivedAt: row.received_at,
     alertKey: row.alert_key,
     severity: row.severity,
-    status: row.status,
+    status,
     attempts: row.attempts,
     ambiguous: row.ambiguous,
     form: row.form,
@@ -82,8 +91,9 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
   };
 }
 
-export function toClaimedDelivery(row: DeliveryRow & { facts: string }): ClaimedDelivery {
-  return { ...toDueDelivery(row), facts: JSON.parse(row.facts) as AlertFacts };
+export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
+  const facts = JSON.parse(row.facts) as AlertFacts;
+  return { ...toDelivery(row, facts.status), facts };
 }
 
 /** What people see of a delivery, and nothing of its alert. */

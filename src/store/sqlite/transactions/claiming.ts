@@ -1,7 +1,7 @@
 import type { ClaimedDelivery } from "../../../core/delivery-job.ts";
 import type { ClaimedTogether, ClaimInput } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { type DeliveryRow, deliveryColumns, toClaimedDelivery } from "../rows.ts";
+import { claimedColumns, type DeliveryRow, toClaimedDelivery } from "../rows.ts";
 import type { TransactionContext } from "./context.ts";
 import { underFence } from "./lanes.ts";
 import type { StateKeeping } from "./state-keeping.ts";
@@ -18,8 +18,8 @@ export function createClaiming(
        digest_id = ?
      WHERE seq = ? AND due_at IS NOT NULL AND ${underFence}`,
   );
-  const claimed = db.prepare<[number], DeliveryRow & { facts: string }>(
-    `SELECT ${deliveryColumns}, a.facts FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
+  const claimed = db.prepare<[number], Omit<DeliveryRow, "status"> & { facts: string }>(
+    `SELECT ${claimedColumns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = ?`,
   );
   function take(
     { group, fence }: LaneFence,
