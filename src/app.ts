@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
@@ -289,8 +289,15 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   background.push(watches.run(stopping.signal));
   let web: Promise<Web> | undefined;
   async function openWeb(): Promise<Web> {
-    const { createWeb } = await import("./web/web.ts");
+    const [{ createWeb }, { createComposeAgain }] = await Promise.all([
+      import("./web/web.ts"),
+      import("./processing.ts"),
+    ]);
+    const composer = processing.createComposer(publicUrl, log);
     const opened = await createWeb({
+      composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
+      version: readVersion(),
+      configurationHash: hashOf(config),
       store,
       operations,
       hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
@@ -360,4 +367,15 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       return stopped;
     },
   };
+}
+
+/** Secrets write themselves as `***`; where it runs, and on which port, is no matter of what it does. */
+function hashOf({
+  server: _server,
+  dataDir: _dataDir,
+  configFile: _file,
+  warnings: _warnings,
+  ...config
+}: Config): string {
+  return createHash("sha256").update(JSON.stringify(config)).digest("hex");
 }

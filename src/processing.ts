@@ -1,13 +1,18 @@
 import type { Config } from "./config/config.ts";
+import type { Alert } from "./core/alert.ts";
+import { standingDeliveries } from "./core/delivery.ts";
 import type { Log } from "./core/log.ts";
+import type { AlertDetail } from "./core/ports/alert-log.ts";
 import type { ReadPayloads } from "./core/ports/body-reader.ts";
+import type { Destination } from "./core/rules.ts";
 import { type Composer, createComposer } from "./delivery/lane/compose.ts";
 import { readPayloads } from "./intake/read-payloads.ts";
 import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
 import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter, type Router } from "./routing/router.ts";
-import { createDocumentRenderer } from "./vendors/index.ts";
+import { createDocumentRenderer, hasSeveralRecipients, readableText, vendorOf } from "./vendors/index.ts";
+import type { ComposedMessage } from "./web/web-deps.ts";
 
 export interface ProcessingOptions {
   /** See `BodyReaderOptions`. */
@@ -52,5 +57,61 @@ export function createProcessing(
       const rendering = createRendering({ publicUrl, renderDocument: createDocumentRenderer() });
       return createComposer({ rendering, log, publicUrl });
     },
+  };
+}
+
+/** A payload of a larger body would take the time that pages have. */
+const mostPayloadBytes = 64 * 1024;
+
+/**
+ * The first message of each standing delivery of an alert, made again from what is stored: messages are not kept. It says
+ * nothing of a delay, of earlier messages, or of others in a digest; what carries the payload goes without one that is
+ * larger than 64 KiB. Never throws.
+ */
+export function createComposeAgain(
+  { composer, readPayloads: read }: { composer: Composer; readPayloads: ReadPayloads },
+  destinations: readonly Destination[],
+): (alert: AlertDetail) => ComposedMessage[] {
+  const byName = new Map(destinations.map((destination) => [destination.name, destination]));
+
+  function payloadOf({ request }: AlertDetail) {
+    if (request === undefined || request.body.byteLength > mostPayloadBytes) return undefined;
+    try {
+      return read(request.body, request.contentType)(request.item);
+    } catch {
+      return undefined;
+    }
+  }
+
+  return (detail) => {
+    const { id, origin, receivedAt, facts } = detail;
+    if (facts === undefined) return [];
+    const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
+    const seen = new Set<string>();
+    return standingDeliveries(detail.deliveries, hasSeveralRecipients).flatMap((delivery) => {
+      const { destination, channel, state, purpose, insteadOf, attempts, digestId } = delivery;
+      if (state === "muted" || seen.has(destination)) return [];
+      seen.add(destination);
+      const known = byName.get(destination);
+      const message = { destination, channel, inDigest: digestId !== undefined || state === "digested" };
+      if (known === undefined || known.type !== channel) return { ...message, texts: [] };
+      const now = attempts.find(({ outcome }) => outcome === "sent")?.at ?? delivery.finishedAt ?? delivery.createdAt;
+      const payload = vendorOf(channel).can.carries === "payload" ? payloadOf(detail) : undefined;
+      const source = {
+        id: delivery.id,
+        alertId: id,
+        alertSeq: 0,
+        origin,
+        receivedAt,
+        facts,
+        status: facts.status,
+        purpose,
+        ambiguous: 0,
+        form: "rich" as const,
+        payload,
+      };
+      const context = { now, purpose, possibleRepeat: false, insteadOf };
+      return { ...message, texts: composer.alert(source, alert, context, known).map(readableText) };
+    });
   };
 }

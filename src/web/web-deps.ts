@@ -1,12 +1,23 @@
 import type { Clock } from "../core/clock.ts";
+import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
-import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
+
+/** What people read of an alert at one destination. */
+export interface ComposedMessage {
+  destination: string;
+  channel: ChannelType;
+  /** Part by part. Empty where nothing is known of the destination any more. */
+  texts: string[];
+  /** It went out in a digest, with others. */
+  inDigest: boolean;
+}
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
@@ -22,6 +33,12 @@ export interface WebDeps extends ProxyTrust {
   hookUrl(): Secret;
   /** The same of each source. Default: there is none. */
   sourceHooks?(): { name: string; url: Secret }[];
+  /** The messages of an alert, made again from what is stored; of deliveries that are muted none. Default: none. */
+  composeAgain?(alert: AlertDetail): ComposedMessage[];
+  /** Of the relay. Default: `unknown`. */
+  version?: string;
+  /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */
+  configurationHash?: string;
   clock: Clock;
   newId: NewId;
   log: Log;

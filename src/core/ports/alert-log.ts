@@ -1,4 +1,4 @@
-import type { AlertFacts, AlertOrigin, Severity } from "../alert.ts";
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
 import type { Decision } from "../rules.ts";
 
@@ -180,6 +180,30 @@ export interface StoredArrival {
   routes: string[];
 }
 
+/** One alert of a key, without its texts. */
+export interface KeyEvent {
+  id: string;
+  receivedAt: number;
+  severity: Severity;
+  status: AlertStatus;
+  /** As sent, like threshold and unit. */
+  value?: string;
+  threshold?: string;
+  unit?: string;
+  /** The sender sent an earlier one again: nothing new happened. */
+  isRepeat: boolean;
+}
+
+/** What came with the alert key of one alert. */
+export interface KeyHistory {
+  /** Newest first: the latest, those right behind the alert, the alert, those before it. */
+  events: KeyEvent[];
+  /** There may be others before the oldest. */
+  hasOlder: boolean;
+  /** There are others between the latest and those right behind the alert. */
+  hasGap: boolean;
+}
+
 /** An alert as it is now, and how far whoever has read it has come. */
 export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
@@ -217,6 +241,11 @@ export interface AlertLog {
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   /** That senders' alerts came, routed ones at or after `fromAt`, newest first; fewer than `limit` at the end only. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
+  /**
+   * What came with the same alert key, at most `most` or so: half of it before the alert, and a quarter each right
+   * behind it and at the end. Empty for an unknown id and for what has not been read.
+   */
+  keyHistory(id: string, most: number): Promise<KeyHistory>;
   /** Of an empty log a cursor as well: every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */

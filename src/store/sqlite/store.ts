@@ -80,6 +80,7 @@ const onReader = [
   "listChanges",
   "listFacts",
   "listArrivals",
+  "keyHistory",
   "latestChange",
   "knowsChange",
   "countAlerts",

@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { defaultPageSize, describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
+import { collectEvidence } from "../evidence.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -12,6 +13,7 @@ import {
   checkGapsRoute,
   endMuteRoute,
   gapsRoute,
+  evidenceRoute,
   getAlertRoute,
   getRefusedRoute,
   listAlertsRoute,
@@ -88,6 +90,15 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
       throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
     }
     return c.json({ data: alertDetailToWire(alert, publicUrl) }, 200);
+  });
+
+  api.openapi(evidenceRoute, async (c) => {
+    const { id } = c.req.valid("param");
+    const alert = await store.getAlert(id);
+    if (alert === undefined) {
+      throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
+    }
+    return c.json({ data: await collectEvidence(deps, alert) }, 200);
   });
 
   api.openapi(resendRoute, async (c) => {

@@ -9,6 +9,7 @@ import {
   destinationSchema,
   destinationTestSchema,
   errorSchema,
+  evidenceSchema,
   gapsSchema,
   instant,
   mutePreviewSchema,
@@ -95,6 +96,20 @@ export const getAlertRoute = createRoute({
   request: { params: idParameter },
   responses: {
     200: answer("All that is known of it.", alertDetailSchema),
+    404: failure("No such alert."),
+    ...refused,
+  },
+});
+
+export const evidenceRoute = createRoute({
+  method: "get",
+  path: "/api/alerts/{id}/evidence",
+  summary: "All that is known of one alert, as one document",
+  description:
+    "The alert as `GET /api/alerts/{id}` gives it, its messages made again, the alerts of the same key, and the hash of the configuration. Without credentials.",
+  request: { params: idParameter },
+  responses: {
+    200: answer("The evidence.", evidenceSchema),
     404: failure("No such alert."),
     ...refused,
   },

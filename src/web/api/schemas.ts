@@ -151,6 +151,50 @@ export const alertDetailSchema = alertSchema
   })
   .openapi("AlertDetail");
 
+export const evidenceSchema = z
+  .object({
+    madeAt: instant,
+    relay: z.object({
+      version: z.string(),
+      url: z.string(),
+      configurationSha256: z.string().nullable().openapi({
+        description: "Names the configuration in force when this was made: of all of it but its secrets.",
+      }),
+    }),
+    alert: alertDetailSchema,
+    messages: z
+      .array(
+        z.object({
+          destination: z.string(),
+          channel: channelType,
+          texts: z.array(z.string()).openapi({ description: "Part by part; none where the destination is gone." }),
+          inDigest: z.boolean().openapi({ description: "It was sent in one message with others." }),
+        }),
+      )
+      .openapi({
+        description:
+          "Made again from what is stored, as the first message of the alert: without what was said of a delay or of earlier messages.",
+      }),
+    sameKey: z.object({
+      isAll: z.boolean().openapi({ description: "Every alert of this key that is kept is listed." }),
+      alerts: z
+        .array(
+          z.object({
+            id,
+            receivedAt: instant,
+            severity: z.enum(severities),
+            status: z.enum(statuses),
+            value: z.string().optional(),
+            threshold: z.string().optional(),
+            unit: z.string().optional(),
+            isRepeat: z.boolean(),
+          }),
+        )
+        .openapi({ description: "Newest first." }),
+    }),
+  })
+  .openapi("Evidence");
+
 export const destinationSchema = z
   .object({
     name: z.string(),

@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
-import type { AlertDetail, AttemptEntry } from "../../core/ports/alert-log.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";
@@ -7,7 +7,7 @@ import { Form, HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 
-/** Every delivery with every attempt, newest delivery first. */
+/** Every delivery, those that failed first and else the newest, and every attempt of all of them in one table. */
 export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Frame }) {
   if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
     return (
@@ -23,9 +23,11 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
   const newestFirst = [...alert.deliveries].reverse();
   const isFirstOfDestination = (delivery: Delivery) =>
     newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
+  const isFailed = ({ state, resentBy }: Delivery) => resentBy === undefined && toneOf(state) === "bad";
+  const failedFirst = [...newestFirst.filter(isFailed), ...newestFirst.filter((delivery) => !isFailed(delivery))];
   return (
     <>
-      {newestFirst.map((delivery) => (
+      {failedFirst.map((delivery) => (
         <DeliveryCard
           alert={alert}
           delivery={delivery}
@@ -34,6 +36,7 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
           canResend={isFirstOfDestination(delivery)}
         />
       ))}
+      <AttemptTable deliveries={failedFirst} />
     </>
   );
 }
@@ -60,7 +63,7 @@ interface CardProps {
 }
 
 function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) {
-  const { attempts, purpose } = delivery;
+  const { purpose } = delivery;
   return (
     <article class="delivery" id={`delivery-${delivery.id}`}>
       <header>
@@ -109,7 +112,6 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) 
         {delivery.reason}
         <Timing alert={alert} delivery={delivery} now={frame.now} />
       </p>
-      {attempts.length > 0 && <AttemptTable attempts={attempts} />}
     </article>
   );
 }
@@ -177,16 +179,31 @@ const outcomeWords: Record<AttemptOutcome, string> = {
   ambiguous: "ambiguous: it may have arrived",
 };
 
-function AttemptTable({ attempts }: { attempts: AttemptEntry[] }) {
-  const hasParts = attempts.some(({ parts }) => parts > 1);
+/** What went wrong stands first. */
+const outcomeRank: Record<AttemptOutcome, number> = { rejected: 0, ambiguous: 1, retry: 2, sent: 3 };
+
+function AttemptTable({ deliveries }: { deliveries: Delivery[] }) {
+  const attempts = deliveries.flatMap((delivery) => delivery.attempts.map((attempt) => ({ attempt, delivery })));
+  if (attempts.length === 0) return null;
+  attempts.sort(
+    (a, b) => outcomeRank[a.attempt.outcome] - outcomeRank[b.attempt.outcome] || b.attempt.at - a.attempt.at,
+  );
+  const hasParts = attempts.some(({ attempt }) => attempt.parts > 1);
   return (
     <div class="wide">
       <table class="attempts">
-        <caption class="hidden">Attempts</caption>
-        <HeadRow names={["Attempt", "Outcome", "What was answered", ...(hasParts ? ["Part"] : []), "Took"]} />
+        <caption class="hidden">Attempts, those that failed first</caption>
+        <HeadRow
+          names={["Destination", "Attempt", "Outcome", "What was answered", ...(hasParts ? ["Part"] : []), "Took"]}
+        />
         <tbody>
-          {attempts.map((attempt) => (
+          {attempts.map(({ attempt, delivery }) => (
             <tr>
+              <td>
+                <a href={`#delivery-${delivery.id}`}>
+                  <bdi>{delivery.destination}</bdi>
+                </a>
+              </td>
               <td class="when">
                 {exactTime(attempt.at)}
                 {attempt.action !== "send" && <span class="soft"> {attempt.action}</span>}

@@ -4,6 +4,7 @@ import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
 import { Amount } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
+import { LongBox } from "./long-box.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {
   json: "JSON",
@@ -14,6 +15,9 @@ const formatWords: Record<AlertFacts["format"], string> = {
   empty: "nothing",
   unreadable: "could not be read, shown as it came",
 };
+
+/** The others unfold: a body of 200 fields would push all else off the page. */
+const shownFields = 16;
 
 /** What could be read from the body, and what could not. */
 export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
@@ -37,9 +41,11 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
   return (
     <>
       {facts.text !== undefined && (
-        <p class="words" dir="auto">
-          {facts.text}
-        </p>
+        <LongBox name="the text" text={facts.text}>
+          <p class="words" dir="auto">
+            {facts.text}
+          </p>
+        </LongBox>
       )}
       <dl class="facts">
         {amounts.map(
@@ -55,7 +61,7 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
         )}
         {rows.map(([label, value]) => value !== undefined && <Fact label={label} value={value} />)}
         {facts.link !== undefined && <LinkFact link={facts.link} />}
-        {facts.fields.map(({ name, value }) => (
+        {facts.fields.slice(0, shownFields).map(({ name, value }) => (
           <Fact label={name} value={value} />
         ))}
         <dt>Received</dt>
@@ -74,6 +80,16 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
         <Fact label="Body" value={formatWords[facts.format]} />
         <Fact label="Id" value={alert.id} />
       </dl>
+      {facts.fields.length > shownFields && (
+        <details class="more">
+          <summary>{facts.fields.length - shownFields} more fields</summary>
+          <dl class="facts">
+            {facts.fields.slice(shownFields).map(({ name, value }) => (
+              <Fact label={name} value={value} />
+            ))}
+          </dl>
+        </details>
+      )}
       {facts.notes.length > 0 && (
         <ul class="notes">
           {facts.notes.map((note) => (

@@ -1,16 +1,22 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
-import type { AlertDetail, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
 import { parseMatch } from "../../matching/read-match.ts";
+import { collectEvidence } from "../evidence.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
+import type { ComposedMessage } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
 import { DeliveryList } from "./alert-deliveries.tsx";
 import { FactList } from "./alert-facts.tsx";
 import { RawRequest } from "./alert-request.tsx";
+import { KeyLine, KeySection, mostKeyEvents } from "./alert-history.tsx";
+import { Journey } from "./alert-journey.tsx";
+import { MessageList } from "./alert-messages.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
+import { ShareAlert } from "./alert-share.tsx";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -34,7 +40,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
     const version = await store.latestChange();
     const alert = await findAlert(id);
-    const { newer, older } = await store.neighbours(id);
+    const [{ newer, older }, history] = await Promise.all([store.neighbours(id), store.keyHistory(id, mostKeyEvents)]);
     const page = (
       <AlertPage
         frame={frameOf(c, deps)}
@@ -42,6 +48,9 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         alert={alert}
         newer={newer}
         older={older}
+        history={history}
+        messages={deps.composeAgain?.(alert)}
+        publicUrl={deps.publicUrl}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
@@ -64,6 +73,15 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.body(new Uint8Array(request.body), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename="${id}.txt"`,
+    });
+  });
+
+  app.get("/alerts/:id/evidence", async (c) => {
+    const alert = await findAlert(c.req.param("id"));
+    const evidence = { data: await collectEvidence(deps, alert) };
+    return c.body(`${JSON.stringify(evidence, undefined, 2)}\n`, 200, {
+      "content-type": "application/json; charset=utf-8",
+      "content-disposition": `attachment; filename="${alert.id}.json"`,
     });
   });
 
@@ -143,12 +161,17 @@ interface AlertPageProps {
   alert: AlertDetail;
   newer?: AlertSummary;
   older?: AlertSummary;
+  history: KeyHistory;
+  /** Absent: none can be made here. */
+  messages?: ComposedMessage[];
+  publicUrl: string;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;
 }
 
-function AlertPage({ frame, version, alert, newer, older, done, problem, choice }: AlertPageProps) {
+function AlertPage(props: AlertPageProps) {
+  const { frame, version, alert, newer, older, history, messages, publicUrl, done, problem, choice } = props;
   const { facts } = alert;
   return (
     <Layout frame={frame} title={titleOf(alert)} version={version} alertId={alert.id}>
@@ -172,6 +195,9 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
       <header class="headline">
         {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
         <h1 dir="auto">{titleOf(alert)}</h1>
+        <div data-live="key-line">
+          <KeyLine alert={alert} history={history} now={frame.now} />
+        </div>
         <p>
           <Instant at={alert.receivedAt} now={frame.now} />
           {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
@@ -181,15 +207,34 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
         </div>
       </header>
       <div class="columns">
-        <section aria-labelledby="facts-title">
-          <h2 id="facts-title">What it says</h2>
-          <FactList alert={alert} now={frame.now} />
-          <div class="actions">
-            <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
-            <MuteThis alert={alert} frame={frame} choice={choice} />
-          </div>
-        </section>
         <div>
+          <section aria-labelledby="facts-title">
+            <h2 id="facts-title">What it says</h2>
+            <FactList alert={alert} now={frame.now} />
+            <div class="actions">
+              <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
+              <MuteThis alert={alert} frame={frame} choice={choice} />
+            </div>
+          </section>
+          {messages !== undefined && (
+            <section aria-labelledby="messages-title">
+              <h2 id="messages-title">The message at each destination</h2>
+              <div data-live="messages">
+                <MessageList alert={alert} messages={messages} />
+              </div>
+            </section>
+          )}
+        </div>
+        <div>
+          <div data-live="key">
+            <KeySection alert={alert} history={history} now={frame.now} />
+          </div>
+          <section aria-labelledby="journey-title">
+            <h2 id="journey-title">From arrival to message</h2>
+            <div data-live="journey">
+              <Journey alert={alert} />
+            </div>
+          </section>
           <section aria-labelledby="deliveries-title">
             <h2 id="deliveries-title">Deliveries</h2>
             <div data-live="deliveries">
@@ -207,6 +252,10 @@ function AlertPage({ frame, version, alert, newer, older, done, problem, choice 
       <section aria-labelledby="request-title">
         <h2 id="request-title">The request as it came</h2>
         <RawRequest alert={alert} now={frame.now} />
+      </section>
+      <section aria-labelledby="share-title">
+        <h2 id="share-title">Show it to others</h2>
+        <ShareAlert alert={alert} publicUrl={publicUrl} />
       </section>
     </Layout>
   );

@@ -2,6 +2,7 @@ import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
 import { Instant } from "./instants.tsx";
 import { CodeBlock } from "./layout.tsx";
+import { LongBox } from "./long-box.tsx";
 
 const formWords: Record<ShownBody["form"], string> = {
   json: "JSON, laid out; every digit as it was sent",
@@ -57,7 +58,9 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
             </button>
             <a href={`/alerts/${alert.id}/body`}>Download as it came</a>
           </div>
-          <CodeBlock id="body" text={body.text} isBytes={body.form === "bytes"} />
+          <LongBox name="the body" text={body.text}>
+            <CodeBlock id="body" text={body.text} isBytes={body.form === "bytes"} />
+          </LongBox>
           {body.isCut && <p class="soft">This is the beginning; the download has all of it.</p>}
         </>
       )}

@@ -3,6 +3,7 @@ import { createClaiming } from "./claiming.ts";
 import type { TransactionContext } from "./context.ts";
 import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
+import { createKeyHistory } from "./key-history.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { createRefusing } from "./refusing.ts";
@@ -34,6 +35,7 @@ export function createTransactions(context: TransactionContext) {
     ...createResending(context, insertDelivery),
     ...remembering,
     ...createLog(context),
+    ...createKeyHistory(context),
     ...indexing,
     ...createMutes(context),
     ...createKeys(context),

@@ -6,6 +6,7 @@ import { describeClaims } from "./claims.ts";
 import { describeFallbacks } from "./fallbacks.ts";
 import { describeHealth } from "./health.ts";
 import { describeHolding } from "./holding.ts";
+import { describeKeyHistory } from "./key-history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLanes } from "./lanes.ts";
 import { describeLog } from "./log.ts";
@@ -34,6 +35,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeHolding(open);
     describeMemory(open);
     describeLog(open);
+    describeKeyHistory(open);
     describeSearch(open);
     describeMutes(open);
     describeKeys(open);

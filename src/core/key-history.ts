@@ -1,0 +1,74 @@
+import type { KeyEvent, KeyHistory } from "./ports/alert-log.ts";
+
+/** Where an alert key stands, and where one of its alerts stands in it. */
+export interface KeyState {
+  /** By the latest alert of the key. `unknown`: its alerts say neither that they fire nor that they are over. */
+  now: "firing" | "over" | "unknown";
+  /** Since when: of a row of alerts that say the same, the first. For `unknown` the latest. */
+  since: number;
+  /** `since` may be earlier: older alerts of the key were not looked at. */
+  isSinceLeast: boolean;
+  /** The alert itself belongs to what is true now. False: it was over, and it has fired again since. */
+  isCurrent: boolean;
+  /** From when to when the alert's own trouble lasted, as far as that is known. */
+  episode?: { from: number; to?: number };
+  /** The which time it is that the key fires in a row of alerts without a day between them, and since when. */
+  time?: { number: number; isLeast: boolean; since: number };
+}
+
+/** Alerts further apart have nothing to do with each other: their messages are not joined either. */
+const joinedWithinMs = 24 * 60 * 60 * 1000;
+
+/** Says of one alert what its key has been through, from what is known of it. Undefined when nothing is. */
+export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string): KeyState | undefined {
+  const oldestFirst = events.filter((event) => !event.isRepeat || event.id === id).reverse();
+  const at = oldestFirst.findIndex((event) => event.id === id);
+  const own = oldestFirst[at];
+  const latest = oldestFirst.at(-1);
+  if (own === undefined || latest === undefined) return undefined;
+  const isOver = (event: KeyEvent | undefined) => event?.status === "resolved";
+  const before = oldestFirst.slice(0, at + 1);
+  const sayWhich = oldestFirst.some(({ status }) => status !== "unknown");
+
+  /** The first of the row of alerts up to `last` that are all over, or all not. */
+  const startOf = (last: number): number => {
+    let start = last;
+    while (start > 0 && isOver(oldestFirst[start - 1]) === isOver(oldestFirst[last])) start -= 1;
+    return start;
+  };
+  const lastIndex = oldestFirst.length - 1;
+  const start = startOf(lastIndex);
+  const nextOver = oldestFirst.findIndex((event, index) => index > at && isOver(event));
+  const firingStart = isOver(own) ? startOf(at) - 1 : at;
+  const episodeStart = firingStart < 0 ? undefined : oldestFirst[startOf(firingStart)];
+  const ownEnd = isOver(own) ? oldestFirst[startOf(at)] : oldestFirst[nextOver];
+  const endIndex = isOver(own) ? at : nextOver;
+  const isEndKnown = endIndex !== -1;
+
+  return {
+    now: sayWhich ? (isOver(latest) ? "over" : "firing") : "unknown",
+    since: (sayWhich ? oldestFirst[start] : latest)?.receivedAt ?? latest.receivedAt,
+    isSinceLeast: sayWhich && ((start === 0 && hasOlder) || (hasGap && start <= at + 1)),
+    isCurrent: !sayWhich || endIndex === -1 || !oldestFirst.slice(endIndex).some((event) => !isOver(event)),
+    episode:
+      sayWhich && episodeStart !== undefined
+        ? { from: episodeStart.receivedAt, to: isEndKnown ? ownEnd?.receivedAt : undefined }
+        : undefined,
+    time: timeOf(before, hasOlder),
+  };
+
+  function timeOf(upTo: readonly KeyEvent[], mayBeMore: boolean): KeyState["time"] {
+    let number = 0;
+    let since: KeyEvent | undefined;
+    let index = upTo.length - 1;
+    for (; index >= 0; index -= 1) {
+      const event = upTo[index] as KeyEvent;
+      const following = upTo[index + 1];
+      if (following !== undefined && following.receivedAt - event.receivedAt > joinedWithinMs) break;
+      if (isOver(event)) continue;
+      number += 1;
+      since = event;
+    }
+    return since === undefined ? undefined : { number, isLeast: index < 0 && mayBeMore, since: since.receivedAt };
+  }
+}

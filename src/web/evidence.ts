@@ -1,0 +1,32 @@
+import type { z } from "@hono/zod-openapi";
+import type { AlertDetail } from "../core/ports/alert-log.ts";
+import type { evidenceSchema } from "./api/schemas.ts";
+import { alertDetailToWire, toIso } from "./api/to-wire.ts";
+import type { WebDeps } from "./web-deps.ts";
+
+export type Evidence = z.infer<typeof evidenceSchema>;
+
+/** Alerts of the same key that it names. */
+const mostKeyEvents = 100;
+
+/**
+ * All that is known of one alert in one document, for whoever has to show later what came, what was decided, and what was
+ * sent. Credentials are not in it: the request is kept without those of its headers, and messages and configuration are
+ * named without any.
+ */
+export async function collectEvidence(
+  { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock }: WebDeps,
+  alert: AlertDetail,
+): Promise<Evidence> {
+  const { events, hasOlder } = await store.keyHistory(alert.id, mostKeyEvents);
+  return {
+    madeAt: toIso(clock.now()),
+    relay: { version, url: publicUrl, configurationSha256: configurationHash ?? null },
+    alert: alertDetailToWire(alert, publicUrl),
+    messages: composeAgain?.(alert) ?? [],
+    sameKey: {
+      isAll: !hasOlder && events.length < mostKeyEvents / 2,
+      alerts: events.map(({ receivedAt, ...event }) => ({ ...event, receivedAt: toIso(receivedAt) })),
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import { raw } from "hono/html";
+import { drawLineChart } from "../../charts/line-chart.ts";
+import { type AlertFacts, limitsChange, multiplies } from "../../core/alert.ts";
+import { describeKey, type KeyState } from "../../core/key-history.ts";
+import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
+import { Amount } from "./alert-text.tsx";
+import { Instant, lengthOf } from "./instants.tsx";
+
+/** Alerts of one key that the page looks at. */
+export const mostKeyEvents = 100;
+
+/** So many stand in the open on either side of the alert; the others unfold. */
+const shownBeside = 4;
+
+interface KeyProps {
+  alert: AlertDetail;
+  history: KeyHistory;
+  now: number;
+}
+
+/** Whether it fires or is over, since when, and the which time it is: what a reader who comes from a message asks first. */
+export function KeyLine({ alert, history, now }: KeyProps) {
+  const state = describeKey(history, alert.id);
+  if (state === undefined) return null;
+  const { time } = state;
+  return (
+    <p class={`key-line ${state.now}`}>
+      <StateWords state={state} now={now} />
+      {time !== undefined && time.number > 1 && (
+        <span>
+          {` · ${time.isLeast ? "at least " : ""}${ordinal(time.number)} time since `}
+          <Instant at={time.since} now={now} show="both" />
+        </span>
+      )}
+      {history.events.length > 1 && (
+        <>
+          {" · "}
+          <a href="#key-title">all of this key</a>
+        </>
+      )}
+    </p>
+  );
+}
+
+function StateWords({ state, now }: { state: KeyState; now: number }) {
+  const { episode } = state;
+  const lasted = episode?.to === undefined ? undefined : lengthOf(Math.max(0, episode.to - episode.from));
+  const least = state.isSinceLeast ? "at least " : "";
+  if (state.now === "unknown") return <span>Neither firing nor over: its sender says nothing of that</span>;
+  if (!state.isCurrent) {
+    return (
+      <>
+        <b>{lasted === undefined ? "This one is over" : `Over after ${lasted}`}</b>
+        {state.now === "firing" ? `; it fires again since ${least}` : `, fired again, and is over since ${least}`}
+        <Instant at={state.since} now={now} />
+      </>
+    );
+  }
+  return (
+    <>
+      <b>{state.now === "firing" ? `Firing since ${least}` : `Over since ${least}`}</b>
+      <Instant at={state.since} now={now} />
+      {state.now === "over" && lasted !== undefined && `, after ${lasted}`}
+      {state.now === "firing" && ", and nothing has said that it is over"}
+    </>
+  );
+}
+
+function ordinal(number: number): string {
+  const rest = number % 100;
+  const ending = rest >= 11 && rest <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[number % 10] ?? "th");
+  return `${number}${ending}`;
+}
+
+/** What came with the same key: value and threshold as a picture, and each alert with a way to it. */
+export function KeySection({ alert, history, now }: KeyProps) {
+  const { events, hasOlder, hasGap } = history;
+  if (alert.facts === undefined || events.length < 2) return null;
+  const at = events.findIndex(({ id }) => id === alert.id);
+  const isNear = (index: number) => Math.abs(index - at) <= shownBeside;
+  const near = events.filter((_event, index) => isNear(index));
+  const newer = events.slice(0, Math.max(0, at - shownBeside));
+  const older = events.slice(at + shownBeside + 1);
+  return (
+    <section aria-labelledby="key-title">
+      <h2 id="key-title">Alerts of the same key</h2>
+      <p class="soft">
+        <code>{alert.facts.alertKey}</code>
+      </p>
+      <KeyPicture alert={alert} facts={alert.facts} events={events} />
+      {newer.length > 0 && (
+        <details class="more">
+          <summary>
+            {newer.length} newer{hasGap ? ", not all of them" : ""}
+          </summary>
+          <EventList events={newer} alert={alert} now={now} />
+        </details>
+      )}
+      <EventList events={near} alert={alert} now={now} />
+      {older.length > 0 && (
+        <details class="more">
+          <summary>
+            {older.length} older{hasOlder ? ", not all of them" : ""}
+          </summary>
+          <EventList events={older} alert={alert} now={now} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+function EventList({ events, alert, now }: { events: KeyEvent[]; alert: AlertDetail; now: number }) {
+  return (
+    <ol class="events">
+      {events.map((event) => (
+        <li class={markOf(event)} aria-current={event.id === alert.id ? "true" : undefined}>
+          <span class="event-mark" aria-hidden="true">
+            {event.status === "resolved" ? "○" : event.isRepeat ? "=" : "▲"}
+          </span>
+          <Instant at={event.receivedAt} now={now} />
+          <span>
+            {event.id === alert.id ? (
+              <b>{wordsOf(event)}, this one</b>
+            ) : (
+              <a href={`/alerts/${event.id}`}>{wordsOf(event)}</a>
+            )}
+          </span>
+          <span class="number" dir="auto">
+            {event.value !== undefined && <Amount sent={event.value} unit={event.unit} />}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function markOf({ status, severity, isRepeat }: KeyEvent): string {
+  return status === "resolved" ? "over" : isRepeat ? "repeat" : severity;
+}
+
+function wordsOf({ status, severity, isRepeat }: KeyEvent): string {
+  if (isRepeat) return "sent again, a repeat";
+  if (status === "resolved") return "over";
+  return severity === "unknown" ? "came" : severity;
+}
+
+interface PictureProps {
+  alert: AlertDetail;
+  facts: AlertFacts;
+  events: KeyEvent[];
+}
+
+/** Two of them, for a wide and for a narrow window; a style shows the one that fits. */
+function KeyPicture({ alert, facts, events }: PictureProps) {
+  const happened = events.filter(({ isRepeat }) => !isRepeat);
+  const points = happened.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) }));
+  if (points.filter(({ value }) => value !== null).length < 2) return null;
+  const threshold = limitsChange(facts) || multiplies(facts.unit) ? null : toNumber(facts.threshold);
+  const chart = {
+    title: "Values of the alerts of this key",
+    points,
+    threshold: threshold ?? undefined,
+    unit: facts.unit,
+    dots: true,
+    marks: happened.map(({ id, receivedAt, status }) => ({
+      at: receivedAt,
+      kind: id === alert.id ? ("this" as const) : status === "resolved" ? ("resolved" as const) : ("firing" as const),
+    })),
+  };
+  return (
+    <figure class="picture">
+      <div class="when-wide">{raw(drawLineChart({ ...chart, width: 640, height: 220 }))}</div>
+      <div class="when-narrow">{raw(drawLineChart({ ...chart, width: 310, height: 200 }))}</div>
+      <figcaption class="soft">
+        The values that the alerts themselves have brought. ▲ fired, ○ over, the dotted line is this alert.
+      </figcaption>
+    </figure>
+  );
+}
+
+/** A hole where it is no plain number. */
+function toNumber(sent: string | undefined): number | null {
+  const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,114 @@
+import { standingDeliveries } from "../../core/delivery.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
+import { wordOf } from "./delivery-chips.tsx";
+import { exactTime, lengthOf } from "./instants.tsx";
+
+type Delivery = AlertDetail["deliveries"][number];
+
+/** A wait that nobody asks about. */
+const shortWaitMs = 1_000;
+
+/** Received, stored, routed, sent: how long each step waited, and why. */
+export function Journey({ alert }: { alert: AlertDetail }) {
+  const { receivedAt, routedAt } = alert;
+  const standing = new Set(standingDeliveries(alert.deliveries, hasSeveralRecipients).map(({ id }) => id));
+  const deliveries = alert.deliveries.filter(({ id }) => standing.has(id));
+  return (
+    <>
+      <p class="steps">
+        <span>
+          Received and stored <b>{preciseTime(receivedAt)}</b>
+        </span>
+        {routedAt !== undefined && (
+          <span>
+            {" → routed after "}
+            <b>{lengthOf(Math.max(0, routedAt - receivedAt))}</b>
+            {routedAt - receivedAt > shortWaitMs && (
+              <span class="soft"> (others were before it, or Tocsin was not running)</span>
+            )}
+          </span>
+        )}
+      </p>
+      {deliveries.length > 0 && (
+        <ul class="journey">
+          {deliveries.map((delivery) => (
+            <DeliverySteps alert={alert} delivery={delivery} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function DeliverySteps({ alert, delivery }: { alert: AlertDetail; delivery: Delivery }) {
+  const { attempts, state, finishedAt, createdAt, recipient, destination, channel } = delivery;
+  const calledMs = attempts.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  const last = attempts.at(-1);
+  const isThere = state === "sent" || state === "digested";
+  const until = last === undefined ? finishedAt : last.at + last.durationMs;
+  const waitedMs = until === undefined ? undefined : Math.max(0, until - createdAt - calledMs);
+  const calls = `${attempts.length} ${attempts.length === 1 ? "call" : "calls"} took ${lengthOf(calledMs)}`;
+  const steps = [
+    isThere && finishedAt !== undefined
+      ? `sent after ${lengthOf(Math.max(0, finishedAt - alert.receivedAt))}`
+      : wordOf(state),
+    ...(attempts.length > 0 ? [calls] : []),
+    ...(waitedMs !== undefined && attempts.length > 0 ? [`waited ${lengthOf(waitedMs)}`] : []),
+  ];
+  const reasons = whyWaited(alert, delivery);
+  return (
+    <li>
+      <a href={`#delivery-${delivery.id}`}>
+        <bdi>{destination}</bdi>
+      </a>
+      {recipient !== destination && hasSeveralRecipients(channel) && (
+        <span class="soft">
+          {" "}
+          <bdi>{recipient}</bdi>
+        </span>
+      )}
+      {`: ${steps.join(", ")}`}
+      {reasons.length > 0 && (
+        <span class="soft">
+          {" · "}
+          <bdi>{reasons.join("; ")}</bdi>
+        </span>
+      )}
+    </li>
+  );
+}
+
+const mostReasons = 3;
+
+/** The wait before the first call, and what each call that did not succeed was answered. */
+function whyWaited(alert: AlertDetail, delivery: Delivery): string[] {
+  const { attempts, createdAt, digestId, destination, purpose } = delivery;
+  const [first] = attempts;
+  const reasons: string[] = [];
+  const hold = alert.decisions.find((decision) => decision.destination === destination && decision.result === "held");
+  if (hold !== undefined && purpose === "alert") reasons.push(hold.reason);
+  const before = first === undefined ? 0 : first.at - createdAt;
+  if (hold === undefined && before > shortWaitMs) {
+    reasons.push(
+      digestId === undefined
+        ? `${lengthOf(before)} for its turn: the pace of the destination, or Tocsin was not running`
+        : `${lengthOf(before)} to be sent with others as one message`,
+    );
+  }
+  for (const [index, attempt] of attempts.entries()) {
+    const next = attempts[index + 1];
+    if (next === undefined || attempt.outcome === "sent") continue;
+    const gap = next.at - attempt.at - attempt.durationMs;
+    reasons.push(`${lengthOf(Math.max(0, gap))} after ${attempt.detail ?? attempt.reason ?? attempt.outcome}`);
+  }
+  return reasons.length > mostReasons
+    ? [...reasons.slice(0, mostReasons), `${reasons.length - mostReasons} more, see the attempts`]
+    : reasons;
+}
+
+/** `21 Nov 2026, 14:02:05.120 UTC` */
+function preciseTime(at: number): string {
+  const ms = String(((at % 1000) + 1000) % 1000).padStart(3, "0");
+  return exactTime(at).replace(" UTC", `.${ms} UTC`);
+}

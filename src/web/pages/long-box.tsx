@@ -1,0 +1,30 @@
+import type { PropsWithChildren } from "hono/jsx";
+
+/** Up to so much is shown whole. */
+const shownLines = 30;
+const shownCharacters = 3_000;
+
+/**
+ * Keeps a long text from pushing all else off the page: its beginning is shown, with a box to tick for the rest. Needs
+ * no script. `name` says what of, and is unique on the page.
+ */
+export function LongBox({ name, text, children }: PropsWithChildren<{ name: string; text: string }>) {
+  const lines = countLines(text);
+  if (lines <= shownLines && text.length <= shownCharacters) return <>{children}</>;
+  const size =
+    lines > shownLines ? `${lines.toLocaleString("en-US")} lines` : `${text.length.toLocaleString("en-US")} characters`;
+  return (
+    <div class="long">
+      <label class="check">
+        <input type="checkbox" aria-label={`Show all of ${name}`} /> <span>Show all {size}</span>
+      </label>
+      <div class="long-text">{children}</div>
+    </div>
+  );
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
+  return lines;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { noon, type OpenStore, openScene, request } from "../scene.ts";
+
+export function describeKeyHistory(open: OpenStore): void {
+  describe("alerts of one key", () => {
+    /** Fires at each of these minutes. */
+    async function fill(minutes: number[], alertKey = "k") {
+      const scene = await openScene(open);
+      const ids: string[] = [];
+      for (const minute of minutes) {
+        const facts = { alertKey, value: `${minute}.50`, threshold: "10", unit: "USD" };
+        ids.push((await scene.route({ facts, receivedAt: noon + minute * 60_000 })).id);
+        await scene.route({ facts: { alertKey: "other" }, receivedAt: noon + minute * 60_000 });
+      }
+      return { ...scene, ids };
+    }
+
+    it("are listed newest first, with what they say, and no others", async () => {
+      const { store, ids } = await fill([1, 2, 3]);
+      const { events, hasOlder, hasGap } = await store.keyHistory(ids[1] ?? "", 100);
+      expect(events.map(({ id }) => id)).toEqual([...ids].reverse());
+      expect(events[0]).toEqual({
+        id: ids[2],
+        receivedAt: noon + 3 * 60_000,
+        severity: "warning",
+        status: "firing",
+        value: "3.50",
+        threshold: "10",
+        unit: "USD",
+        isRepeat: false,
+      });
+      expect([hasOlder, hasGap]).toEqual([false, false]);
+    });
+
+    it("of many are those about the alert and the latest, saying that there are more", async () => {
+      const { store, ids } = await fill(Array.from({ length: 30 }, (_, minute) => minute));
+      const about = async (index: number) => {
+        const { events, ...rest } = await store.keyHistory(ids[index] ?? "", 8);
+        return { at: events.map(({ id }) => ids.indexOf(id)), ...rest };
+      };
+      expect(await about(15)).toEqual({ at: [29, 28, 17, 16, 15, 14, 13, 12], hasOlder: true, hasGap: true });
+      expect(await about(27)).toEqual({ at: [29, 28, 27, 26, 25, 24], hasOlder: true, hasGap: false });
+      expect(await about(29)).toEqual({ at: [29, 28, 27, 26], hasOlder: true, hasGap: false });
+      expect(await about(1)).toEqual({ at: [29, 28, 3, 2, 1, 0], hasOlder: false, hasGap: true });
+    });
+
+    it("are fewer where their texts are long", async () => {
+      const scene = await openScene(open);
+      const text = "x".repeat(20_000);
+      let last = "";
+      for (let minute = 0; minute < 40; minute += 1) {
+        last = (await scene.route({ facts: { alertKey: "long", text }, receivedAt: noon + minute })).id;
+      }
+      const { events, hasOlder } = await scene.store.keyHistory(last, 100);
+      expect(events.length).toBeGreaterThan(5);
+      expect(events.length).toBeLessThan(40);
+      expect([events[0]?.id, hasOlder]).toEqual([last, true]);
+    });
+
+    it("are none of an unknown id, nor of what has not been read", async () => {
+      const { store } = await fill([1]);
+      const waiting = request({ receivedAt: noon });
+      await store.acceptRequest(waiting);
+      const none = { events: [], hasOlder: false, hasGap: false };
+      expect(await store.keyHistory("nobody", 10)).toEqual(none);
+      expect(await store.keyHistory(waiting.ids[0] ?? "", 10)).toEqual(none);
+    });
+  });
+}

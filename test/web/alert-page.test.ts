@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { createComposer } from "../../src/delivery/lane/compose.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { readPayloads } from "../../src/intake/read-payloads.ts";
+import { createComposeAgain } from "../../src/processing.ts";
+import { createRendering } from "../../src/rendering/rendering.ts";
+import { createDocumentRenderer } from "../../src/vendors/index.ts";
+import { chat } from "../routing/sample.ts";
+import { attempt, createWebFixture, hookSecret, adminToken, type WebFixture } from "../support/web-fixture.ts";
+
+const minute = 60_000;
+
+async function pageOf({ logIn }: WebFixture, id: string, query = ""): Promise<string> {
+  const answer = await (await logIn()).get(`/alerts/${id}${query}`);
+  expect(answer.status).toBe(200);
+  return answer.text();
+}
+
+/** Words without tags, as a reader sees them; pictures are left out. */
+const wordsOf = (html: string) =>
+  html
+    .replace(/<svg[\s\S]*?<\/svg>/g, "")
+    .replace(/<[^>]+>/g, "")
+    .replaceAll(/\s+/g, " ");
+const partOf = (page: string, id: string) =>
+  new RegExp(`<section aria-labelledby="${id}">[\\s\\S]*?</section>`).exec(page)?.[0] ?? "";
+
+/** Fires, and a word later whether it is over: each at its minute. */
+async function fire(fixture: WebFixture, ...events: [minute: number, facts: Partial<AlertFacts>][]) {
+  const start = fixture.clock.now();
+  const ids: string[] = [];
+  for (const [at, facts] of events) {
+    await fixture.clock.advance(start + at * minute - fixture.clock.now());
+    const { id } = await fixture.addAlert({
+      facts: { alertKey: "pool <tvl>", threshold: "19000", unit: "USD", ...facts },
+    });
+    ids.push(id);
+  }
+  return ids as [string, ...string[]];
+}
+
+describe("the key of an alert", () => {
+  test("says at the top that it is over, after how long, and the which time it was", async () => {
+    const fixture = await createWebFixture();
+    const [, , last = ""] = await fire(
+      fixture,
+      [0, { value: "18900" }],
+      [5, { value: "19400", status: "resolved" }],
+      [20, { value: "18600" }],
+      [28, { value: "19100", status: "resolved" }],
+    );
+    await fixture.clock.advance(2 * minute);
+    const page = await pageOf(fixture, last);
+    const line = /<p class="key-line over">[\s\S]*?<\/p>/.exec(page)?.[0] ?? "";
+    expect(wordsOf(line)).toBe(
+      "Over since 2 min ago 21 Nov 2026, 12:28:00 UTC, after 8 min · 2nd time since 30 min ago 21 Nov 2026, 12:00:00 UTC · all of this key",
+    );
+    expect(page).toContain('id="key-title"');
+  });
+
+  test("says of one that was over that it fires again, and leads to the others", async () => {
+    const fixture = await createWebFixture();
+    const [first, over = "", again = ""] = await fire(fixture, [0, {}], [8, { status: "resolved" }], [30, {}]);
+    const page = await pageOf(fixture, first);
+    expect(wordsOf(page)).toContain("Over after 8 min; it fires again since just now");
+    const section = partOf(page, "key-title");
+    for (const id of [over, again]) expect(section).toContain(`<a href="/alerts/${id}">`);
+    expect(section).not.toContain(`<a href="/alerts/${first}">`);
+    expect(section.match(/aria-current="true"/g)).toHaveLength(1);
+    expect(section).toContain("pool &lt;tvl&gt;");
+  });
+
+  test("draws values and threshold, and marks when it fired", async () => {
+    const fixture = await createWebFixture();
+    const [, second = ""] = await fire(
+      fixture,
+      [0, { value: "18900" }],
+      [3, { value: "18623.426" }],
+      [9, { value: "19400", status: "resolved" }],
+    );
+    const picture = /<figure class="picture">[\s\S]*?<\/figure>/.exec(await pageOf(fixture, second))?.[0] ?? "";
+    expect(picture.match(/<svg /g)).toHaveLength(2);
+    expect(picture).toContain("threshold 19,000 USD");
+    expect(picture).toContain("<desc>last 19,400 USD");
+    expect(picture).toContain("Fired 2 times.");
+    expect(picture).not.toMatch(/NaN|Infinity/);
+  });
+
+  test("draws nothing where no two alerts have a number, and no threshold where it is one of a change", async () => {
+    const fixture = await createWebFixture();
+    const [, second = ""] = await fire(fixture, [0, { value: "much" }], [1, { value: "18" }]);
+    expect(await pageOf(fixture, second)).not.toContain("<figure");
+    const fields = [{ name: "condition.kind", value: "change_percent" }];
+    const [third] = await fire(fixture, [2, { value: "17", threshold: "2.5", fields }]);
+    const page = await pageOf(fixture, third);
+    expect(page).toContain("<figure");
+    expect(page).not.toContain("threshold 2.5");
+  });
+
+  test("has no part of its own for an alert that came alone, or was not read yet", async () => {
+    const fixture = await createWebFixture();
+    const [only] = await fire(fixture, [0, {}]);
+    const page = await pageOf(fixture, only);
+    expect(page).toContain("Firing since");
+    expect(page).not.toContain("all of this key");
+    expect(page).not.toContain('id="key-title"');
+    const { id } = await fixture.addAlert({ unrouted: true });
+    expect(await pageOf(fixture, id)).not.toContain('class="key-line');
+  });
+
+  test("keeps what is far away folded", async () => {
+    const fixture = await createWebFixture();
+    const ids = await fire(fixture, ...Array.from({ length: 20 }, (_, at): [number, object] => [at, {}]));
+    const section = partOf(await pageOf(fixture, ids[10] ?? ""), "key-title");
+    expect(section).toContain("<summary>5 newer</summary>");
+    expect(section).toContain("<summary>6 older</summary>");
+    expect(section.match(/<li class=/g)).toHaveLength(20);
+  });
+});
+
+describe("from arrival to message", () => {
+  test("says how long each destination waited and why, and puts failed attempts first", async () => {
+    const fixture = await createWebFixture();
+    const { store, clock } = fixture;
+    const { id } = await fixture.addAlert({
+      deliveries: [{}, { destination: "treasury" }],
+    });
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    const detail = "Too Many Requests: retry after 14";
+    await attempt(store, "treasury", clock.now(), {
+      outcome: "retry",
+      reason: "rate_limited",
+      detail,
+      next: { state: "waiting", reason: detail, dueAt: clock.now() + 14_000 },
+    });
+    await clock.advance(15_000);
+    await attempt(store, "treasury", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    const page = await pageOf(fixture, id);
+    const journey = wordsOf(partOf(page, "journey-title"));
+    expect(journey).toContain("Received and stored 21 Nov 2026, 12:00:00.000 UTC → routed after 0 ms");
+    expect(journey).toContain("ops: sent after 240 ms, 1 call took 240 ms, waited 0 ms");
+    expect(journey).toContain(`treasury: sent after 15 s, 2 calls took 480 ms, waited 15 s · 15 s after ${detail}`);
+    const attempts = /<table class="attempts">[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";
+    expect(page.match(/<table class="attempts">/g)).toHaveLength(1);
+    expect([...attempts.matchAll(/class="outcome (\w+)"/g)].map(([, tone]) => tone)).toEqual(["busy", "good", "good"]);
+  });
+
+  test("names the quiet hours that held it", async () => {
+    const fixture = await createWebFixture();
+    const reason = "quiet hours until 07:00";
+    const { id } = await fixture.addAlert({
+      deliveries: [{ state: "held", reason, dueAt: fixture.clock.now() + 60 * minute }],
+      decisions: [{ route: "everything", destination: "ops", result: "held", reason }],
+    });
+    expect(wordsOf(partOf(await pageOf(fixture, id), "journey-title"))).toContain(`ops: held · ${reason}`);
+  });
+});
+
+describe("the messages of an alert", () => {
+  const composeAgain = createComposeAgain(
+    {
+      composer: createComposer({
+        rendering: createRendering({ publicUrl: "http://tocsin.test", renderDocument: createDocumentRenderer() }),
+        log: silentLog,
+      }),
+      readPayloads,
+    },
+    [chat("ops"), chat("treasury")],
+  );
+
+  test("are shown as each destination got them, equal ones once, muted ones not", async () => {
+    const fixture = await createWebFixture({ composeAgain });
+    const { id } = await fixture.addAlert({
+      facts: { title: "<b>TVL</b> fell", value: "18623.426", unit: "USD" },
+      deliveries: [
+        {},
+        { destination: "treasury" },
+        { destination: "night", state: "muted", reason: "muted" },
+        { destination: "gone" },
+      ],
+    });
+    const part = partOf(await pageOf(fixture, id), "messages-title");
+    expect(part.match(/<details class="message"/g)).toHaveLength(1);
+    expect(part).toContain("<bdi>ops</bdi>");
+    expect(part).toContain("<bdi>treasury</bdi>");
+    expect(part).toContain("&lt;b&gt;TVL&lt;/b&gt; fell");
+    expect(part).toContain("18,623.4");
+    expect(part).toContain("Made again from what is stored");
+    expect(part).not.toContain("night");
+  });
+
+  test("are none where it went nowhere, and left out where none can be made", async () => {
+    const fixture = await createWebFixture({ composeAgain });
+    const { id } = await fixture.addAlert({ deliveries: [], decisions: [] });
+    expect(wordsOf(partOf(await pageOf(fixture, id), "messages-title"))).toContain("None: it went nowhere.");
+    const without = await createWebFixture();
+    expect(await pageOf(without, (await without.addAlert()).id)).not.toContain("messages-title");
+  });
+
+  test("are in the evidence, with request, decisions, attempts, key and configuration, and no secret", async () => {
+    const fixture = await createWebFixture({ composeAgain, configurationHash: "ab12", version: "1.2.3" });
+    const { id } = await fixture.addAlert({ body: '{"value":18623.4260}', headers: [["x-api-key", "***"]] });
+    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    const other = await fixture.addAlert();
+    const answer = await (await fixture.logIn()).get(`/alerts/${id}/evidence`);
+    expect(answer.headers.get("content-disposition")).toBe(`attachment; filename="${id}.json"`);
+    const text = await answer.text();
+    const { data } = JSON.parse(text);
+    expect(data.relay).toEqual({ version: "1.2.3", url: "http://tocsin.test", configurationSha256: "ab12" });
+    expect(data.alert).toMatchObject({
+      id,
+      request: { body: '{"value":18623.4260}' },
+      decisions: [{ result: "deliver" }],
+      deliveries: [{ attempts: [{ outcome: "sent" }] }],
+    });
+    expect(data.messages[0].texts[0]).toContain("TVL of USDC dropped");
+    expect(data.sameKey).toMatchObject({ isAll: true, alerts: [{ id: other.id }, { id }] });
+    const fromApi = (await (await fixture.api(`/api/alerts/${id}/evidence`)).json()) as { data: unknown };
+    expect(fromApi.data).toEqual(data);
+    for (const secret of [adminToken, hookSecret]) expect(text).not.toContain(secret);
+    expect((await fixture.api("/api/alerts/nobody/evidence")).status).toBe(404);
+  });
+});
+
+describe("long content", () => {
+  test("is shown from its beginning, with a box to tick for all of it", async () => {
+    const fixture = await createWebFixture();
+    const rows = Array.from({ length: 2_000 }, (_, row) => ({ row }));
+    const fields = Array.from({ length: 40 }, (_, n) => ({ name: `field ${n}`, value: String(n) }));
+    const { id } = await fixture.addAlert({
+      body: JSON.stringify(rows),
+      facts: { text: "word ".repeat(2_000), fields },
+    });
+    const page = await pageOf(fixture, id);
+    expect(page).toContain('aria-label="Show all of the body"');
+    expect(page).toContain('aria-label="Show all of the text"');
+    expect(page).toMatch(/<summary>24 more fields<\/summary>/);
+    const short = await fixture.addAlert({ body: '{"a":1}', facts: { text: "short" } });
+    expect(await pageOf(fixture, short.id)).not.toContain("Show all");
+  });
+});
+
+test("a line for a shell holds no word that the sender chose freely", async () => {
+  const fixture = await createWebFixture();
+  const { id } = await fixture.addAlert({ contentType: "text/plain'; rm -rf ~; '" });
+  const page = await pageOf(fixture, id);
+  expect(page).toContain(`/alerts/${id}</pre>`);
+  expect(/<pre id="curl-again"[^>]*>([\s\S]*?)<\/pre>/.exec(page)?.[1]).not.toContain("rm -rf");
+});
