@@ -93,6 +93,12 @@ export interface Alert {
   facts: AlertFacts;
 }
 
+/** From the first message of an occurrence to its end by the sender's word, or ours where the two do not fit. */
+export function resolvedAfterMs({ receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">, firstAt: number): number {
+  const occurredAt = facts.occurredAt ?? receivedAt;
+  return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
+}
+
 const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison)$/i;
 

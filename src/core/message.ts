@@ -40,6 +40,13 @@ export interface MessageData {
     url?: string;
   }[];
   repeat: boolean;
+  /** How often the alert has come since it first fired here, and when that was; set from the second time on. */
+  history?: {
+    count: number;
+    firstAt: number;
+    /** Of a resolution: how long it lasted. Milliseconds. */
+    lastedMs?: number;
+  };
   /** Good news only (all of it is resolved): nothing that should ring. */
   silent: boolean;
 }

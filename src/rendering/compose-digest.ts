@@ -1,10 +1,10 @@
-import { type Alert, type AlertStatus, type Severity, severities } from "../core/alert.ts";
+import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
-import { lengthWords, resolvedAfterMs } from "./compose-resolution.ts";
+import { lengthWords } from "./compose-resolution.ts";
 import { placeOf, writeFactLine } from "./fact-line.ts";
 import { stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";

@@ -1,4 +1,4 @@
-import type { Alert } from "../core/alert.ts";
+import { type Alert, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
@@ -67,13 +67,6 @@ export function composeResolution(
       ...(context.isAnswer ? notes : [...writeDetails(alert, context, title), ...notes, ending]),
     ],
   };
-}
-
-/** From the first message of this occurrence to the end by the sender's word, or ours where the two do not fit. */
-export function resolvedAfterMs(resolution: Alert, firstAt: number): number {
-  const { receivedAt, facts } = resolution;
-  const occurredAt = facts.occurredAt ?? receivedAt;
-  return (occurredAt > firstAt && occurredAt <= receivedAt ? occurredAt : receivedAt) - firstAt;
 }
 
 /** `after 8 min`; what was over within a second was over at once. */

@@ -58,11 +58,12 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
  * What becomes of a destination's alerts, and what a person can do: sentences for its notice and for its card. Empty
  * when it is well.
  *
- * @param where the button Try now is, for a reader who is not on its page
+ * @param from.where the button Try now is, for a reader who is not on its page
+ * @param from.waiting how many alerts wait for it; default: nobody asks
  */
 export function adviseOn(
   destination: Configured & { health: DestinationHealth; reasonCode?: ReasonCode },
-  where = "",
+  { where = "", waiting = 0 }: { where?: string; waiting?: number } = {},
 ): string {
   const repair = repairOf(destination.reasonCode, destination);
   const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
@@ -76,7 +77,7 @@ export function adviseOn(
         "if it lasts, fix what the reason says."
       );
     case "down":
-      return `Alerts wait and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
+      return `${whatWaits(waiting)} and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
     case "dead":
       return `${firstly}. Then ${tryNow}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
     case "paused":
@@ -87,4 +88,9 @@ export function adviseOn(
     default:
       return destination.health satisfies never;
   }
+}
+
+function whatWaits(waiting: number): string {
+  if (waiting < 2) return "Nothing is lost: alerts wait";
+  return `Nothing is lost: ${waiting.toLocaleString("en")} alerts wait`;
 }

@@ -111,7 +111,7 @@ function viewOf(
     case "not_taken": {
       const summary = `${host} does not take it ${from}: ${reason}`;
       const advice =
-        "Compare the address with the one that the service shows; people there are told that the relay is gone.";
+        "Compare the address with the one that the service shows; people there get an alarm that the relay is gone.";
       return { ...view, verdict: "trouble", summary, troubles: [`Heartbeat: ${summary}. ${advice}`] };
     }
     default:

@@ -142,7 +142,7 @@ function judgeService({ look, streaks: { gone }, now }: AccountSight): Finding {
     title: verdict === "bad" ? `The alerting service does not answer` : "The alerting service answers again",
     text:
       verdict === "bad" && gone !== undefined
-        ? `Not since ${instant(gone.since)}, and last: ${gone.why}. Whether it still sends alerts cannot be told.`
+        ? `Not since ${instant(gone.since)}, and last: ${gone.why}. Nobody knows whether it still sends alerts.`
         : "",
     severity: "warning",
   });
@@ -254,7 +254,7 @@ function judgeWebhook(sight: AccountSight): Finding {
     verdict,
     mark: isLeft ? `${mark}${left}` : mark,
     title: title || "The account sends its alerts here again",
-    text: verdict === "bad" ? `No alert comes here until that is mended. ${mend}` : "",
+    text: verdict === "bad" ? `No alert arrives here until that is fixed. ${mend}` : "",
     severity: "critical",
   });
   if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");

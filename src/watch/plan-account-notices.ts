@@ -80,7 +80,7 @@ export function writeAccountNotice(
   const isWorse = says === "worse";
   const isLast = isWorse && (memory.toldAt[finding.matter]?.length ?? 0) >= mostADay;
   const last =
-    " This has changed three times within a day; what changes further is told until tomorrow only when it lasts for an hour.";
+    " This has changed three times within a day; until tomorrow you get a notice only of what lasts for an hour.";
   return {
     title: names.source === undefined ? finding.title : `${names.source}: ${finding.title}`,
     text: `${finding.text}${isLast ? last : ""}`.trim() || undefined,

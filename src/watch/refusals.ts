@@ -122,13 +122,13 @@ function describe(source: string, sight: HookSight, { since, before }: LockOut):
 }
 
 function writeWorse(source: string, sight: HookSight, found: LockOut, link: string): AlertFacts {
-  const text = `${describe(source, sight, found)} What was refused is kept, and can be relayed by hand.`;
+  const text = `${describe(source, sight, found)} What was refused is kept: look at Refused on the page, and press Relay there for what should go out.`;
   return { ...noticeOf(source, link), title: titleOf(source), text, severity: "critical", status: "firing" };
 }
 
 function writeBetter(source: string, link: string): AlertFacts {
   const title = `The source ${source} lets its sender in again`;
-  const text = "What was refused meanwhile is kept, and can be relayed by hand.";
+  const text = "What was refused meanwhile is kept: press Relay at Refused on the page for what should go out.";
   return { ...noticeOf(source, link), title, text, severity: "info", status: "resolved" };
 }
 

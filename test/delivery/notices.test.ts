@@ -62,13 +62,29 @@ describe("notices", () => {
     expect(texts.find((text) => text.includes("chat"))).toContain(
       "The bot was removed from the group. Add the bot back and let it post.",
     );
-    expect(texts.find((text) => text.includes("down does not answer"))).toContain(
-      "The ntfy server could not be reached. Alerts wait and follow as one message when it answers.",
+    expect(texts.find((text) => text.includes("down does not answer"))).toMatch(
+      /The ntfy server could not be reached\. Nothing is lost: \d+ alerts wait and follow as one message when it answers\./,
     );
     for (const text of texts) expect(text).not.toMatch(/ECONN|From: Tocsin/);
     expect(channelOf(fixture, "hook").calls.map(({ link }) => link)).toEqual(
       texts.map(() => "https://tocsin.example.com/destinations"),
     );
+  });
+
+  it("say when it works again how long it took, and what is left to do", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const [chat, hook] = [channelOf(fixture, "chat"), channelOf(fixture, "hook")];
+    chat.script.push(kicked);
+    await fixture.accept({ title: "Pool drained" }, { to: ["chat"] });
+    await fixture.clock.advance(90 * second);
+    expect(hook.calls[0]?.text).toContain("1 alert did not arrive so far.");
+    chat.probes.push({ kind: "sent" });
+    await fixture.engine.tryNow("chat");
+    await fixture.clock.advance(5 * second);
+    const last = hook.calls.at(-1);
+    expect(last?.text).toMatch(/chat works again after \d+ s/);
+    expect(last?.text).toContain("1 alert did not arrive: resend it at Destinations on the page.");
+    expect(last?.link).toBe("https://tocsin.example.com/?destination=chat&state=failed");
   });
 
   it("do not say that a destination works again because its address takes connections", async () => {

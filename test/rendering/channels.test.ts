@@ -284,15 +284,50 @@ describe("e-mail", () => {
     const { html } = render("email", document);
     const elements = new Set([...html.matchAll(/<([a-z][a-z0-9]*)/gi)].map((match) => match[1]?.toLowerCase()));
     expect([...elements].sort()).toEqual(
-      ["a", "blockquote", "body", "div", "h1", "head", "html", "meta", "p", "span", "strong", "title"].filter((name) =>
-        elements.has(name),
-      ),
+      [
+        "a",
+        "blockquote",
+        "body",
+        "div",
+        "h1",
+        "head",
+        "html",
+        "meta",
+        "p",
+        "span",
+        "strong",
+        "table",
+        "td",
+        "title",
+        "tr",
+      ].filter((name) => elements.has(name)),
     );
     expect(html).not.toMatch(/<(script|img|iframe|style|b)\b/i);
     expect(html).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;");
     for (const [, attributes] of html.matchAll(/<a ([^>]*)>/g)) {
       expect(attributes?.match(/[\w-]+(?==")/g)).toEqual(["href", "style"]);
     }
+  });
+
+  it("shows the numbers beside the subject in a mailbox, behind the symbol of the state", () => {
+    const { html } = render("email", full);
+    expect(html).toMatch(/<div style="display: none[^"]*">🚨 4,812,346 USD · 3\.8 % below 5,000,000 · was/);
+    expect(html.indexOf("display: none")).toBeLessThan(html.indexOf("<h1"));
+    const hostileOne = rendering.composeAlert(makeAlert({ facts: { value: "<b>1</b>" } }), makeContext());
+    expect(render("email", hostileOne).html).toContain("🚨 &lt;b&gt;1&lt;/b&gt;</div>");
+  });
+
+  it("aligns what is said of an alert, and ends with a button", () => {
+    const { html } = render("email", full);
+    expect(html).toMatch(/<td[^>]*>Link: <\/td><td/);
+    expect(html).toMatch(
+      /<p[^>]*><a href="[^"]*\/alerts\/[^"]*" style="display: inline-block[^"]*">Open in Tocsin<\/a><\/p>/,
+    );
+    const last = rendering.composeAlert(
+      makeAlert({ facts: { text: "nothing" } }),
+      makeContext({ possibleRepeat: true }),
+    );
+    expect(render("email", last).html.match(/display: none/g)).toBeNull();
   });
 
   it("has a subject on one line that keeps what we say about the alert", () => {
@@ -342,6 +377,16 @@ describe("an outgoing webhook", () => {
     const [message] = rendering.renderDocument("webhook", full, options);
     return message?.kind === "webhook" ? message.body : "";
   };
+
+  it("says how often the alert has come and how long it lasted, from the second time on", () => {
+    const history = { count: 2, firstAt: receivedAt, lastedMs: 480_000 };
+    expect(JSON.parse(bodyOf("rich", { ...data, history })).data.history).toEqual({
+      count: 2,
+      firstAt: "2026-11-21T02:02:05.000Z",
+      lastedMs: 480_000,
+    });
+    expect(JSON.parse(bodyOf("rich", data)).data).not.toHaveProperty("history");
+  });
 
   it("carries the alert with ISO times, the payload digit for digit, and the text", () => {
     const body = bodyOf("rich", data);

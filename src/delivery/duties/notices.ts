@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
+import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { NoticeRecord, RoutingDesk } from "../../core/ports/routing-desk.ts";
 import type { WatchState } from "../../core/ports/watch.ts";
@@ -10,7 +11,13 @@ import { type Destination, type PlannedDelivery, planDeliveries } from "../../co
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
 import { accountOf } from "../plan/accounts.ts";
-import { planNotice, writeNotice, writeOrphanNotice, writeUndeliveredNotice } from "../plan/plan-notice.ts";
+import {
+  planNotice,
+  type Undelivered,
+  writeNotice,
+  writeOrphanNotice,
+  writeUndeliveredNotice,
+} from "../plan/plan-notice.ts";
 
 /** Sends notices of the relay itself, on a destination that works. Each rejects as the store does. */
 export interface Notifier {
@@ -121,6 +128,7 @@ export interface GroupNotices {
 }
 
 export interface GroupNoticesDeps {
+  store: Pick<Dispatch, "countByDestination">;
   notifier: Notifier;
   lane: LaneFence;
   /** Another relay holds the lane group. */
@@ -152,11 +160,28 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
     if (due.says !== undefined) {
       const [only, ...more] = concerned;
       const isOver = due.says === "better" && more.length === 0;
-      const link = isOver ? pageOfLog(only, "failed") : pageOf("/destinations");
-      const sent = await notifier.send(lane, writeNotice(due.says, status, concerned, link), targets);
+      const undelivered = await countUndelivered(concerned);
+      const isMissed = isOver && undelivered?.failed !== 0;
+      const link = isMissed ? pageOfLog(only, "failed") : pageOf("/destinations");
+      const afterMs = status.notice && clock.now() - status.notice.at;
+      const facts = writeNotice(due.says, status, { concerned, link, undelivered, afterMs });
+      const sent = await notifier.send(lane, facts, targets);
       if (sent === "lost") return deps.onLost();
     }
     health.noteNotice(status, due.notice);
+  }
+
+  /** A notice without its numbers is better than none. */
+  async function countUndelivered(concerned: Destination[]): Promise<Undelivered | undefined> {
+    const all = await deps.store.countByDestination().catch(() => undefined);
+    if (all === undefined) return undefined;
+    const its = all.filter(({ destination }) => concerned.some(({ name }) => name === destination));
+    const sum = (count: (counts: (typeof its)[number]["counts"]) => number): number =>
+      its.reduce((total, { counts }) => total + count(counts), 0);
+    return {
+      waiting: sum(({ queued = 0, waiting = 0 }) => queued + waiting),
+      failed: sum(({ failed = 0 }) => failed),
+    };
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Alert } from "../../core/alert.ts";
+import { type Alert, resolvedAfterMs } from "../../core/alert.ts";
 import type { ChannelType } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/delivery-job.ts";
 import type { Document } from "../../core/document.ts";
@@ -79,7 +79,10 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   return {
     alert(delivery, alert, context, destination) {
       const type = alert.origin === "notice" ? "notice" : "alert";
-      const data = vendorOf(destination.type).can.carries ? dataOf(type, [delivery], context.now) : undefined;
+      const carries = vendorOf(destination.type).can.carries !== undefined;
+      const data = carries
+        ? { ...dataOf(type, [delivery], context.now), history: historyOf(alert, context) }
+        : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data };
       return render(destination.type, () => rendering.composeAlert(alert, context), options, alert);
     },
@@ -90,6 +93,14 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
       return render(destination.type, () => rendering.composeDigest(alerts, context), options, alerts[0] as Alert);
     },
   };
+}
+
+/** As the text says it; a single alert has none. */
+function historyOf(alert: Alert, { history }: MessageContext): MessageData["history"] {
+  if (history === undefined || history.count < 2) return undefined;
+  const { count, firstAt } = history;
+  if (alert.facts.status !== "resolved") return { count, firstAt };
+  return { count, firstAt, lastedMs: Math.max(0, resolvedAfterMs(alert, firstAt)) };
 }
 
 function alertOf(delivery: MessageSource): Alert {

@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { DestinationHealth, DestinationStatus, UndeliveredSummary } from "../../core/destination-status.ts";
 import type { Destination } from "../../core/rules.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { explainReason } from "./explain-reason.ts";
 
@@ -43,25 +44,36 @@ function isBad(health: DestinationHealth): boolean {
   return health === "down" || health === "dead" || health === "paused";
 }
 
-/**
- * @param concerned the destinations that the status is about; several share an account
- * @param link where people see it, and can do something about it
- */
+/** What of a destination's alerts has not arrived: it waits, or has failed and was not resent. */
+export interface Undelivered {
+  waiting: number;
+  failed: number;
+}
+
+export interface NoticeContext {
+  /** The destinations that the status is about; several share an account. */
+  concerned: Pick<Destination, "name" | "type" | "definedAt">[];
+  /** Where people see it, and can do something about it. */
+  link: string | undefined;
+  /** Of all concerned. Absent: not known. */
+  undelivered?: Undelivered;
+  /** Of "better": since the notice that it was bad. */
+  afterMs?: number;
+}
+
 export function writeNotice(
   says: "worse" | "better",
   status: DestinationStatus,
-  concerned: Pick<Destination, "name" | "type" | "definedAt">[],
-  link: string | undefined,
+  { concerned, link, undelivered, afterMs }: NoticeContext,
 ): AlertFacts {
   const what = concerned.map(({ name }) => name).join(", ");
   const isWorse = says === "worse";
+  const after = afterMs === undefined || afterMs <= 0 ? "" : ` after ${formatDuration(afterMs)}`;
   return {
     title: isWorse
       ? titleOf(status, what, concerned.length > 1)
-      : `${what} ${concerned.length > 1 ? "work" : "works"} again`,
-    text: isWorse
-      ? describeTrouble(status, concerned[0])
-      : "What did not arrive meanwhile can be resent at Destinations on the page.",
+      : `${what} ${concerned.length > 1 ? "work" : "works"} again${after}`,
+    text: isWorse ? describeTrouble(status, concerned[0], undelivered) : describeRest(undelivered),
     severity: isWorse ? "critical" : "info",
     status: isWorse ? "firing" : "resolved",
     format: "empty",
@@ -87,15 +99,35 @@ function titleOf(status: DestinationStatus, what: string, several: boolean): str
   }
 }
 
-/** What is wrong in plain words, and what can be done about it. */
+/** What is wrong in plain words, what can be done about it, and how much is concerned. */
 function describeTrouble(
   { health, reasonCode }: DestinationStatus,
   destination: Pick<Destination, "type" | "definedAt"> | undefined,
+  undelivered: Undelivered | undefined,
 ): string {
   if (destination === undefined) return "";
   const { type: channel, definedAt } = destination;
   const cause = reasonCode === undefined ? "" : `${sentence(explainReason(reasonCode, channel))}. `;
-  return cause + adviseOn({ health, reasonCode, channel, definedAt }, " at Destinations on the page");
+  const { waiting = 0, failed = 0 } = undelivered ?? {};
+  const advice = adviseOn(
+    { health, reasonCode, channel, definedAt },
+    { where: " at Destinations on the page", waiting },
+  );
+  return `${cause}${advice}${failed === 0 ? "" : `\n${countAlerts(failed)} did not arrive so far.`}`;
+}
+
+/** What is left to do once it works again. */
+function describeRest(undelivered: Undelivered | undefined): string {
+  if (undelivered === undefined) return "What did not arrive meanwhile can be resent at Destinations on the page.";
+  const { waiting, failed } = undelivered;
+  const rest = waiting === 0 ? "" : `${countAlerts(waiting)} that waited ${waiting === 1 ? "follows" : "follow"} now.`;
+  if (failed === 0) return rest === "" ? "All alerts have arrived." : rest;
+  const lost = `${countAlerts(failed)} did not arrive: resend ${failed === 1 ? "it" : "them"} at Destinations on the page.`;
+  return rest === "" ? lost : `${lost} ${rest}`;
+}
+
+function countAlerts(number: number): string {
+  return `${number.toLocaleString("en")} alert${number === 1 ? "" : "s"}`;
 }
 
 function sentence(words: string): string {
@@ -106,8 +138,8 @@ function sentence(words: string): string {
 export function writeOrphanNotice(destination: string, count: number): AlertFacts {
   const alerts = count === 1 ? "1 delivery" : `${count} deliveries`;
   return {
-    title: `${alerts} waited for ${destination}, which is no longer configured`,
-    text: "They have failed, or went to their fallback. If the destination has another name now, open them on the page and resend them to it.",
+    title: `${alerts} waited for ${destination}, which is not in the configuration any more`,
+    text: "They failed, or went to their fallback. If it has another name now, resend them to that from the page.",
     severity: "warning",
     status: "firing",
     format: "empty",
@@ -126,8 +158,8 @@ export function writeUndeliveredNotice(summary: UndeliveredSummary, link: string
     text: [
       failed > 0 && held > 0 ? `${count(held, summary)} more may or may not have arrived.` : "",
       failed > 0
-        ? "Resend what failed at Destinations on the page."
-        : "Look there. If it is missing, resend it from the page.",
+        ? "Press Resend at Destinations on the page."
+        : "No answer came. Look there; if it is missing, press Resend on the page.",
     ]
       .filter(Boolean)
       .join(" "),

@@ -13,6 +13,7 @@ const maxSubjectUnits = 200;
 const maxHtmlUnits = 90_000;
 /** After a refusal of the whole, a mail that no filter has reason to refuse for its size. */
 const maxPlainUnits = 4000;
+const maxPreviewUnits = 140;
 
 export interface EmailMessage extends Message {
   kind: "email";
@@ -47,9 +48,10 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
         <title>{document.subject}</title>
       </head>
       <body style="margin: 0; padding: 16px; color-scheme: light dark">
+        <Preview blocks={blocks} />
         <div style={`${frameStyle}; border-left: 4px solid ${accents[toneOf(document)]}`}>
-          {blocks.map((block) => (
-            <BlockHtml block={block} />
+          {blocks.map((block, at) => (
+            <BlockHtml block={block} isNumbers={at === 1} isLast={at === blocks.length - 1} />
           ))}
         </div>
       </body>
@@ -60,9 +62,31 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
 
 const frameStyle =
   "max-width: 640px; padding: 2px 0 2px 16px; font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif; overflow-wrap: anywhere";
+const buttonStyle =
+  "display: inline-block; padding: 8px 16px; border: 1px solid #2f7ad6; border-radius: 6px; color: #2f7ad6; text-decoration: none";
 const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.9em";
 
-function BlockHtml({ block }: { block: LaidBlock }) {
+/**
+ * What a mailbox shows beside the subject: the symbol of the state, since some show the subject of the first mail for a
+ * whole conversation, and the numbers, which the subject leaves out. Not seen in the mail itself.
+ */
+function Preview({ blocks: [heading, next] }: { blocks: LaidBlock[] }) {
+  if (heading?.kind !== "heading" || (next?.kind !== "paragraph" && next?.kind !== "note") || next.quoted) return null;
+  const [symbol = ""] = heading.runs
+    .map((run) => run.text)
+    .join("")
+    .split(" ", 1);
+  const words = next.runs
+    .map((run) => run.text)
+    .join("")
+    .replaceAll("\n", " ");
+  return (
+    <div style="display: none; max-height: 0; overflow: hidden; mso-hide: all">{`${symbol} ${cut(words, maxPreviewUnits)}`}</div>
+  );
+}
+
+/** @param isNumbers it follows the heading @param isLast it ends the mail */
+function BlockHtml({ block, isNumbers, isLast }: { block: LaidBlock; isNumbers: boolean; isLast: boolean }) {
   if (block.quoted) {
     return (
       <blockquote style="margin: 16px 0; padding: 0 0 0 12px; border-left: 3px solid #8a8f98; white-space: pre-wrap">
@@ -77,12 +101,23 @@ function BlockHtml({ block }: { block: LaidBlock }) {
           <Runs runs={block.runs.map((run) => (run.style === "bold" ? { ...run, style: "text" } : run))} />
         </h1>
       );
-    case "paragraph":
+    case "paragraph": {
+      const [only, ...others] = block.runs;
+      if (isLast && only?.style === "link" && others.length === 0) {
+        return (
+          <p style="margin: 16px 0 8px">
+            <a href={only.href} style={buttonStyle}>
+              {only.text}
+            </a>
+          </p>
+        );
+      }
       return (
-        <p style="margin: 8px 0">
+        <p style={isNumbers && only?.style === "bold" ? "margin: 8px 0; font-size: 18px" : "margin: 8px 0"}>
           <Runs runs={block.runs} />
         </p>
       );
+    }
     case "note":
       return (
         <p style="margin: 4px 0; font-size: 14px; opacity: 0.8">
@@ -90,6 +125,20 @@ function BlockHtml({ block }: { block: LaidBlock }) {
         </p>
       );
     case "fields":
+      return (
+        <table role="presentation" style="margin: 12px 0; border-collapse: collapse; font: inherit">
+          {linesOf(block.runs).map(([label, ...value]) => (
+            <tr>
+              <td style="padding: 1px 12px 1px 0; max-width: 200px; vertical-align: top; opacity: 0.8">
+                {label?.text}
+              </td>
+              <td style="padding: 1px 0; vertical-align: top">
+                <Runs runs={value} />
+              </td>
+            </tr>
+          ))}
+        </table>
+      );
     case "list":
       return (
         <div style="margin: 12px 0">

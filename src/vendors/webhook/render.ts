@@ -36,6 +36,7 @@ export function renderWebhook(
         deliveryId: data.deliveryId,
         repeat: data.repeat,
         silent: data.silent,
+        ...(data.history && { history: { ...data.history, firstAt: isoTime(data.history.firstAt) } }),
         ...words,
         alerts: data.alerts.map((alert) => writeAlert(alert, form)),
       },
