@@ -36,6 +36,9 @@ async function check(options: { config?: string }, context: CliContext, output: 
   }
 }
 
+/** What this command is for is never cut. */
+const all = Number.POSITIVE_INFINITY;
+
 function formatDescription(description: ConfigDescription, output: Output): string {
   const { file, server, upstream, retention, heartbeat, silence, canary } = description;
   const { destinations, routes, mutes, mapping, sources } = description;
@@ -55,12 +58,12 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ? "No destination: alerts are stored and shown, and sent to nobody."
       : output.table(
           [
-            { title: "destination" },
-            { title: "type" },
-            { title: "reaches" },
-            { title: "quiet hours" },
-            { title: "detail" },
-            { title: "defined at" },
+            { title: "destination", keep: true },
+            { title: "type", keep: true },
+            { title: "reaches", lines: all },
+            { title: "quiet hours", lines: all },
+            { title: "detail", lines: all },
+            { title: "defined at", lines: all },
           ],
           destinations.map((one) => [
             one.name,
@@ -74,14 +77,14 @@ function formatDescription(description: ConfigDescription, output: Output): stri
     routes.length === 0
       ? ""
       : output.table(
-          [{ title: "route" }, { title: "when" }, { title: "to" }, { title: "then" }],
+          [{ title: "route", keep: true }, ...["when", "to", "then"].map((title) => ({ title, lines: all }))],
           routes.map((one) => [one.name, one.when, one.to.join(", ") || "nobody (dropped on purpose)", thenOf(one)]),
         ),
   ];
   if (mutes.length > 0) {
     sections.push(
       output.table(
-        [{ title: "mute" }, { title: "reason" }, { title: "until" }],
+        ["mute", "reason", "until"].map((title) => ({ title, lines: all })),
         mutes.map((one) => [one.when, one.reason, one.until]),
       ),
     );
@@ -94,12 +97,20 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       one.idempotency.join(", "),
       describeMapping(one.mapping),
     ]);
-    const columns = ["source", "secret", "check", "idempotency", "mapping"].map((title) => ({ title }));
+    const columns = ["source", "secret", "check", "idempotency", "mapping"].map((title) => ({ title, lines: all }));
     sections.push(output.table(columns, rows));
   }
   if (mapping !== undefined) {
     const rows = Object.entries(mapping).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
-    sections.push(output.table([{ title: "fact" }, { title: "read from" }], rows));
+    sections.push(
+      output.table(
+        [
+          { title: "fact", keep: true },
+          { title: "read from", lines: all },
+        ],
+        rows,
+      ),
+    );
   }
   return `${joinSections(sections)}\nThe configuration is in order.\n`;
 }

@@ -6,6 +6,7 @@ import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";
 import { registerChats } from "./chats/chats.ts";
 import { registerCheck } from "./check.ts";
+import { registerCompletion } from "./completion/completion.ts";
 import { registerDemo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
@@ -27,33 +28,61 @@ import { registerTest } from "./test/test.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
 
 /**
- * One line a command. A command's file imports nothing heavy at its top: what does the work is imported inside the
- * action, so that `tocsin --help` starts at once.
+ * In the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top: what does the
+ * work is imported inside the action, so that `tocsin --help` starts at once.
  */
-const registrations: readonly ((program: Command, context: CliContext) => void)[] = [
-  registerServe,
-  registerSetup,
-  registerStatus,
-  registerDoctor,
-  registerTest,
-  registerChats,
-  registerCheck,
-  registerExplain,
-  registerBacktest,
-  registerAlerts,
-  registerMutes,
-  registerDestinations,
-  registerShapes,
-  registerSources,
-  registerRefused,
-  registerGaps,
-  registerBackup,
-  registerRestore,
-  registerRepair,
-  registerUpstream,
-  registerSandbox,
-  registerDemo,
+const groups: readonly { heading: string; commands: readonly [summary: string, register: Register][] }[] = [
+  {
+    heading: "Start here:",
+    commands: [
+      ["the whole job on this machine, with no account anywhere", registerDemo],
+      ["receive, store, relay and show, until Ctrl-C", registerServe],
+      ["make the account send to this relay, proven and undoable", registerSetup],
+      ["what is wrong, and how to fix it", registerDoctor],
+    ],
+  },
+  {
+    heading: "Every day:",
+    commands: [
+      ["health of the relay and of each destination", registerStatus],
+      ["the log: list, show, tail, resend, release, export", registerAlerts],
+      ["silence what matches for a while", registerMutes],
+      ["why an alert goes where, and what people read", registerExplain],
+      ["send a marked test and wait for each outcome", registerTest],
+      ["ask a destination whether it works", registerDestinations],
+      ["requests that did not pass their check", registerRefused],
+    ],
+  },
+  {
+    heading: "Configuration:",
+    commands: [
+      ["all mistakes of the configuration at once", registerCheck],
+      ["the chats of the Telegram bot, with their ids", registerChats],
+      ["the addresses of the named hooks", registerSources],
+      ["what the payloads of alerts are made of", registerShapes],
+      ["try another configuration on the stored alerts", registerBacktest],
+    ],
+  },
+  {
+    heading: "The market-data service:",
+    commands: [
+      ["ask it: account, metrics, history, tokens, prices", registerUpstream],
+      ["alerts that should have come and did not", registerGaps],
+      ["a local implementation of it, with a market that moves", registerSandbox],
+    ],
+  },
+  {
+    heading: "Care:",
+    commands: [
+      ["copy the database, running or not", registerBackup],
+      ["put a backup in the place of the database", registerRestore],
+      ["check the database, and fix a damaged one", registerRepair],
+      ["make your shell complete commands and names", registerCompletion],
+    ],
+  },
 ];
+
+type Register = (program: Command, context: CliContext) => void;
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
 export function buildProgram(context: CliContext): Command {
@@ -77,9 +106,16 @@ export function buildProgram(context: CliContext): Command {
     })
     .addHelpText(
       "after",
-      "\nExamples:\n  $ tocsin check\n  $ tocsin serve\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
+      "\nExamples:\n  $ tocsin demo\n  $ tocsin alerts tail\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
     );
-  for (const register of registrations) register(program, context);
+  for (const { heading, commands } of groups) {
+    program.commandsGroup(heading);
+    for (const [summary, register] of commands) {
+      register(program, context);
+      program.commands.at(-1)?.summary(summary);
+    }
+  }
+  program.helpCommand("help [command]", "explain a command, with an example");
   return program;
 }
 

@@ -51,6 +51,11 @@ export function lastIdAt(ms: number): string {
   return `${timePart(ms)}-7fff-bfff-ffffffffffff`;
 }
 
+/** When an id was made, epoch milliseconds. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 function timePart(ms: number): string {
   const within = Math.min(Math.max(Math.floor(ms), 0), 2 ** 48 - 1);
   const time = within.toString(16).padStart(12, "0");
@@ -72,3 +77,6 @@ function formatId(time: string, counter: number, random: Uint8Array): string {
 }
 
 export const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** What may stand for an id where it is the beginning or the end of one only: at least four characters. */
+export const idPartPattern = /^[0-9a-f-]{4,36}$/;

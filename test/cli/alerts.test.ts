@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { toCsvLine } from "../../src/cli/alerts/csv.ts";
 import type { CliContext } from "../../src/cli/shell/context.ts";
@@ -29,11 +31,33 @@ describe("alerts list", () => {
 
     const people = await world.run(["alerts", "list"]);
     expect(people.stdout).toMatch(/Second +no route wanted it[\s\S]*First +3 sent/);
+    expect(people.stdout).toContain(first);
     expect((await world.run(["alerts", "list", "--severity", "critical", "--destination", "mail"])).stdout).toContain(
       first,
     );
     expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
   });
+
+  it.each([40, 80, 160])(
+    "fits a terminal of %i columns: status, short id, whole title, whole reason",
+    async (columns) => {
+      const world = await createRelayWorld();
+      const title = "Deep fall of the pool's TVL, seen by everybody at the desk";
+      const [id = ""] = await world.post({ title, severity: "critical", status: "resolved" });
+      await world.ended(id);
+      const isTty = { stdin: false, stdout: true, stderr: false };
+      const { stdout } = await world.run(["alerts", "list"], { columns, isTty });
+      for (const line of stdout.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+      const said = stripVTControlCharacters(stdout).replace(/\s+/g, " ");
+      expect(said).toMatch(new RegExp(`${id.slice(-8)}.*critical resolved|critical resolved.*${id.slice(-8)}`));
+      expect(said).not.toContain(id);
+      expect(said).toContain(columns === 160 ? "Deep fall" : title);
+      expect(said).toContain("3 sent");
+      expect(stdout).toContain("\u001b[32mresolved");
+      const plain = await world.run(["alerts", "list"], { columns, isTty, env: { ...world.env, NO_COLOR: "1" } });
+      expect(plain.stdout).toBe(stripVTControlCharacters(stdout));
+    },
+  );
 
   it("reads the database when no relay answers, and says so", async () => {
     const world = await createRelayWorld();
@@ -164,9 +188,45 @@ describe("alerts show", () => {
   it("knows ids from other words, and says when there is none", async () => {
     const world = await createRelayWorld();
     expect((await world.run(["alerts", "show", "7"])).status).toBe(2);
+    expect((await world.run(["alerts", "show", "nothing"])).status).toBe(2);
     const run = await world.run(["alerts", "show", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--json"]);
     expect(run.status).toBe(1);
     expect(run.json().error.code).toBe("not_found");
+  });
+});
+
+describe("a part of an id", () => {
+  it("stands for the one alert whose id ends or begins so, in every command", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({ title: "One", severity: "critical" });
+    await world.ended(id);
+    const short = id.slice(-8).toUpperCase();
+    for (const part of [short, id.slice(0, 18), id.slice(-12)]) {
+      expect((await world.run(["alerts", "show", part, "--json"])).json().data.id).toBe(id);
+    }
+    expect((await world.run(["alerts", "resend", short, "--to", "desk", "--json"])).json().data).toHaveLength(1);
+    expect((await world.run(["alerts", "release", short])).stdout).toContain("Nothing to release");
+    expect((await world.run(["explain", short, "--json"])).json().data).toMatchObject([{ facts: { title: "One" } }]);
+    // A file is meant rather than an alert.
+    writeFileSync(join(world.dataDir, short), '{"title":"From a file"}');
+    expect((await world.run(["explain", short, "--json"])).json().data).toMatchObject([
+      { facts: { title: "From a file" } },
+    ]);
+    await world.stopRelay();
+    expect((await world.run(["alerts", "show", short, "--json"])).json().data.id).toBe(id);
+  });
+
+  it("is refused with the alerts that it may mean, and where there is none", async () => {
+    const world = await createRelayWorld();
+    const ids = await world.post([{ title: "One" }, { title: "Two" }]);
+    await world.ended(ids[1] ?? "");
+    const several = await world.run(["alerts", "show", (ids[0] ?? "").slice(0, 8)]);
+    expect(several.status).toBe(2);
+    expect(several.stderr).toMatch(/stands for several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
+    for (const id of ids) expect(several.stderr).toContain(id);
+    const none = await world.run(["alerts", "resend", "eeeeeeeeeeee", "--yes", "--json"]);
+    expect(none.status).toBe(1);
+    expect(none.json().error).toMatchObject({ code: "not_found", message: expect.stringContaining("eeeeeeeeeeee") });
   });
 });
 

@@ -154,6 +154,53 @@ routes:
   expect(test.stdout).toContain("drops an alert of severity info on purpose");
 });
 
+it("says first where it would go, shows equal texts once, and all of them with --messages", async () => {
+  const world = await createRelayWorld({
+    yaml: `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  ops: { type: telegram, chatId: "-1001700000002" }
+  book: { type: webhook, url: "https://book.example/in" }
+routes:
+  - { name: whales, match: "value>=1000000", to: [desk, ops], continue: true }
+  - { name: all, to: [book] }
+`,
+  });
+  const body = JSON.stringify({ title: "Whale", value: "2000000", text: "words ".repeat(300) });
+  const explain = (...rest: string[]) => world.run(["explain", "-", ...rest], { stdin: stdinWith(body) });
+  const { stdout } = await explain();
+  expect(stdout).toMatch(/^Whale\n3 destinations: desk, ops \(route whales\), book \(route all\)\n/);
+  expect(stdout).toMatch(/desk \(telegram .*\): sent at once\nops \(telegram .*\): sent at once\n {2}│ /);
+  expect(stdout.match(/│ .*Whale/g)).toHaveLength(2);
+  expect(stdout).toMatch(/│ \{.{400,1300}\n {2}… [\d,]+ characters in all: --messages shows them\n/);
+  const all = (await explain("--messages")).stdout;
+  expect(all.match(/│ .*Whale/g)).toHaveLength(3);
+  expect(all).not.toContain("--messages shows");
+});
+
+it("compares with the destinations expected, and fails with the difference", async () => {
+  const world = await createRelayWorld();
+  await world.stopRelay();
+  const body = '[{"title":"One","severity":"critical"},{"title":"Two","severity":"warning"}]';
+  const explain = (expected: string, ...rest: string[]) =>
+    world.run(["explain", "-", "--expect", expected, ...rest], { stdin: stdinWith(body) });
+  const all = await explain("desk,mail,ops");
+  expect(all.status).toBe(1);
+  expect(all.stderr).toContain("alert 2: expected desk, mail, ops; missing: desk, mail\n");
+  const json = (await explain("ops", "--json")).json();
+  expect(json.meta).toMatchObject({
+    expected: ["ops"],
+    differences: [{ item: 1, missing: [], unexpected: expect.arrayContaining(["desk", "mail"]) }],
+  });
+  const slip = await explain("opps");
+  expect(slip.status).toBe(2);
+  expect(slip.stderr).toMatch(/there is no destination opps[\s\S]*ops/);
+  const one = (expected: string) =>
+    world.run(["explain", "-", "--expect", expected], { stdin: stdinWith('{"title":"x","severity":"info"}') });
+  expect(await one("nobody")).toMatchObject({ status: 0, stdout: expect.stringContaining("As expected.") });
+  expect((await one("ops")).status).toBe(1);
+});
+
 it("explains only the alert asked for of a stored batch", async () => {
   const world = await createRelayWorld();
   const [, second = ""] = await world.post([{ title: "One" }, { title: "Two" }]);

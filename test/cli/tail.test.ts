@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from "node:http";
+import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { readEvents, type StreamEvent } from "../../src/cli/alerts/follow-changes.ts";
@@ -9,7 +10,7 @@ import { listenOnLoopback } from "../support/loopback.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
 /** Runs until it is interrupted; `until` resolves when stdout (or stderr) holds what is waited for. */
-function start(argv: string[], env: Record<string, string>) {
+function start(argv: string[], env: Record<string, string>, columns?: number) {
   const interrupt = new AbortController();
   const waiting: { text: string | RegExp; done: () => void }[] = [];
   let all = "";
@@ -26,6 +27,8 @@ function start(argv: string[], env: Record<string, string>) {
     stderr: sink,
     signal: interrupt.signal,
     now: Date.now,
+    columns,
+    isTty: { stdin: false, stdout: columns !== undefined, stderr: false },
   });
   const ended = runCli(argv, context);
   return {
@@ -49,11 +52,61 @@ it("begins with the last ones, prints what comes and what becomes of it, and end
     await world.ended(id);
   }
   const tail = start(["alerts", "tail", "-n", "2"], world.env);
-  await tail.until(/Older +\[no route wanted it\].*\n.*Newest +\[no route/);
-  await world.post({ title: "Just now", severity: "critical" });
-  await tail.until(/Just now +\[3 sent\]/);
+  await tail.until(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
+  const [id = ""] = await world.post({ title: "Just now", severity: "critical", value: "24318772.10", unit: "USD" });
+  await tail.until(/← \S+ +\S+ +3 sent\n/);
+  expect(tail.output()).toMatch(new RegExp(`→ \\S+Z  ${id}  critical  Just now  24,318,772 USD\n`));
   expect(await tail.interrupt()).toBe(0);
   expect(tail.output()).not.toContain("Oldest");
+});
+
+it("says of an alert that it came and how it ended, and nothing between; what is over is not red", async () => {
+  const relay = await startFakeRelay();
+  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40) }, 80);
+  const stream = await relay.nextStream();
+  const send = (version: number, changes: object) =>
+    stream.send(version, { id: alertOf(10).id, unmatched: false, title: "TVL fell", ...changes });
+  const delivery = (destination: string, state: string, reason = "") => ({ ...deliveryOf(destination), state, reason });
+  send(10, { deliveries: [delivery("desk", "queued"), delivery("ops", "queued")] });
+  send(11, { deliveries: [delivery("desk", "sent"), delivery("ops", "sending")] });
+  send(12, { deliveries: [delivery("desk", "sent"), delivery("ops", "waiting", "no answer")] });
+  send(13, { deliveries: [delivery("desk", "sent"), delivery("ops", "failed", "the chat is gone, and its bot too")] });
+  stream.send(20, { id: alertOf(20).id, status: "resolved", title: "back to normal" });
+  await tail.until(/back to normal[\s\S]*no route wanted it/);
+  expect(tail.output()).toContain("\u001b[31mcritical");
+  expect(tail.output()).toContain("\u001b[32mresolved");
+  const said = stripVTControlCharacters(tail.output());
+  expect(said.replace("no such alerts yet; waiting for the first\n", "")).toBe(
+    [
+      "2026-11-21 (UTC)",
+      "→ 12:00:00  ac120010  critical  TVL fell",
+      "← 12:00:02  ac120010  1 sent, 1 failed: ops (the chat is gone, and its bot too)",
+      "→ 12:00:00  ac120020  resolved  back to normal",
+      "← 12:00:00  ac120020  no route wanted it",
+      "",
+    ].join("\n"),
+  );
+  expect(await tail.interrupt()).toBe(0);
+});
+
+it("fits a narrow terminal: the title below, and no reason is cut", async () => {
+  const relay = await startFakeRelay();
+  const env = { ADMIN_TOKEN: "x".repeat(40), NO_COLOR: "1" };
+  const tail = start(["alerts", "tail", "--url", relay.url], env, 40);
+  const stream = await relay.nextStream();
+  const reason = "the mail server refused it for good: 550 spam, ends here";
+  const failed = { ...deliveryOf("mail"), state: "failed", reason };
+  stream.send(30, {
+    unmatched: false,
+    title: "A title that is longer than the terminal is wide",
+    deliveries: [failed],
+  });
+  await tail.until(/here\)/);
+  const lines = tail.output().split("\n");
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(line.startsWith("no such") ? 80 : 40);
+  expect(lines.map((line) => line.trim()).join(" ")).toContain(`1 failed: mail (${reason})`);
+  expect(lines.map((line) => line.trim()).join(" ")).toContain("A title that is longer than the terminal is wide");
+  expect(await tail.interrupt()).toBe(0);
 });
 
 it("shows only the severity asked for, and writes one JSON document", async () => {
@@ -131,10 +184,23 @@ function alertOf(version: number) {
   };
 }
 
+function deliveryOf(destination: string) {
+  return {
+    id: `019aa5a0-7c3e-7d2a-9b1c-0242ac13${destination.length.toString().padStart(4, "0")}`,
+    destination,
+    channel: "telegram",
+    recipient: "-1001",
+    route: "all",
+    purpose: "alert",
+    createdAt: "2026-11-21T12:00:00.001Z",
+    finishedAt: "2026-11-21T12:00:02.000Z",
+  };
+}
+
 interface FakeStream {
   resumedBy: string | undefined;
   response: ServerResponse;
-  send(version: number): void;
+  send(version: number, changes?: object): void;
 }
 
 /** A relay whose log holds one resolved alert of version 7, and whose streams a test opens and breaks. */
@@ -150,8 +216,10 @@ async function startFakeRelay() {
     const stream: FakeStream = {
       resumedBy: request.headers["last-event-id"] as string | undefined,
       response,
-      send: (version) =>
-        void response.write(`event: alert\nid: ${version}\ndata: ${JSON.stringify(alertOf(version))}\n\n`),
+      send: (version, changes) => {
+        const alert = { ...alertOf(version), ...changes };
+        response.write(`event: alert\nid: ${version}\ndata: ${JSON.stringify(alert)}\n\n`);
+      },
     };
     const next = expected.shift();
     response.writeHead(next?.status ?? 200, { "content-type": "text/event-stream" });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
 import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/shell/arguments.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
-import { fitText, terminalText } from "../../src/cli/shell/terminal-text.ts";
+import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
 import { maskWebhookUrl } from "../../src/cli/upstream/mask-webhook-url.ts";
 import { formatDistance, formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
 
@@ -129,6 +129,17 @@ describe("a table", () => {
     expect(table).toContain("…");
   });
 
+  it("lets a cell go on in lines below, as many as it may have", () => {
+    const rows = [["k", "one two three four five", "5"]];
+    const tall = [columns[0], { title: "NAME", lines: 2 }, columns[2]].filter((column) => column !== undefined);
+    expect(formatTable(tall, rows, { width: 26 })).toBe(
+      "KEY  NAME            VALUE\nk    one two three       5\n     four five\n",
+    );
+    expect(formatTable(tall, [["k", "one two three four five six seven", "5"]], { width: 26 })).toContain(
+      "     four five six…\n",
+    );
+  });
+
   it("becomes a list of records where a row cannot fit", () => {
     const table = formatTable(columns, [["k".repeat(50), "name", "5"]], { width: 40 });
     expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n\n`);
@@ -161,6 +172,25 @@ describe("a table", () => {
         ["Account", "x"],
       ]),
     ).toBe("Id       1\nAccount  x\n");
+  });
+});
+
+describe("a text that is too long for its line", () => {
+  it.each<[string, number, string[]]>([
+    ["one two three", 7, ["one two", "three"]],
+    ["日本 日本", 5, ["日本", "日本"]],
+    ["abcdefgh", 3, ["abc", "def", "gh"]],
+    ["a 👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 3, ["a", "👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦"]],
+    ["", 5, [""]],
+  ])("%j goes on below at %i columns", (text, width, lines) => {
+    expect(wrapText(text, width)).toEqual(lines);
+  });
+
+  it("keeps an address that is to be copied in one piece", () => {
+    expect(hangText("see https://alerts.example.com/login/abc", 24, 2)).toBe(
+      "see\n  https://alerts.example.com/login/abc",
+    );
+    expect(hangText("nothing is known of the width", undefined, 2)).toBe("nothing is known of the width");
   });
 });
 

@@ -212,6 +212,7 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["refused", "list"],
     ["refused", "show", id],
     ["refused", "relay", id],
+    ["completion", "bash"],
     ["gaps", "--since", "-1h"],
     ["setup", "--yes"],
     ["setup", "--restore"],

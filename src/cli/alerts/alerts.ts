@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import { idPattern } from "../../core/id.ts";
+import { idPartPattern } from "../../core/id.ts";
 import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
 import { addRelayOptions, type RelayFlags, type RelayRun } from "../relay/connect-relay.ts";
 import { parseDuration, parseInstant, wholeWithin } from "../shell/arguments.ts";
@@ -48,7 +48,7 @@ function registerShow(alerts: Command, begin: BeginRun): void {
   const command = alerts
     .command("show")
     .description("one alert: what it says, what was decided and why, every delivery and attempt")
-    .argument("<id>", "id of the alert", parseId)
+    .argument("<id>", "id of the alert, or its end or beginning", parseId)
     .option("--raw", "print the body it came with, byte for byte")
     .option("--headers", "also show the headers it came with")
     .action(async (id: string, options: RelayFlags & { raw?: boolean; headers?: boolean }, self: Command) => {
@@ -57,7 +57,7 @@ function registerShow(alerts: Command, begin: BeginRun): void {
     });
   addExamples(
     addRelayOptions(command),
-    "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+    "tocsin alerts show ac120002",
     "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --raw > body.json",
   );
 }
@@ -83,7 +83,7 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     .description(
       "send one alert once more, or with --failed all that failed; asks first on a terminal when it goes to several",
     )
-    .argument("[id]", "id of the alert", parseId)
+    .argument("[id]", "id of the alert, or its end or beginning", parseId)
     .option("--to <destination>", "one alert: to this destination (default: to all that it had)")
     .option("--wait", "one alert: wait for the outcome; exit status 1 unless all were sent")
     .addOption(
@@ -112,7 +112,7 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     });
   addExamples(
     addRelayOptions(command),
-    "tocsin alerts resend 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --to desk --wait",
+    "tocsin alerts resend ac120002 --to desk --wait",
     "tocsin alerts resend --failed --destination desk --from -6h",
   );
 }
@@ -152,7 +152,7 @@ function registerRelease(alerts: Command, begin: BeginRun): void {
   addExamples(
     addRelayOptions(command),
     "tocsin alerts release --destination night-desk",
-    "tocsin alerts release 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+    "tocsin alerts release ac120002",
   );
 }
 
@@ -194,10 +194,13 @@ function registerImport(alerts: Command, context: CliContext): void {
   addExamples(command, "tocsin alerts import old.ndjson");
 }
 
+/** The id, or a part of it that `resolveId` finds it by. */
 function parseId(text: string): string {
   const id = text.toLowerCase();
-  if (idPattern.test(id)) return id;
-  throw new InvalidArgumentError("an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; see: tocsin alerts list");
+  if (idPartPattern.test(id)) return id;
+  throw new InvalidArgumentError(
+    "an id looks like 019aa5a0-7c3e-7d2a-9b1c-0242ac120002; its last 8 characters will do; see: tocsin alerts list",
+  );
 }
 
 function collectIds(text: string, before: string[] = []): string[] {

@@ -1,5 +1,5 @@
 import type { AlertOnWire } from "../relay/relay-client.ts";
-import { summarizeDeliveries } from "./format-alert.ts";
+import { summarizeDeliveries } from "./alert-line.ts";
 
 type Column = [title: string, read: (alert: AlertOnWire) => string | null | undefined];
 

@@ -1,10 +1,10 @@
-import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import { hasSeveralRecipients } from "../../vendors/index.ts";
-import type { AlertDetailOnWire, AlertOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
+import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import type { Field } from "../shell/table.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
+import { colourOfUrgency, summarizeDeliveries } from "./alert-line.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */
 export function formatAlert(
@@ -14,11 +14,16 @@ export function formatAlert(
 ): string {
   const sections = [
     output.style("bold", terminalText(alert.title ?? "(not read yet)")),
-    output.fields(factRows(alert, now)),
+    output.fields(
+      factRows(alert, now).map(([title, value]): Field => {
+        const colour = title === "severity" || title === "status" ? colourOfUrgency(value) : undefined;
+        return colour === undefined ? [title, value] : [title, value, (text) => output.style(colour, text)];
+      }),
+    ),
     formatText(alert),
     alert.facts && alert.facts.fields.length > 0
       ? output.table(
-          [{ title: "field" }, { title: "value" }],
+          [{ title: "field" }, { title: "value", lines: 4 }],
           alert.facts.fields.map(({ name, value }) => [name, value]),
         )
       : "",
@@ -100,7 +105,12 @@ function formatText({ facts }: AlertDetailOnWire): string {
 export function formatDecisions(decisions: AlertDetailOnWire["decisions"], output: Output): string {
   if (decisions.length === 0) return "";
   return output.table(
-    [{ title: "route" }, { title: "decision" }, { title: "destination" }, { title: "because" }],
+    [
+      { title: "route" },
+      { title: "decision", keep: true },
+      { title: "destination" },
+      { title: "because", lines: Number.POSITIVE_INFINITY },
+    ],
     decisions.map(({ route, result, destination, reason }) => [
       route,
       result.replace("_", " "),
@@ -128,13 +138,15 @@ function formatDelivery(
     ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
   ];
   const colour = resend === undefined ? colours[state] : "dim";
-  const head = `${output.style(colour, state)}  ${terminalText(to)}: ${terminalText(words.join(", "))}`;
+  const rest = hangText(terminalText(`${to}: ${words.join(", ")}`), output.width, state.length + 2);
+  const head = `${output.style(colour, state)}  ${rest}`;
   if (delivery.attempts.length === 0) return `${head}\n  not tried`;
   const attempts = delivery.attempts.map((attempt) => {
     const part = attempt.parts > 1 ? ` part ${attempt.part} of ${attempt.parts}` : "";
     const why = [attempt.reason, attempt.detail].filter((text) => text !== undefined && text !== "").join(": ");
     const took = describeSpan(attempt.durationMs);
-    return `  ${toSeconds(attempt.at)}  ${attempt.action}${part} ${attempt.outcome} in ${took}${why === "" ? "" : `  ${terminalText(why)}`}`;
+    const line = `${toSeconds(attempt.at)}  ${attempt.action}${part} ${attempt.outcome} in ${took}${why === "" ? "" : `  ${why}`}`;
+    return `  ${hangText(terminalText(line), output.width, 4)}`;
   });
   return [head, ...attempts].join("\n");
 }
@@ -158,21 +170,4 @@ function formatHeaders({ request }: AlertDetailOnWire, output: Output): string {
     [{ title: "header" }, { title: "value" }],
     request.headers.map(([name, value]) => [name, value]),
   );
-}
-
-/**
- * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
- * yet`. What was resent counts as its resend does, as on the page.
- */
-export function summarizeDeliveries(
-  alert: Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched" | "dropped" | "deliveries">,
-): string {
-  if (alert.routedAt === null) return alert.routingError === undefined ? "not routed yet" : "routing failed";
-  if (alert.unmatched) return "no route wanted it";
-  if (alert.dropped && alert.deliveries.length === 0) return "dropped on purpose";
-  if (alert.deliveries.length === 0) return "in another message";
-  const counts = new Map<DeliveryState, number>();
-  for (const { state } of standingDeliveries(alert.deliveries, hasSeveralRecipients))
-    counts.set(state, (counts.get(state) ?? 0) + 1);
-  return deliveryStates.flatMap((state) => (counts.has(state) ? [`${counts.get(state)} ${state}`] : [])).join(", ");
 }

@@ -4,9 +4,9 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
-import { fitText, terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
+import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, summarizeDeliveries } from "./alert-line.ts";
 import { isFiltered, readFullPage } from "./filters.ts";
-import { summarizeDeliveries } from "./format-alert.ts";
 
 /** `tocsin alerts list`: one page, newest first. */
 export async function listAlerts(
@@ -27,22 +27,26 @@ export async function listAlerts(
   }
 }
 
-/** Below this the ids, which are never cut, leave the titles no room beside them. */
-export const leastTableWidth = 120;
+/** Below this a table leaves the titles no room. */
+const leastTableWidth = 120;
+/** Below this the age stands for the time. */
+const leastTimeWidth = 72;
 
 function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
   if (alerts.length === 0) {
     return filtered ? "No alert fits these filters.\n" : "No alerts yet. Send one with: tocsin test\n";
   }
   if (output.width !== undefined && output.width < leastTableWidth) {
-    return alerts.map((alert) => formatInTwoLines(alert, output, now)).join("");
+    return alerts.map((alert) => formatInLines(alert, output, now)).join("");
   }
+  const urgent = { style: (word: string) => styleUrgency(word, output) };
   const columns = [
     { title: "received (UTC)", keep: true },
     { title: "age", align: "right" as const },
-    { title: "severity" },
-    { title: "alert" },
-    { title: "deliveries" },
+    { title: "severity", keep: true, ...urgent },
+    { title: "status", keep: true, ...urgent },
+    { title: "alert", lines: 2 },
+    { title: "deliveries", lines: 3 },
     { title: "id", keep: true },
   ];
   return output.table(
@@ -51,18 +55,35 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
       toSeconds(alert.receivedAt),
       describeAge(Date.parse(alert.receivedAt), now),
       alert.severity ?? "",
+      alert.status === "unknown" ? "" : (alert.status ?? ""),
       alert.title ?? "(not read yet)",
       summarizeDeliveries(alert),
-      alert.id,
+      // Cut for people; what reads a pipe goes on with it.
+      output.width === undefined ? alert.id : shortId(alert.id),
     ]),
   );
 }
 
-function formatInTwoLines(alert: AlertOnWire, output: Output, now: number): string {
+/** On a narrow terminal: what it is in the first line, then its whole title, then where it went and why. */
+function formatInLines(alert: AlertOnWire, output: Output, now: number): string {
+  const { width = leastTableWidth, style } = output;
   const age = describeAge(Date.parse(alert.receivedAt), now);
-  const first = [toSeconds(alert.receivedAt), age, alert.severity ?? "", summarizeDeliveries(alert)]
-    .filter((text) => text !== "")
-    .join("  ");
-  const title = fitText(terminalText(alert.title ?? "(not read yet)"), (output.width ?? 80) - alert.id.length - 4);
-  return `${output.style("bold", terminalText(first))}\n  ${alert.id}  ${title}\n`;
+  const head = [
+    style("bold", shortId(alert.id)),
+    width < leastTimeWidth ? age : `${toSeconds(alert.receivedAt)}  ${age}`,
+    styleUrgency(alert.severity ?? "", output),
+    alert.status === "unknown" ? "" : styleUrgency(alert.status ?? "", output),
+  ];
+  const indented = (text: string) => hangText(terminalText(text), width, 2);
+  return [
+    head.filter((part) => part !== "").join("  "),
+    `  ${indented(alert.title ?? "(not read yet)")}`,
+    `  ${style(colourOfOutcome(alert), indented(describeDeliveries(alert)))}`,
+    "",
+  ].join("\n");
+}
+
+function styleUrgency(word: string, output: Output): string {
+  const colour = colourOfUrgency(word);
+  return colour === undefined ? word : output.style(colour, word);
 }

@@ -61,11 +61,11 @@ function goesOn(id: string): (error: unknown) => never {
 export function formatOutcomes(deliveries: DeliveryDetailOnWire[], output: Output, now: number): string {
   return output.table(
     [
-      { title: "destination" },
-      { title: "recipient" },
+      { title: "destination", lines: 2 },
+      { title: "recipient", lines: 2 },
       { title: "state", keep: true },
       { title: "took", align: "right" },
-      { title: "detail" },
+      { title: "detail", lines: Number.POSITIVE_INFINITY },
     ],
     deliveries.map((delivery) => [
       delivery.destination,

@@ -3,6 +3,7 @@ import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient, ReleaseOnWire } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import { terminalText } from "../shell/terminal-text.ts";
+import { resolveId } from "./resolve-id.ts";
 
 export interface ReleaseOptions {
   destination?: string;
@@ -29,7 +30,9 @@ export async function releaseHeld(
     const held = await countHeld(client, destination);
     if (held.length > 0) await askFirst(context, `Send now what quiet hours hold: ${held.join(", ")}?`);
   }
-  const releases = await client.release({ destination, alerts: ids.length === 0 ? undefined : ids });
+  const alerts: string[] = [];
+  for (const id of ids) alerts.push(await resolveId(client, id));
+  const releases = await client.release({ destination, alerts: ids.length === 0 ? undefined : alerts });
   await output.result(releases, () => formatReleases(releases));
 }
 

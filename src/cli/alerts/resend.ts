@@ -4,6 +4,7 @@ import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import { formatOutcomes, hasReached, waitUntilSettled } from "./outcomes.ts";
+import { resolveId } from "./resolve-id.ts";
 
 export interface ResendOptions {
   to?: string;
@@ -15,9 +16,10 @@ export interface ResendOptions {
 }
 
 /** `tocsin alerts resend`: once more to where it went, or to the destination named. */
-export async function resendAlert(run: RelayRun, id: string, options: ResendOptions): Promise<void> {
+export async function resendAlert(run: RelayRun, idOrPart: string, options: ResendOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
+  const id = await resolveId(client, idOrPart);
   if (options.to === undefined && !options.yes && canAsk(context)) await askWhether(run, client, id);
   const made = await client.resend(id, options.to);
   const ids = new Set(made.map((delivery) => delivery.id));

@@ -5,6 +5,7 @@ import type { AlertDetailOnWire } from "../relay/relay-client.ts";
 import { writeText } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { formatAlert } from "./format-alert.ts";
+import { resolveId } from "./resolve-id.ts";
 
 /** `tocsin alerts show`: all that is known of one alert, or the body it came with, byte for byte. */
 export async function showAlert(
@@ -19,10 +20,14 @@ export async function showAlert(
   await output.result(alert, () => formatAlert(alert, output, { now: context.now(), headers }));
 }
 
-/** @throws AppError `not_found`. */
-export async function findAlert(run: RelayRun, id: string): Promise<AlertDetailOnWire> {
+/**
+ * By its id, or by a part that no other id begins or ends with.
+ * @throws AppError `not_found`, and `usage` for a part that may mean several.
+ */
+export async function findAlert(run: RelayRun, idOrPart: string): Promise<AlertDetailOnWire> {
   const log = await openAlertLog(run);
   try {
+    const id = await resolveId(log, idOrPart);
     const alert = await log.findAlert(id);
     if (alert !== undefined) return alert;
     throw new AppError("not_found", `there is no alert ${id}`, {

@@ -3,7 +3,7 @@ import { ConfigError } from "../../config/shape/problem-list.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
 import { checkDataFolder } from "./check-data-folder.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import { checkRelay } from "./check-relay.ts";
@@ -86,8 +86,10 @@ async function readConfiguration({ context }: RelayRun): Promise<{ config?: Conf
 }
 
 export function formatFinding({ check, verdict, detail, mend }: Finding, output: Output): string {
-  const line = `${symbolOf(verdict, output)} ${output.style("bold", terminalText(check))}: ${terminalText(detail)}\n`;
-  return mend === undefined ? line : `${line}    → ${terminalText(mend)}\n`;
+  const head = terminalText(check);
+  const words = hangText(`${head}: ${terminalText(detail)}`, output.width, 2);
+  const line = `${symbolOf(verdict, output)} ${words.replace(head, () => output.style("bold", head))}\n`;
+  return mend === undefined ? line : `${line}    → ${hangText(terminalText(mend), output.width, 6)}\n`;
 }
 
 function symbolOf(verdict: Verdict, { style }: Output): string {

@@ -5,7 +5,7 @@ import { quoteValue } from "../../matching/judge.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
 import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";
 
@@ -34,23 +34,40 @@ export interface MappedFact {
   guess?: string;
 }
 
-/** One alert of a body for people: what was read, what was decided, and each message between bars. */
-export function formatExplanation(explained: ExplainedAlert, output: Output, now: number): string {
+/**
+ * One alert of a body for people: where it would go in one line, what was read, what was decided, and each message
+ * between bars; a text that several get stands there once, and long ones are cut, unless all `messages` are asked for.
+ */
+export function formatExplanation(
+  explained: ExplainedAlert,
+  output: Output,
+  { now, messages }: { now: number; messages: boolean },
+): string {
   const { item, items, facts, fields, mapping, decisions, deliveries } = explained;
   const number = items > 1 ? `Alert ${item} of ${items}: ` : "";
   const sections = [
-    output.style("bold", `${number}${terminalText(facts.title)}`),
+    `${output.style("bold", `${number}${terminalText(facts.title)}`)}\n${hangText(summarize(explained, output), output.width, 2)}`,
     output.table(
-      [{ title: "field for match", keep: true }, { title: "value" }],
+      [
+        { title: "field for match", keep: true },
+        { title: "value", lines: 3 },
+      ],
       [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
     ),
     mapping === undefined
       ? ""
-      : output.table([{ title: "fact" }, { title: "by mapping" }], mapping.map(describeMapped)),
+      : output.table(
+          [
+            { title: "fact", keep: true },
+            { title: "by mapping", lines: Number.POSITIVE_INFINITY },
+          ],
+          mapping.map(describeMapped),
+        ),
     output.fields(describeRest(explained, now)),
     decisions.length === 0 ? "No route is configured." : formatDecisions(decisions, output),
-    deliveries.length === 0 ? formatNowhere(decisions, output) : "",
-    ...deliveries.map((delivery) => formatDelivery(delivery, output)),
+    ...groupBy(deliveries, (one) => (messages ? one.destination : JSON.stringify(one.texts))).map((group) =>
+      formatMessages(group, output, messages),
+    ),
   ];
   return joinSections(sections) + (item < items ? "\n" : "");
 }
@@ -71,22 +88,58 @@ function describeMapped({ fact, paths, path, why, value, guess }: MappedFact): s
   return [fact, `from ${path} by mapping, the guess would be ${guess === value ? "the same" : shown}`];
 }
 
-function formatNowhere(decisions: Decision[], output: Output): string {
-  const dropping = decisions.find(({ result }) => result === "dropped");
-  return dropping === undefined
-    ? output.style("yellow", "It would go nowhere: no route wants it.")
-    : `It would go nowhere: dropped on purpose by route ${terminalText(dropping.route)}.`;
+/** `3 destinations: desk, mail (route urgent), ops (route all)`, or why it goes nowhere. */
+function summarize({ decisions, deliveries }: ExplainedAlert, output: Output): string {
+  const goes = deliveries.filter(({ state }) => state !== "muted");
+  const muted = deliveries.filter(({ state }) => state === "muted").map(({ destination }) => destination);
+  const rest = muted.length === 0 ? "" : `; muted: ${muted.join(", ")}`;
+  if (goes.length === 0) {
+    const dropping = decisions.find(({ result }) => result === "dropped");
+    if (dropping !== undefined)
+      return terminalText(`It would go nowhere: dropped on purpose by route ${dropping.route}.`);
+    const why = muted.length === 0 ? "no route wants it" : `muted at ${muted.join(", ")}`;
+    return output.style("yellow", terminalText(`It would go nowhere: ${why}.`));
+  }
+  const parts = groupBy(goes, ({ route }) => route).map((those) => {
+    const names = those.map(({ destination, state }) => (state === "held" ? `${destination}, held` : destination));
+    return `${names.join(", ")} (route ${those[0]?.route})`;
+  });
+  return output.style("green", terminalText(`${countOf(goes.length, "destination")}: ${parts.join(", ")}${rest}`));
 }
 
-function formatDelivery(delivery: ExplainedDelivery, output: Output): string {
-  const { destination, channel, recipients, texts } = delivery;
-  const to = recipients.length === 1 && recipients[0] === destination ? "" : ` ${recipients.join(", ")}`;
-  const head = `${output.style("bold", terminalText(destination))} (${terminalText(channel + to)}): ${terminalText(stateOf(delivery))}`;
+/** In the order of the first of each group. */
+function groupBy(deliveries: readonly ExplainedDelivery[], keyOf: (one: ExplainedDelivery) => string) {
+  const groups = new Map<string, ExplainedDelivery[]>();
+  for (const one of deliveries) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  return [...groups.values()];
+}
+
+/** Of a text: more is for those who ask for it. */
+const mostLines = 16;
+const mostUnits = 1_200;
+
+function formatMessages(group: readonly ExplainedDelivery[], output: Output, inFull: boolean): string {
+  const heads = group.map((delivery) => {
+    const { destination, channel, recipients } = delivery;
+    const to = recipients.length === 1 && recipients[0] === destination ? "" : ` ${recipients.join(", ")}`;
+    const rest = `(${terminalText(channel + to)}): ${terminalText(stateOf(delivery))}`;
+    const head = terminalText(destination);
+    return hangText(`${head} ${rest}`, output.width, 2).replace(head, () => output.style("bold", head));
+  });
+  const texts = group[0]?.texts ?? [];
   const parts = texts.map((text, index) => {
     const title = texts.length > 1 ? [`  message ${index + 1} of ${texts.length}`] : [];
-    return [...title, ...text.split("\n").map((line) => `  │ ${terminalText(line)}`.trimEnd())].join("\n");
+    return [...title, ...showText(text, inFull)].join("\n");
   });
-  return [head, ...parts].join("\n");
+  return [...heads, ...parts].join("\n");
+}
+
+function showText(text: string, inFull: boolean): string[] {
+  const lines = text.split("\n");
+  const isLong = !inFull && (lines.length > mostLines || text.length > mostUnits);
+  const shown = isLong ? text.slice(0, mostUnits).split("\n").slice(0, mostLines) : lines;
+  const bars = shown.map((line) => `  │ ${terminalText(line)}`.trimEnd());
+  return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
 
 function stateOf({ state, reason, dueAt }: ExplainedDelivery): string {

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import type { AlertOrigin } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
-import { createIdSource, idPattern } from "../../core/id.ts";
+import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
 import { bodyOf, findAlert } from "../alerts/show.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 
@@ -39,10 +40,13 @@ export async function readSubject(
   name: string,
   { contentType, source, at }: { contentType?: string; source?: string; at: number },
 ): Promise<Subject> {
-  if (idPattern.test(name.toLowerCase())) return readStored(run, name.toLowerCase());
+  const id = name.toLowerCase();
+  if (idPattern.test(id)) return readStored(run, id);
   const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at, source } as const;
   if (name === "-") return { ...fresh, body: await readStdin(run), contentType };
   const path = resolve(run.context.cwd, name);
+  // A file of that name is meant rather than an alert whose id ends so.
+  if (idPartPattern.test(id) && !existsSync(path)) return readStored(run, id);
   const body = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new AppError(
       "usage",
@@ -55,8 +59,9 @@ export async function readSubject(
   return { ...fresh, body, contentType: contentType ?? contentTypes[extname(path).toLowerCase()] };
 }
 
-async function readStored(run: RelayRun, id: string): Promise<Subject> {
-  const alert = await findAlert(run, id);
+async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
+  const alert = await findAlert(run, idOrPart);
+  const { id } = alert;
   const body = bodyOf(alert);
   if (body === undefined || alert.request === null) {
     throw new AppError("not_found", `Tocsin wrote alert ${id} itself: no route decides about it`, {

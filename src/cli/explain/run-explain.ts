@@ -10,6 +10,7 @@ import { valueAtPath } from "../../matching/path.ts";
 import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
+import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
 import type { ExplainedReading } from "./explainer.ts";
 import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";
@@ -20,6 +21,10 @@ export interface ExplainOptions {
   /** Of the configuration. Stored alerts have their own. */
   source?: string;
   config?: string;
+  /** Each destination's message in full. */
+  messages?: true;
+  /** Names of the destinations that it should reach. */
+  expect?: string[];
   /** Epoch milliseconds. */
   at?: number;
 }
@@ -35,6 +40,9 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
   refuseUnknownSource(options.source, config.sources);
+  const names = config.rules.destinations.map((destination) => destination.name);
+  const expected = options.expect && readExpected(options.expect, names);
+  const differences: Difference[] = [];
   const { contentType, source } = options;
   const subject = await readSubject(run, name, { contentType, source, at });
   const { maxBodyBytes } = config.intake;
@@ -73,12 +81,25 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     const result = { item, items: count, facts: toFacts(reading), fields, ...explained, ...explanation };
     if (reading.unreadable !== undefined)
       await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`);
-    if (list === undefined) await output.print(formatExplanation(result, output, context.now()));
-    else await list.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
+    const difference = expected && compareExpected(expected, item, explanation.deliveries);
+    if (difference !== undefined) differences.push(difference);
+    if (list === undefined) {
+      const { messages = false } = options;
+      await output.print(formatExplanation(result, output, { now: context.now(), messages }));
+    }
+    await list?.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
     for (const fault of faults.splice(0))
       await output.note(`warning: rendering failed, the message goes out bare: ${fault}`);
   }
-  await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null });
+  const met = expected === undefined ? {} : { expected, differences };
+  await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null, ...met });
+  if (expected === undefined) return;
+  for (const difference of differences) {
+    const which = items.length > 1 ? `alert ${difference.item}: ` : "";
+    await output.note(`${which}${describeDifference(expected, difference)}`);
+  }
+  if (differences.length > 0) context.setExitStatus(1);
+  else await output.print(`\n${output.style("green", "As expected.")}\n`);
 }
 
 function refuseUnknownSource(name: string | undefined, sources: readonly { name: string }[]): void {

@@ -3,7 +3,7 @@ import type { Mute } from "../../core/rules.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
 import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "./open-read-only.ts";
-import type { AlertDetailOnWire, AlertPageOnWire, MuteOnWire } from "./relay-client.ts";
+import type { AlertDetailOnWire, AlertPageOnWire, AlertsNamedOnWire, MuteOnWire } from "./relay-client.ts";
 import { RelayUnreachable } from "./relay-transport.ts";
 
 /** The log as commands read it, in the API's form whichever way it comes. */
@@ -12,6 +12,7 @@ export interface AlertLog {
   readonly source: "relay" | "database";
   listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
   findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
+  findByIdPart(part: string): Promise<AlertsNamedOnWire>;
   /** Those of the configuration among them. */
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   close(): Promise<void>;
@@ -39,10 +40,14 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
     source: "relay",
     listAlerts: client.listAlerts,
     findAlert: client.findAlert,
+    findByIdPart: client.findByIdPart,
     listMutes: client.listMutes,
     close: async () => {},
   };
 }
+
+/** As many as a relay gives. */
+const mostNamed = 10;
 
 async function readStore(store: ReadOnlyStore, publicUrl: string, configured: Mute[], now: Now): Promise<AlertLog> {
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
@@ -60,6 +65,13 @@ async function readStore(store: ReadOnlyStore, publicUrl: string, configured: Mu
     async findAlert(id) {
       const alert = await store.getAlert(id);
       return alert && alertDetailToWire(alert, publicUrl);
+    },
+    async findByIdPart(part) {
+      const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
+      return {
+        alerts: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        ...(searchedTo !== undefined && { searchedTo: new Date(searchedTo).toISOString() }),
+      };
     },
     async listMutes(includeEnded) {
       const kept = await store.listMutes(now(), includeEnded);

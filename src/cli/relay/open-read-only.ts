@@ -10,6 +10,7 @@ export type ReadOnlyStore = Pick<
   | "isPosition"
   | "listAlertsWithin"
   | "getAlert"
+  | "findByIdPart"
   | "countAlerts"
   | "listMutes"
   | "listFacts"

@@ -49,6 +49,8 @@ export interface RelayClient {
   readStatus(): Promise<StatusOnWire>;
   listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
   findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
+  /** Alerts whose id begins or ends so. Throws `failed` for a relay that is too old to look. */
+  findByIdPart(part: string): Promise<AlertsNamedOnWire>;
   /** To every destination that it had, or to the one named. */
   resend(id: string, destination?: string): Promise<DeliveryOnWire[]>;
   /** Sends now what quiet hours hold: all of it, or at a destination, or of these alerts. */
@@ -125,6 +127,16 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
           throw error;
         },
       ),
+
+    async findByIdPart(part) {
+      const { alertSchema, instant, z } = await loadSchemas();
+      const schema = z.object({ data: z.array(alertSchema), meta: z.object({ searchedTo: instant.optional() }) });
+      const call = { path: `/api/ids?${new URLSearchParams({ part })}` };
+      const { data, meta } = await transport.read(call, schema).catch((error: unknown) => {
+        throw isNotFound(error) ? olderRelay(options.url, "GET /api/ids; give it the whole id") : error;
+      });
+      return { alerts: data, searchedTo: meta.searchedTo };
+    },
 
     resend: (id, destination) =>
       readData(
@@ -316,4 +328,10 @@ export interface AlertPageOnWire {
   alerts: AlertOnWire[];
   /** What the next call goes on from; absent at the end of the log. */
   nextCursor?: string;
+}
+
+export interface AlertsNamedOnWire {
+  alerts: AlertOnWire[];
+  /** Endings were compared back to here; absent: of all that are kept. */
+  searchedTo?: string;
 }

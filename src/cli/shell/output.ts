@@ -2,10 +2,10 @@ import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
-import { formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
+import { type Field, formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
 
-type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export type Style = (name: StyleName, text: string) => string;
 
 /** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
@@ -54,7 +54,7 @@ export interface Output {
   table(columns: TableColumn[], rows: string[][]): string;
   /** A table that is printed page after page, its widths settled by the first. */
   layOutTable(columns: TableColumn[], sample: string[][]): TableLayout;
-  fields(fields: [string, string][]): string;
+  fields(fields: readonly Field[]): string;
 }
 
 /** Makes the output of one run of a command; `command` is what commander hands to the action as its last argument. */
@@ -85,7 +85,7 @@ export function openOutput(context: CliContext, command: Command): Output {
     progress,
     table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
     layOutTable: (columns, sample) => layOutTable(columns, sample, { width, styleTitle }),
-    fields: (fields) => formatFields(fields, { styleTitle }),
+    fields: (fields) => formatFields(fields, { width, styleTitle }),
   };
 }
 

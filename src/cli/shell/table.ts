@@ -1,5 +1,5 @@
 import stringWidth from "string-width";
-import { fitText, terminalText } from "./terminal-text.ts";
+import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
 
 export interface TableColumn {
   title: string;
@@ -7,7 +7,14 @@ export interface TableColumn {
   align?: "left" | "right";
   /** Never cut: ids and keys that the reader copies into the next command. Default false. */
   keep?: boolean;
+  /** What does not fit goes on below, in at most so many lines in all, the last of them cut. Default 1. */
+  lines?: number;
+  /** Styles a cell (and the spaces that fill it) by what it says. */
+  style?: (cell: string) => string;
 }
+
+/** A title with its value, and how the value is styled. */
+export type Field = [title: string, value: string, style?: (value: string) => string];
 
 export interface TableOptions {
   /** Columns of the terminal; absent: as wide as the content. */
@@ -25,6 +32,8 @@ export interface TableLayout {
 
 const gap = "  ";
 const leastCellWidth = 6;
+/** Of a cell with several lines, whose words are to stay whole. */
+const leastLinesWidth = 14;
 
 /**
  * Aligned columns for people. When the terminal is too narrow, cells are cut with `…`, except those of `keep`
@@ -45,43 +54,61 @@ export function layOutTable(columns: TableColumn[], sample: string[][], options:
   const safe = (rows: string[][]) => rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
   const widths = fitWidths(columns, naturalWidths(columns, safe(sample)), options.width);
   if (widths === undefined) {
-    return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), style)}\n` };
+    return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), options)}\n` };
   }
-  const toLine = (texts: string[], decorate: (text: string) => string) => {
-    const cells = texts.map((text, index) => {
-      const { align = "left", keep = false } = columns[index] ?? { title: "" };
-      const width = widths[index] ?? 0;
-      return decorate(pad(keep || options.width === undefined ? text : fitText(text, width), width, align));
+  const linesOf = (text: string, { keep = false, lines = 1 }: TableColumn, width: number) => {
+    if (keep || options.width === undefined) return [text];
+    const all = lines > 1 ? wrapText(text, width) : [text];
+    if (all.length <= lines) return all.map((line) => fitText(line, width));
+    return [...all.slice(0, lines - 1), fitText(all.slice(lines - 1).join(" "), width)];
+  };
+  const toLine = (texts: string[], styleOf: (column: TableColumn) => ((text: string) => string) | undefined) => {
+    const cells = columns.map((column, index) => {
+      const decorate = styleOf(column) ?? ((text: string) => text);
+      return linesOf(texts[index] ?? "", column, widths[index] ?? 0).map((line) => {
+        const padded = pad(line, widths[index] ?? 0, column.align ?? "left");
+        return line === "" ? padded : padded.replace(line, () => decorate(line));
+      });
     });
-    return `${cells.join(gap).trimEnd()}\n`;
+    const height = Math.max(1, ...cells.map((lines) => lines.length));
+    const rows = Array.from({ length: height }, (_, row) =>
+      cells.map((lines, index) => lines[row] ?? " ".repeat(widths[index] ?? 0)).join(gap),
+    );
+    return rows.map((row) => `${row.trimEnd()}\n`).join("");
   };
   return {
     head: () =>
       toLine(
         columns.map(({ title }) => title),
-        style,
+        () => style,
       ),
     rows: (rows) =>
       safe(rows)
-        .map((row) => toLine(row, (text) => text))
+        .map((row) => toLine(row, (column) => column.style))
         .join(""),
   };
 }
 
-/** One object as lines of "title  value", titles aligned. Values are never cut. */
-export function formatFields(fields: [string, string][], options: TableOptions = {}): string {
-  const style = options.styleTitle ?? ((text: string) => text);
-  const width = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
-  return fields.map(([title, value]) => `${style(pad(title, width, "left"))}${gap}${terminalText(value)}\n`).join("");
+/**
+ * One object as lines of "title  value", titles aligned. Values are never cut; on a terminal they go on below
+ * themselves.
+ */
+export function formatFields(fields: readonly Field[], options: TableOptions = {}): string {
+  const styleTitle = options.styleTitle ?? ((text: string) => text);
+  const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
+  const lines = fields.map(([title, value, style = (text: string) => text]) => {
+    const shown = hangText(terminalText(value), options.width, titleWidth + gap.length);
+    return `${styleTitle(pad(title, titleWidth, "left"))}${gap}${style(shown)}\n`;
+  });
+  return lines.join("");
 }
 
-function formatRecords(columns: TableColumn[], rows: string[][], style: (text: string) => string): string {
-  const titles = columns.map((column) => column.title);
+function formatRecords(columns: TableColumn[], rows: string[][], options: TableOptions): string {
   return rows
     .map((row) =>
       formatFields(
-        row.map((cell, index) => [titles[index] ?? "", cell]),
-        { styleTitle: style },
+        columns.map(({ title, style }, index): Field => [title, row[index] ?? "", style]),
+        options,
       ),
     )
     .join("\n");
@@ -115,7 +142,8 @@ function indexOfWidestCuttable(columns: TableColumn[], widths: number[]): number
   let found: number | undefined;
   for (const [index, column] of columns.entries()) {
     const width = widths[index] ?? 0;
-    if (column.keep || column.align === "right" || width <= leastCellWidth) continue;
+    const least = (column.lines ?? 1) > 1 ? leastLinesWidth : leastCellWidth;
+    if (column.keep || column.align === "right" || width <= least) continue;
     if (found === undefined || width > (widths[found] ?? 0)) found = index;
   }
   return found;

@@ -35,3 +35,52 @@ export function fitText(text: string, width: number): string {
   }
   return `${fitted}…`;
 }
+
+/**
+ * Lines of at most `width` columns, broken between words. A word that is wider is broken between characters, or with
+ * `keepsWords` stands on a line of its own: an address that is to be copied.
+ */
+export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
+  const lines: string[] = [];
+  let line = "";
+  const take = (word: string) => {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (stringWidth(longer) <= width) {
+      line = longer;
+      return;
+    }
+    if (line !== "") lines.push(line);
+    line = word;
+    while (!keepsWords && stringWidth(line) > width) {
+      const piece = firstColumns(line, Math.max(1, width));
+      lines.push(piece);
+      line = line.slice(piece.length);
+    }
+  };
+  for (const word of text.split(" ")) take(word);
+  return line === "" && lines.length > 0 ? lines : [...lines, line];
+}
+
+/** As much as stands in so many columns, at least one character. */
+function firstColumns(text: string, width: number): string {
+  let taken = "";
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width && taken !== "") break;
+    taken += segment;
+  }
+  return taken;
+}
+
+/**
+ * Text whose further lines stand under its beginning, `indent` columns from the left. Nothing is cut, and without a
+ * width nothing is broken.
+ */
+export function hangText(text: string, width: number | undefined, indent: number): string {
+  if (width === undefined || width < indent + leastHanging) return text;
+  return wrapText(text, width - indent, { keepsWords: true }).join(`\n${" ".repeat(indent)}`);
+}
+
+/** Columns below which hanging would leave a ladder of single words; the terminal breaks the line itself then. */
+const leastHanging = 16;

@@ -5,8 +5,9 @@ import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { DestinationOnWire } from "../relay/relay-client.ts";
 import { countOf, describeAge, toSeconds, withAge } from "../shell/amounts.ts";
-import type { Output } from "../shell/output.ts";
-import { fitText, terminalText } from "../shell/terminal-text.ts";
+import type { Output, StyleName } from "../shell/output.ts";
+import type { Field } from "../shell/table.ts";
+import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
 
 /** Prints the status; exit status 1 unless the relay runs and is ready. */
@@ -53,12 +54,19 @@ function formatStatus(
     ]),
   ];
   const facts = output.fields(
-    rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as [string, string]])),
+    rows.flatMap(([title, value]): Field[] => {
+      if (value === undefined) return [];
+      const colour = title === "relay" && status.ready ? "green" : alarming.test(value) ? "red" : undefined;
+      return [colour === undefined ? [title, value] : [title, value, (text) => output.style(colour, text)]];
+    }),
   );
   const troubles = (status.watches ?? []).flatMap((watch) => watch.troubles);
-  const told = troubles.map((trouble) => `${terminalText(trouble)}\n`).join("");
+  const told = troubles.map((trouble) => `${hangText(terminalText(trouble), output.width, 2)}\n`).join("");
   return `${facts}\n${told === "" ? "" : `${told}\n`}${formatDestinations(destinations, output, now, status.running)}`;
 }
+
+/** What the functions below write in capitals, and what is as bad. */
+const alarming = /^not running|\b(?:NOT READY|FULL|TROUBLE|REFUSED|SILENT|FAILS)\b/;
 
 function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now: number): string {
   const { accepted, lastAcceptedAt, lastRefusedAt } = source;
@@ -165,7 +173,7 @@ function formatDestinations(destinations: DestinationOnWire[], output: Output, n
   const columns = [
     { title: "destination", keep: true },
     { title: "type" },
-    { title: "state", keep: true },
+    { title: "state", keep: true, style: (state: string) => output.style(colourOfState(state), state) },
     ...["sent", "waiting", "held", "failed"].map((title) => ({ title, align: "right" as const })),
     { title: "oldest waiting", keep: true },
     { title: "proven", keep: true },
@@ -175,7 +183,15 @@ function formatDestinations(destinations: DestinationOnWire[], output: Output, n
     destinations.map((destination) => toRow(destination, now)),
   );
   const troubles = destinations.flatMap((destination) => describeTrouble(destination, now));
-  return troubles.length === 0 ? table : `${table}\n${troubles.map((line) => `${terminalText(line)}\n`).join("")}`;
+  const lines = troubles.map((line) => `${hangText(terminalText(line), output.width, 2)}\n`);
+  return lines.length === 0 ? table : `${table}\n${lines.join("")}`;
+}
+
+/** What was never tried is not shown as if it worked. */
+function colourOfState(state: string): StyleName {
+  if (state === "proven" || state === "ok") return "green";
+  if (state === "untried") return "dim";
+  return state === "degraded" ? "yellow" : "red";
 }
 
 function toRow(destination: DestinationOnWire, now: number): string[] {

@@ -68,6 +68,13 @@ export interface AlertsFound {
   stopped?: { position: Position; receivedAt: number };
 }
 
+/** Alerts that a part of an id may mean, newest first. */
+export interface AlertsNamed {
+  alerts: AlertSummary[];
+  /** Endings were compared back to here, epoch milliseconds; absent: of all that are kept. */
+  searchedTo?: number;
+}
+
 export interface DeliverySummary {
   id: string;
   destination: string;
@@ -229,6 +236,11 @@ export interface AlertLog {
   countFailed(query: FailedQuery): Promise<FailedCount[]>;
   /** Undefined for an unknown id. */
   getAlert(id: string): Promise<AlertDetail | undefined>;
+  /**
+   * Alerts whose id begins or ends with `part`, which is made of small hexadecimal digits and `-`. Beginnings are found
+   * at any age; endings, which no index has, among the newest 100,000.
+   */
+  findByIdPart(part: string, limit: number): Promise<AlertsNamed>;
   /**
    * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before
    * comes behind what was listed: whoever goes on from the last cursor misses no change.

@@ -76,6 +76,7 @@ const onReader = [
   "listFailed",
   "countFailed",
   "getAlert",
+  "findByIdPart",
   "neighbours",
   "listChanges",
   "listFacts",

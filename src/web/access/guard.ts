@@ -71,6 +71,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "GET /api/refused": "token or session",
   "GET /api/refused/:id": "token or session",
   "POST /api/refused/:id/release": "token or session",
+  "GET /api/ids": "token or session",
   "GET /api/gaps": "token or session",
   "POST /api/gaps": "token or session",
   "GET /api/mutes": "token or session",

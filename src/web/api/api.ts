@@ -12,6 +12,7 @@ import {
   addMuteRoute,
   checkGapsRoute,
   endMuteRoute,
+  findIdsRoute,
   gapsRoute,
   evidenceRoute,
   getAlertRoute,
@@ -54,6 +55,9 @@ export interface ApiDeps extends WebDeps {
   sessions: Pick<Sessions, "lifetimeMs">;
   streams: EventStreams;
 }
+
+/** More than a person compares. */
+const mostNamed = 10;
 
 /** The routes under `/api`. Who may use them is decided before, from the route table. */
 export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
@@ -99,6 +103,12 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
       throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
     }
     return c.json({ data: await collectEvidence(deps, alert) }, 200);
+  });
+
+  api.openapi(findIdsRoute, async (c) => {
+    const { alerts, searchedTo } = await store.findByIdPart(c.req.valid("query").part, mostNamed);
+    const meta = searchedTo === undefined ? {} : { searchedTo: toIso(searchedTo) };
+    return c.json({ data: alerts.map((alert) => alertToWire(alert, publicUrl)), meta }, 200);
   });
 
   api.openapi(resendRoute, async (c) => {

@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
+import { idPartPattern } from "../../core/id.ts";
 import { alertFilters, failedFilters, limitSchema, stateFilters } from "../alert-query.ts";
 import {
   alertDetailSchema,
@@ -111,6 +112,30 @@ export const evidenceRoute = createRoute({
   responses: {
     200: answer("The evidence.", evidenceSchema),
     404: failure("No such alert."),
+    ...refused,
+  },
+});
+
+export const findIdsRoute = createRoute({
+  method: "get",
+  path: "/api/ids",
+  summary: "Alerts whose id begins or ends with a part of one",
+  request: {
+    query: z.strictObject({
+      part: z
+        .string()
+        .toLowerCase()
+        .regex(idPartPattern, "must be 4 to 36 characters of an id")
+        .openapi({ description: "The first characters of an id, or the last.", example: "ac120002" }),
+    }),
+  },
+  responses: {
+    200: {
+      description:
+        "At most 10, newest first. Beginnings are found at any age, endings among the newest 100,000 alerts: with `searchedTo` no further back than that time.",
+      content: json(z.object({ data: z.array(alertSchema), meta: z.object({ searchedTo: instant.optional() }) })),
+    },
+    400: failure("The part cannot be one."),
     ...refused,
   },
 });

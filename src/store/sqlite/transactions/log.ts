@@ -1,5 +1,5 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
-import { firstIdAt } from "../../../core/id.ts";
+import { firstIdAt, timeOfId } from "../../../core/id.ts";
 import type {
   AlertChange,
   AlertCounts,
@@ -7,6 +7,7 @@ import type {
   AlertQuery,
   AlertSummary,
   AlertsFound,
+  AlertsNamed,
   AttemptEntry,
   ChangeCursor,
   FactsQuery,
@@ -51,10 +52,24 @@ interface FactsRow {
 /** Facts that travel between threads at once, as JSON text: a few milliseconds. */
 const mostFactsUnits = 1024 * 1024;
 
+/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
+const mostEndings = 100_000;
+const newestIds = `(SELECT id FROM alerts ORDER BY id DESC LIMIT ${mostEndings})`;
+
 /** Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position. */
 export function createLog({ db }: Pick<TransactionContext, "db">) {
   const listing = createListing({ db });
   const byId = db.prepare<[string], AlertRow>("SELECT * FROM alerts WHERE id = ?");
+  // Behind every digit and "-".
+  const beginningWith = db.prepare<[string, string, number], AlertRow>(
+    "SELECT * FROM alerts WHERE id >= ? AND id < ? || 'g' ORDER BY id DESC LIMIT ?",
+  );
+  const endingWith = db
+    .prepare<[number, string, number], string>(`SELECT id FROM ${newestIds} WHERE substr(id, -?) = ? LIMIT ?`)
+    .pluck();
+  const endings = db.prepare<[], { count: number; first: string | null }>(
+    `SELECT count(*) AS count, min(id) AS first FROM ${newestIds}`,
+  );
   const request = db.prepare<[number], RequestRow>("SELECT * FROM requests WHERE seq = ?");
   const deliveriesOf = db.prepare<[number], DeliverySummaryRow>(
     `SELECT ${deliverySummaryColumns} FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by
@@ -185,6 +200,18 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
           duplicates: source.duplicates + (repeatsOf.get(id) ?? 0),
         },
       };
+    },
+
+    findByIdPart(part: string, limit: number): AlertsNamed {
+      const rows = new Map(beginningWith.all(part, part, limit).map((row) => [row.id, row]));
+      for (const id of endingWith.all(part.length, part, limit)) {
+        const row = byId.get(id);
+        if (row !== undefined) rows.set(id, row);
+      }
+      const alerts = [...rows.values()].map(toSummary).sort((a, b) => (a.id < b.id ? 1 : -1));
+      const { count = 0, first = null } = endings.get() ?? {};
+      const isAll = count < mostEndings || first === null;
+      return { alerts: alerts.slice(0, limit), ...(!isAll && { searchedTo: timeOfId(first) }) };
     },
 
     listChanges: (after: ChangeCursor | undefined, limit: number): AlertChange[] =>

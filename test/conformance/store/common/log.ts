@@ -170,6 +170,22 @@ export function describeLog(open: OpenStore): void {
       expect(await store.getAlert("01997e3e-0000-7000-8000-000000000000")).toBeUndefined();
     });
 
+    it("finds alerts by the beginning and by the end of their ids, newest first", async () => {
+      const { store, route } = await openScene(open);
+      const older = (await route({ receivedAt: noon })).id;
+      const newer = (await route({ receivedAt: noon + 1 })).id;
+      const find = async (part: string, limit = 10) => {
+        const { alerts, searchedTo } = await store.findByIdPart(part, limit);
+        expect(searchedTo).toBeUndefined();
+        return alerts.map(({ id }) => id);
+      };
+      expect(await find(older.slice(-8))).toEqual([older]);
+      expect(await find(older.slice(0, 8))).toEqual([newer, older]);
+      expect(await find(older.slice(0, 8), 1)).toEqual([newer]);
+      expect(await find(newer)).toEqual([newer]);
+      expect(await find("ffffffffffff-ffff")).toEqual([]);
+    });
+
     it("knows the alerts beside one, whatever the distance in time", async () => {
       const scene = await openScene(open);
       const ids: string[] = [];

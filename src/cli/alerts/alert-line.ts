@@ -1,0 +1,116 @@
+import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
+import { writeShortNumber } from "../../ground/numbers/format-number.ts";
+import { numberBeside } from "../../rendering/value-line.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
+import type { StyleName } from "../shell/output.ts";
+
+/** What lists and `tail` show of an alert: its short id, its words, their colours, and where it went. */
+
+/** The last characters are random; the first ones are a time, which alerts of one minute share. */
+export const shortIdLength = 8;
+
+export function shortId(id: string): string {
+  return id.slice(-shortIdLength);
+}
+
+/** `resolved` for what is over, else its severity: what is over is no emergency, whatever it was. */
+export function urgencyOf({ severity, status }: Pick<AlertOnWire, "severity" | "status">): string {
+  return status === "resolved" ? status : (severity ?? "unknown");
+}
+
+/** The colour of a severity or a status. */
+export function colourOfUrgency(word: string): StyleName | undefined {
+  switch (word) {
+    case "critical":
+      return "red";
+    case "warning":
+      return "yellow";
+    case "info":
+      return "cyan";
+    case "resolved":
+      return "green";
+    default:
+      return undefined;
+  }
+}
+
+/** `24,318,772.1 USD`; empty without a value, and where the title says it already. */
+export function amountOf({ facts, title }: Pick<AlertOnWire, "facts" | "title">): string {
+  const { value, unit } = facts ?? {};
+  if (facts === null || value === undefined) return "";
+  const shown = numberBeside(value, facts);
+  if ([value, shown, writeShortNumber(value)].some((number) => title?.includes(number))) return "";
+  return unit === undefined ? shown : `${shown} ${unit}`;
+}
+
+type Whereabouts = Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries">;
+
+/** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
+export function standingOf(alert: Pick<AlertOnWire, "deliveries">): AlertOnWire["deliveries"] {
+  return standingDeliveries(alert.deliveries, hasSeveralRecipients);
+}
+
+/**
+ * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
+ * yet`. What was resent counts as its resend does, as on the page.
+ */
+export function summarizeDeliveries(alert: Whereabouts): string {
+  return whyNone(alert) ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
+}
+
+/** The same with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
+export function describeDeliveries(alert: Whereabouts): string {
+  const none = whyNone(alert);
+  if (none !== undefined) return none;
+  const parts = [...byState(alert)].map(([state, deliveries]) => {
+    if (state === "digested") return `${deliveries.length} in a digest`;
+    const count = `${deliveries.length} ${state}`;
+    return state === "sent" ? count : `${count}: ${nameWithReasons(deliveries)}`;
+  });
+  return parts.join(", ");
+}
+
+function whyNone({
+  routedAt,
+  routingError,
+  unmatched,
+  dropped,
+  repeatOf,
+  deliveries,
+}: Whereabouts): string | undefined {
+  if (routedAt === null) return routingError === undefined ? "not routed yet" : "routing failed";
+  if (unmatched) return "no route wanted it";
+  if (deliveries.length > 0) return undefined;
+  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
+  return dropped ? "dropped on purpose" : "in another message";
+}
+
+/** In the order of the states. */
+function byState(alert: Pick<AlertOnWire, "deliveries">): Map<DeliveryState, AlertOnWire["deliveries"]> {
+  const standing = standingOf(alert);
+  const found = deliveryStates.flatMap((state) => {
+    const those = standing.filter((delivery) => delivery.state === state);
+    return those.length === 0 ? [] : [[state, those] as const];
+  });
+  return new Map(found);
+}
+
+/** `ops, desk (chat not found); mail (550 spam)`: each reason once. */
+function nameWithReasons(deliveries: AlertOnWire["deliveries"]): string {
+  const byReason = new Map<string, string[]>();
+  for (const { destination, channel, recipient, reason } of deliveries) {
+    const name = hasSeveralRecipients(channel) ? recipient : destination;
+    byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+  }
+  return [...byReason].map(([why, names]) => `${names.join(", ")}${why === "" ? "" : ` (${why})`}`).join("; ");
+}
+
+/** Red as soon as something did not get through, dim for what needs nobody. */
+export function colourOfOutcome(alert: Whereabouts): StyleName {
+  const states = new Set(standingOf(alert).map(({ state }) => state));
+  if (states.has("failed") || states.has("expired") || alert.routingError !== undefined) return "red";
+  if (alert.unmatched || ["queued", "waiting", "sending", "held"].some((state) => states.has(state as DeliveryState)))
+    return "yellow";
+  return "dim";
+}

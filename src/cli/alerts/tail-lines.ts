@@ -1,0 +1,86 @@
+import stringWidth from "string-width";
+import { isSettled } from "../../core/delivery.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
+import { toSeconds } from "../shell/amounts.ts";
+import type { Output } from "../shell/output.ts";
+import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
+import {
+  colourOfOutcome,
+  colourOfUrgency,
+  describeDeliveries,
+  shortId,
+  standingOf,
+  urgencyOf,
+  amountOf,
+} from "./alert-line.ts";
+
+/** Below this the title stands below the head of its line. */
+const leastLineWidth = 64;
+
+const remembered = 1_000;
+
+/**
+ * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What lies between
+ * is no news; a resend, or what quiet hours let go, ends in another `←`.
+ */
+export function createTailLines(output: Output): (alert: AlertOnWire) => string {
+  /** Of each alert that was shown: how it ended last. */
+  const endings = new Map<string, string | undefined>();
+  let day = "";
+
+  /** Times on a terminal are short, so each day has a line of its own; in a pipe each line says all. */
+  function timeOf(iso: string): string {
+    return output.width === undefined ? toSeconds(iso) : iso.slice(11, 19);
+  }
+
+  function daysLine(iso: string): string {
+    const next = iso.slice(0, 10);
+    if (output.width === undefined || day === next) return "";
+    day = next;
+    return `${output.style("dim", `${next} (UTC)`)}\n`;
+  }
+
+  return (alert) => {
+    if (alert.routedAt === null) return "";
+    const isNew = !endings.has(alert.id);
+    const ending = standingOf(alert).every(isSettled) ? describeDeliveries(alert) : undefined;
+    const before = endings.get(alert.id);
+    endings.delete(alert.id);
+    endings.set(alert.id, ending);
+    if (endings.size > remembered) endings.delete(endings.keys().next().value ?? "");
+    const came = isNew ? daysLine(alert.receivedAt) + cameLine(alert, timeOf(alert.receivedAt), output) : "";
+    if (ending === undefined || ending === before) return came;
+    const endedAt = [...alert.deliveries.flatMap(({ finishedAt }) => finishedAt ?? []), alert.routedAt].sort().at(-1);
+    return (
+      came + daysLine(endedAt ?? alert.routedAt) + endedLine(alert, timeOf(endedAt ?? alert.routedAt), ending, output)
+    );
+  };
+}
+
+function cameLine(alert: AlertOnWire, time: string, output: Output): string {
+  const { width, style } = output;
+  const id = width === undefined ? alert.id : shortId(alert.id);
+  const urgency = urgencyOf(alert);
+  const colour = colourOfUrgency(urgency);
+  const word = width !== undefined && width < leastLineWidth ? urgency : urgency.padEnd(8);
+  const head = `→ ${time}  ${id}  ${colour === undefined ? word : style(colour, word)}`;
+  const title = terminalText(alert.title ?? "(not read yet)");
+  const value = terminalText(amountOf(alert));
+  if (width === undefined) return `${[head, title, value].filter((part) => part !== "").join("  ")}\n`;
+  const rest = value === "" ? "" : `  ${value}`;
+  if (width < leastLineWidth) {
+    return `${head}\n  ${hangText(title, width, 2)}${rest === "" ? "" : `\n${rest}`}\n`;
+  }
+  const taken = stringWidth(`→ ${time}  ${id}  ${word}  `);
+  // A long value does not take the title's place.
+  const room = Math.max(20, width - taken - stringWidth(rest));
+  return `${head}  ${style("bold", fitText(title, room))}${fitText(rest, Math.max(0, width - taken - room))}\n`;
+}
+
+function endedLine(alert: AlertOnWire, time: string, ending: string, output: Output): string {
+  const id = output.width === undefined ? alert.id : shortId(alert.id);
+  const head = `← ${time}  ${id}`;
+  const isNarrow = output.width !== undefined && output.width < leastLineWidth;
+  const words = hangText(terminalText(ending), output.width, isNarrow ? 2 : head.length + 2);
+  return `${output.style("dim", head)}${isNarrow ? "\n" : ""}  ${output.style(colourOfOutcome(alert), words)}\n`;
+}
