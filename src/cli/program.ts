@@ -23,6 +23,7 @@ import { registerShapes } from "./shapes.ts";
 import type { CliContext } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
 import { registerSources } from "./sources.ts";
+import { registerStart } from "./start/start.ts";
 import { registerStatus } from "./status/status.ts";
 import { registerTest } from "./test/test.ts";
 import { registerUpstream } from "./upstream/upstream.ts";
@@ -36,6 +37,7 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
     heading: "Start here:",
     commands: [
       ["the whole job on this machine, with no account anywhere", registerDemo],
+      ["from nothing to a message on your phone, without a domain", registerStart],
       ["receive, store, relay and show, until Ctrl-C", registerServe],
       ["make the account send to this relay, proven and undoable", registerSetup],
       ["what is wrong, and how to fix it", registerDoctor],
@@ -106,7 +108,7 @@ export function buildProgram(context: CliContext): Command {
     })
     .addHelpText(
       "after",
-      "\nExamples:\n  $ tocsin demo\n  $ tocsin alerts tail\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
+      "\nExamples:\n  $ tocsin demo\n  $ tocsin start\n  $ tocsin alerts tail\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
     );
   for (const { heading, commands } of groups) {
     program.commandsGroup(heading);

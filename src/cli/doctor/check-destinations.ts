@@ -16,7 +16,8 @@ export async function checkDestinations(run: RelayRun, { rules }: Config): Promi
   return findings.flat();
 }
 
-async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
+/** One of them. */
+export async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
   const check = `destination ${destination.name}`;
   let channel: Channel | undefined;
   try {

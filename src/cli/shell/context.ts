@@ -47,6 +47,8 @@ export interface CliContext {
   columns?: number;
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
+  /** See `RelayOptions`. */
+  storeThreadEntry?: URL;
   now: Now;
   random: Random;
   /** Resolves after `ms`; rejects with the signal's reason when that comes first. */

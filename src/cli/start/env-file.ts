@@ -1,0 +1,75 @@
+import { readFile, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { AppError } from "../../core/errors.ts";
+import { replaceFile } from "../../ground/files/replace-file.ts";
+
+/** `.env` as it is, and as it is to be. */
+export interface EnvFileChange {
+  path: string;
+  /** As it is read now; empty without a file. */
+  before: Readonly<Record<string, string | undefined>>;
+  /** The whole new text: every line that is there stays, but those of the variables that change. */
+  text: string;
+  /** Nothing would change. */
+  isSame: boolean;
+}
+
+/**
+ * @throws AppError `failed` where the file cannot be read, or where a value cannot be written so that it is read as it is
+ * and every other variable stays what it was.
+ */
+export async function planEnvFile(cwd: string, values: Readonly<Record<string, string>>): Promise<EnvFileChange> {
+  // Of a link, the file that it leads to.
+  const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
+  const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw new AppError("failed", `${path} cannot be read (${error.code ?? "unknown"})`, {
+      hint: "check its permissions; nothing was changed",
+    });
+  });
+  const before = parseEnv(old);
+  const changed = Object.entries(values).filter(([name, value]) => before[name] !== value);
+  const text = changed.reduce((lines, [name, value]) => setLine(lines, name, value), old);
+  const wanted = { ...before, ...values };
+  const read = parseEnv(text);
+  const names = [...new Set([...Object.keys(wanted), ...Object.keys(read)])];
+  const wrong = names.find((name) => read[name] !== wanted[name]);
+  if (wrong !== undefined) {
+    throw new AppError("failed", `${path} cannot be changed safely: ${wrong} would be read as something else`, {
+      hint: "look at it with: tocsin check; or move it away and run this again. Nothing was changed",
+    });
+  }
+  return { path, before, text, isSame: changed.length === 0 };
+}
+
+/** @throws AppError `failed`; the file is then as it was. */
+export async function writeEnvFile({ path, text }: EnvFileChange): Promise<void> {
+  try {
+    await replaceFile(path, text);
+  } catch (cause) {
+    throw new AppError("failed", `${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`, {
+      hint: "check the permissions of its folder; nothing was changed",
+      cause,
+    });
+  }
+}
+
+/** In the place of the last line that sets it, which is the one that holds; else at the end. */
+function setLine(text: string, name: string, value: string): string {
+  const lines = text.split("\n");
+  const at = lines.findLastIndex((line) => line.replace(/^\s*(?:export\s+)?/, "").startsWith(`${name}=`));
+  const line = `${name}=${quoteValue(name, value)}`;
+  if (at === -1) return `${text === "" || text.endsWith("\n") ? text : `${text}\n`}${line}\n`;
+  lines[at] = line;
+  return lines.join("\n");
+}
+
+function quoteValue(name: string, value: string): string {
+  if (/^[\w:/@.,%+=~&?!*-]*$/.test(value)) return value;
+  const mark = ["'", '"', "`"].find((quote) => !value.includes(quote));
+  if (mark !== undefined && !/[\n\r\\]/.test(value)) return `${mark}${value}${mark}`;
+  throw new AppError("failed", `${name} holds characters that no line of .env can carry`, {
+    hint: "give it a value without line breaks, backslashes or all three kinds of quotes",
+  });
+}

@@ -1,0 +1,251 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseEnv, stripVTControlCharacters } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { runCli } from "../../src/cli/program.ts";
+import { planEnvFile, writeEnvFile } from "../../src/cli/start/env-file.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { createTestContext } from "../support/cli.ts";
+import { readingThreadEntry } from "../support/reader.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
+const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
+const token = "7700:canary-bot-token-0123456789abcdefghij";
+const desk = "-1001700000001";
+const enter = "\r";
+const ctrlC = "\u0003";
+
+async function openChat(): Promise<ChatStandIn> {
+  const chat = await createChatStandIn({ now: Date.now, tokens: [token], chats: [{ id: desk, title: "Desk" }] });
+  onTestFinished(() => chat.close());
+  return chat;
+}
+
+/** A person at a terminal who answers each question as it comes, or nobody without `answers`. */
+function start(
+  argv: string[],
+  { cwd, env, answers }: { cwd: string; env: Record<string, string>; answers?: [RegExp, string | (() => void)][] },
+) {
+  const stopping = new AbortController();
+  const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+  let said = "";
+  const open = [...(answers ?? [])];
+  const look = () => {
+    const [next] = open;
+    if (next === undefined || !next[0].test(said)) return;
+    open.shift();
+    said = "";
+    const act = next[1];
+    setImmediate(() => {
+      if (typeof act === "string") stdin.write(act);
+      else act();
+    });
+  };
+  let all = "";
+  stderr.on("data", (chunk) => {
+    said += stripVTControlCharacters(String(chunk));
+    all += chunk;
+    look();
+  });
+  const out: string[] = [];
+  let print = () => {};
+  const printed = new Promise<void>((resolve) => {
+    print = resolve;
+  });
+  const { context } = createTestContext({
+    env: { PORT: "0", ...env },
+    cwd,
+    stdin,
+    stderr,
+    stdout: {
+      write(text, callback) {
+        out.push(String(text));
+        print();
+        callback();
+      },
+    },
+    isTty: { stdin: answers !== undefined, stdout: false, stderr: answers !== undefined },
+    now: Date.now,
+    sleep: (ms, signal) => delay(ms, undefined, { signal }),
+    signal: stopping.signal,
+    readingThreadEntry,
+    storeThreadEntry,
+  });
+  const ended = runCli(["start", ...argv], context);
+  const stop = () => {
+    stopping.abort(new AppError("cancelled", "stopped by SIGINT"));
+    return ended;
+  };
+  onTestFinished(async () => void (await stop()));
+  return { ended, stop, printed, stdout: () => out.join(""), output: () => out.join("") + all };
+}
+
+const readEnvFile = (cwd: string) => readFileSync(join(cwd, ".env"), "utf8");
+
+describe("tocsin start", () => {
+  it("asks for a token, finds the chat, rings it, writes .env, and serves", async () => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    writeFileSync(join(cwd, ".env"), "# mine\nLOG_LEVEL=error\n");
+    const started = start(["--json"], {
+      cwd,
+      env: { TELEGRAM_API_ROOT: chat.url },
+      answers: [
+        [/How shall alerts reach you/, enter],
+        [/Bot token/, `${token}${enter}`],
+        [/while this runs[\s\S]*waiting|waiting/, () => chat.post(desk, "Dana", "/start@tocsin_7700_bot")],
+        [/Send alerts to supergroup "Desk"\?/, "y"],
+        [/Write this to \.env\?/, "y"],
+      ],
+    });
+    await Promise.race([started.printed, started.ended]);
+    const { data } = JSON.parse(started.stdout());
+    expect((await fetch(`${data.url}/healthz`)).status).toBe(200);
+    expect(await started.stop()).toBe(0);
+    expect(chat.messages(desk).map(({ text }) => text)).toEqual([
+      "/start@tocsin_7700_bot",
+      expect.stringMatching(/test/i),
+    ]);
+    expect(readEnvFile(cwd)).toBe(`# mine\nLOG_LEVEL=error\nTELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
+    expect(statSync(join(cwd, ".env")).mode & 0o777).toBe(0o600);
+    expect(data).toMatchObject({
+      changed: true,
+      serving: true,
+      variables: [
+        { variable: "TELEGRAM_BOT_TOKEN", before: "none", after: "7700:***" },
+        { variable: "TELEGRAM_CHAT_IDS", before: "none", after: desk },
+      ],
+      tests: [{ destination: `telegram:${desk}`, deliveries: [{ state: "sent" }] }],
+    });
+    expect(started.output()).not.toContain(token);
+  });
+
+  it.each([
+    ["at the token", [[/Bot token/, ctrlC]]],
+    [
+      "while it waits for a chat",
+      [
+        [/Bot token/, `${token}${enter}`],
+        [/waiting/, "stop"],
+      ],
+    ],
+    [
+      "at the last question",
+      [
+        [/Bot token/, `${token}${enter}`],
+        [/Write this to \.env\?/, ctrlC],
+      ],
+    ],
+    [
+      "with a no",
+      [
+        [/Bot token/, `${token}${enter}`],
+        [/Write this to \.env\?/, "n"],
+      ],
+    ],
+  ] as [string, [RegExp, string][]][])("leaves .env as it was when it is stopped %s", async (_when, answers) => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    const isWaiting = answers.some(([, act]) => act === "stop");
+    const started = start(["--telegram", ...(isWaiting ? [] : ["--chat", desk])], {
+      cwd,
+      env: { TELEGRAM_API_ROOT: chat.url },
+      answers: answers.map(([pattern, act]) => [pattern, act === "stop" ? () => void started.stop() : act]),
+    });
+    expect(await started.ended).toBe(1);
+    expect(existsSync(join(cwd, ".env"))).toBe(false);
+    expect(started.output()).not.toContain(token);
+  });
+
+  it("needs nobody: the chat and the token are given, .env is written, and it ends", async () => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    writeFileSync(join(cwd, ".env"), "TELEGRAM_CHAT_IDS=-5\nPUBLIC_URL=https://alerts.example.com");
+    const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token };
+    const again = () => start(["--chat", desk, "--yes", "--no-serve", "--json"], { cwd, env });
+    const first = again();
+    expect(await first.ended).toBe(0);
+    expect(readEnvFile(cwd)).toBe(
+      `TELEGRAM_CHAT_IDS=${desk}\nPUBLIC_URL=https://alerts.example.com\nTELEGRAM_BOT_TOKEN=${token}\n`,
+    );
+    expect(chat.messages(desk)).toHaveLength(1);
+    const second = again();
+    expect(await second.ended).toBe(0);
+    expect(JSON.parse(second.stdout()).data).toMatchObject({ changed: false });
+    expect(first.output() + second.output()).not.toContain(token);
+  });
+
+  it("writes mailboxes after a mail has arrived", async () => {
+    const mailbox = await createMailboxStandIn({ now: Date.now });
+    onTestFinished(() => mailbox.close());
+    const cwd = makeTempFolder();
+    const argv = ["--mail", "--to", "risk@desk.example,ops@desk.example", "--from", "Tocsin <tocsin@desk.example>"];
+    const started = start([...argv, "--yes", "--no-serve"], { cwd, env: { SMTP_URL: mailbox.smtpUrl } });
+    expect(await started.ended).toBe(0);
+    for (const address of ["risk@desk.example", "ops@desk.example"]) expect(mailbox.mails(address)).toHaveLength(1);
+    expect(parseEnv(readEnvFile(cwd))).toEqual({
+      SMTP_URL: mailbox.smtpUrl,
+      EMAIL_FROM: "Tocsin <tocsin@desk.example>",
+      EMAIL_TO: "risk@desk.example,ops@desk.example",
+    });
+  });
+
+  it("writes nothing where the bot, the chat or the mail server refuses, and says what to do", async () => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    const env = { TELEGRAM_API_ROOT: chat.url };
+    const wrong = start(["--chat", desk, "--yes"], {
+      cwd,
+      env: { ...env, TELEGRAM_BOT_TOKEN: token.replace("7700", "7701") },
+    });
+    expect(await wrong.ended).toBe(1);
+    chat.setMembership(desk, "kicked");
+    const kicked = start(["--chat", desk, "--yes"], { cwd, env: { ...env, TELEGRAM_BOT_TOKEN: token } });
+    expect(await kicked.ended).toBe(1);
+    expect(kicked.output()).toMatch(/error: .*\nhint: /);
+    const mail = ["--to", "a@desk.example", "--from", "b@desk.example", "--yes"];
+    const dead = start(mail, { cwd, env: { SMTP_URL: "smtp://127.0.0.1:9" } });
+    expect(await dead.ended).toBe(1);
+    expect(dead.output()).toContain(".env is as it was");
+    const nobody = start([], { cwd, env });
+    expect(await nobody.ended).toBe(2);
+    expect(existsSync(join(cwd, ".env"))).toBe(false);
+  });
+});
+
+describe(".env", () => {
+  const planIn = async (text: string, values: Record<string, string>) => {
+    const cwd = makeTempFolder();
+    writeFileSync(join(cwd, ".env"), text);
+    const change = await planEnvFile(cwd, values);
+    await writeEnvFile(change);
+    return readEnvFile(cwd);
+  };
+
+  it.each([
+    ["", "A=1\n"],
+    ["B=2", "B=2\nA=1\n"],
+    ["A=0\n# A=5\nB=2\nexport A='7'\nC=3\n", "A=0\n# A=5\nB=2\nA=1\nC=3\n"],
+    ["A=1\nB=2", "A=1\nB=2"],
+  ])("%j becomes %j: only the variable's own line changes", async (before, after) => {
+    expect(await planIn(before, { A: "1" })).toBe(after);
+  });
+
+  it.each(["a b", "x#y", "it's", 'say "it\'s"', "smtps://u:p%20@host", "Tocsin <a@b.example>", ""])(
+    "gives %j back as it was given",
+    async (value) => {
+      expect(parseEnv(await planIn("B=2\n", { A: value }))).toEqual({ A: value, B: "2" });
+    },
+  );
+
+  it("is left alone where a change would make something else of it", async () => {
+    const key = "KEY='-----BEGIN\nA=0\n-----END'\n";
+    await expect(planIn(key, { A: "1" })).rejects.toThrow("cannot be changed safely");
+    await expect(planIn("", { A: "one\ntwo" })).rejects.toThrow("no line of .env can carry");
+  });
+});
