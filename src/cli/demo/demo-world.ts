@@ -60,7 +60,7 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
     ],
   });
   const mailbox = await createMailboxStandIn({ now });
-  const service = await createServiceSandbox({ now, random, speed: 8, metricCount: 5_000 });
+  const service = await createServiceSandbox({ now, random, speed: 1, metricCount: 5_000 });
   return {
     service,
     chat,

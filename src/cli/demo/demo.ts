@@ -9,6 +9,8 @@ export interface DemoOptions {
   storm?: number;
 }
 
+const widestSetup = 100;
+
 /** `tocsin demo`: the whole job on this machine, with no account anywhere. */
 export function registerDemo(program: Command, context: CliContext): void {
   const command = program
@@ -19,7 +21,9 @@ export function registerDemo(program: Command, context: CliContext): void {
     .option("--storm <n>", "also send this many alerts at once, after ten seconds", parseWhole)
     .action(async (options: DemoOptions, self: Command) => {
       const { runDemo } = await import("./run-demo.ts");
-      await runDemo(options, context, openOutput(context, self));
+      // What setup says stands two columns further right.
+      const columns = Math.min(context.columns ?? widestSetup, widestSetup) - 2;
+      await runDemo(options, context, openOutput(context, self), openOutput({ ...context, columns }, self));
     });
   addExamples(command, "tocsin demo", "tocsin demo --storm 1000");
 }

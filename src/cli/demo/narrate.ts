@@ -1,16 +1,23 @@
-import { isSettled } from "../../core/delivery.ts";
-import type { AlertLog, AlertSummary, ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
-import { hasSeveralRecipients } from "../../vendors/index.ts";
+import { alertToWire } from "../../web/api/to-wire.ts";
+import { createTailLines } from "../alerts/tail-lines.ts";
 import type { Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
 
-/** Prints one line an alert once every delivery of it has ended; ends when `stop` is aborted. */
-export function narrate(store: Pick<AlertLog, "listChanges"> & Signals, output: Output, stop: AbortSignal): void {
+/** Columns of a line at most, so that it fits beside a browser. */
+const widestLine = 100;
+
+/** Prints the log as `tocsin alerts tail` does: each alert as it comes, and how it ended; until `stop` is aborted. */
+export function narrate(
+  store: Pick<AlertLog, "listChanges"> & Signals,
+  publicUrl: string,
+  output: Output,
+  stop: AbortSignal,
+): void {
+  const linesFor = createTailLines({ ...output, width: Math.min(output.width ?? widestLine, widestLine) });
   let cursor: ChangeCursor | undefined;
   let reading = false;
   let again = false;
-  const printed = new Set<string>();
 
   async function read(): Promise<void> {
     if (reading) {
@@ -23,10 +30,7 @@ export function narrate(store: Pick<AlertLog, "listChanges"> & Signals, output: 
       const changes = await store.listChanges(cursor, 200);
       for (const alert of changes) {
         cursor = alert.cursor;
-        if (printed.has(alert.id) || !alert.deliveries.every(isSettled)) continue;
-        if (alert.routedAt === undefined) continue;
-        printed.add(alert.id);
-        await output.print(`${lineOf(alert, output)}\n`);
+        await output.print(linesFor(alertToWire(alert, publicUrl)));
       }
       again ||= changes.length === 200;
     } while (again && !stop.aborted);
@@ -37,26 +41,4 @@ export function narrate(store: Pick<AlertLog, "listChanges"> & Signals, output: 
     read().catch(() => {});
   });
   stop.addEventListener("abort", off, { once: true });
-}
-
-function lineOf(alert: AlertSummary, output: Output): string {
-  const { style } = output;
-  const time = new Date(alert.receivedAt).toISOString().slice(11, 19);
-  const severity = alert.facts?.severity ?? "unknown";
-  const status = alert.facts?.status === "resolved" ? "resolved" : severity;
-  const went = alert.deliveries.map(({ destination, recipient, channel, state }) => {
-    const name = hasSeveralRecipients(channel) ? recipient : destination;
-    return state === "sent" ? name : `${name} (${state})`;
-  });
-  const title = terminalText(alert.facts?.title ?? "")
-    .slice(0, 68)
-    .padEnd(68);
-  const color: Parameters<Output["style"]>[0] =
-    status === "critical" ? "red" : status === "warning" ? "yellow" : "green";
-  return `${style("dim", time)}  ${style(color, status.padEnd(8))}  ${title}  → ${went.join(", ") || whyNowhere(alert)}`;
-}
-
-function whyNowhere({ dropped, repeatOf }: AlertSummary): string {
-  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
-  return dropped ? "dropped on purpose" : "no route wants it";
 }

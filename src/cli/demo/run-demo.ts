@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import { type Relay, startRelay } from "../../app.ts";
 import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
@@ -5,16 +6,25 @@ import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
 import { loginLink } from "../../web/access/login-link.ts";
 import { runSetup } from "../setup/run-setup.ts";
-import { type CliContext, untilAborted } from "../shell/context.ts";
+import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
+import { wrapText } from "../shell/terminal-text.ts";
 import type { DemoOptions } from "./demo.ts";
 import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
 import { narrate } from "./narrate.ts";
 
 const stormAfterMs = 10_000;
+const nextAlertMs = 20_000;
+/** So many stay open; then the oldest is over, some two minutes after it came. */
+const mostOpen = 6;
 
 /** Builds a world around the relay, registers the relay by the real setup, and lets alerts come. */
-export async function runDemo(options: DemoOptions, context: CliContext, output: Output): Promise<void> {
+export async function runDemo(
+  options: DemoOptions,
+  context: CliContext,
+  output: Output,
+  indented: Output,
+): Promise<void> {
   const stop = endOf(options, context);
   const world = await createDemoWorld(context);
   try {
@@ -25,14 +35,14 @@ export async function runDemo(options: DemoOptions, context: CliContext, output:
       // Nothing else: what is set for a relay of one's own would not be that of this one.
       const env = { ...world.env, PORT: port, PUBLIC_URL: relay.localUrl };
       const quiet: Output = {
-        ...output,
+        ...indented,
         json: false,
-        result: async (_data, text) => output.print(indent(text())),
-        print: (text) => output.print(indent(text)),
+        result: async (_data, text) => output.print(indent(text(), indented.width)),
+        print: (text) => output.print(indent(text, indented.width)),
       };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(relay, secrets, world, context, output);
-      if (!output.json) narrate(relay.store, output, stop);
+      if (!output.json) narrate(relay.store, relay.publicUrl, output, stop);
       await play(world, options, stop, context);
     } finally {
       await relay.stop();
@@ -64,7 +74,8 @@ async function startDemoRelay(
     const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
     const secrets = await loadOrCreateSecrets(config.dataDir, config);
     const log = createLog({ level: config.logLevel, secrets: [] });
-    return { relay: await startRelay({ config, secrets, log }), secrets };
+    const { storeThreadEntry, readingThreadEntry } = context;
+    return { relay: await startRelay({ config, secrets, log, storeThreadEntry, readingThreadEntry }), secrets };
   };
   if (asked !== undefined) return start(asked);
   try {
@@ -84,6 +95,7 @@ async function announce(
 ): Promise<void> {
   const links = {
     page: loginLink(relay.publicUrl, secrets.adminToken, context.now()),
+    token: secrets.adminToken.reveal(),
     chat: `${world.chat.url}/`,
     mailbox: `${world.mailbox.url}/`,
     service: `${world.service.url}/`,
@@ -94,20 +106,20 @@ async function announce(
     () =>
       `\n${output.style("bold", "Look here:")}\n${output.fields([
         ["log page", links.page],
+        ["", `in another browser: ${relay.publicUrl}/ with the token ${links.token}`],
         ["chat", links.chat],
         ["mailbox", links.mailbox],
         ["service", links.service],
-      ])}\nSend one yourself, in another terminal:\n  curl -d 'USDC pool drained' ${links.hook}\n\nAlerts, as they come (Ctrl-C ends the demo and removes what it made):\n`,
+      ])}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );
 }
 
-/** A few alerts at once, so that there is something to see; then the market goes its own way. */
+/** A few alerts at once, so that there is something to see; then one now and then, each open for a while. */
 async function play(world: DemoWorld, options: DemoOptions, stop: AbortSignal, context: CliContext): Promise<void> {
   const { service } = world;
-  service.fire({ severity: "critical" });
-  service.fire({ severity: "warning" });
-  service.fire({ severity: "info" });
   const wait = (ms: number) => context.sleep(ms, stop).catch(() => {});
+  const severities = ["critical", "warning", "info"] as const;
+  const open = severities.map((severity) => service.fire({ severity }));
   await wait(1_500);
   if (!stop.aborted) service.setShape("text");
   if (!stop.aborted) service.fire({ severity: "critical" });
@@ -117,9 +129,22 @@ async function play(world: DemoWorld, options: DemoOptions, stop: AbortSignal, c
     await wait(stormAfterMs);
     if (!stop.aborted) service.storm(options.storm);
   }
-  await untilAborted(stop);
+  for (let turn = 0; !stop.aborted; turn += 1) {
+    await wait(nextAlertMs);
+    if (stop.aborted) return;
+    const severity = severities[turn % severities.length];
+    open.push(service.fire({ severity }));
+    if (open.length <= mostOpen) continue;
+    const over = open.shift();
+    if (over !== undefined) service.fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
+  }
 }
 
-function indent(text: string): string {
-  return `${text.trimEnd().replace(/^(?=.)/gm, "  ")}\n`;
+/** Lines that fit stay as they are: they may be rows of a table. */
+function indent(text: string, width: number | undefined): string {
+  const lines = text.trimEnd().split("\n");
+  const fitting = lines.flatMap((line) =>
+    width === undefined || stringWidth(line) <= width ? [line] : wrapText(line, width, { keepsWords: true }),
+  );
+  return `${fitting.join("\n").replace(/^(?=.)/gm, "  ")}\n`;
 }

@@ -5,6 +5,7 @@ import { createAlertingApi } from "./alerting-api.ts";
 import { refuse, type SandboxEnv } from "./answers.ts";
 import { type Controls, createControlApi } from "./control-api.ts";
 import { createGate } from "./gate.ts";
+import type { AlertEvent } from "./notification.ts";
 import type { Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
 import type { SandboxNotification } from "./state.ts";
@@ -47,14 +48,31 @@ export function createSandboxApp(
       notifications: isOpen ? controls.listNotifications({ limit: 50 }) : [],
       asked: isOpen && event !== undefined ? listOfEvent(controls, event) : undefined,
     };
-    context.header("content-security-policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    context.header(
+      "content-security-policy",
+      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'",
+    );
     context.header("cache-control", "no-store");
     return context.html(`<!doctype html>${(<IndexPage facts={facts} />).toString()}`);
+  });
+  const sent: AlertEvent[] = [];
+  app.post("/send", async (context) => {
+    const controls = options.controls();
+    // Only the page has the key: a form of another site cannot send it.
+    const { key, what } = await context.req.parseBody();
+    if (!isOpen || key !== controls.apiKey) return refuse(403, "Send this from the sandbox's own page");
+    if (what === "critical" || what === "warning") sent.push(controls.fire({ severity: what }));
+    if (what === "storm") controls.storm(stormOfThePage);
+    const over = what === "resolve" ? sent.pop() : undefined;
+    if (over !== undefined) controls.fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
+    return context.redirect("/", 303);
   });
   app.notFound((context) => refuse(404, `No such route: ${context.req.method} ${context.req.path}`));
   app.onError((error) => refuse(500, `Internal failure: ${error.message}`));
   return app;
 }
+
+const stormOfThePage = 300;
 
 function listOfEvent(controls: Controls, event: string): SandboxNotification[] {
   const all = controls.listNotifications({ limit: Number.POSITIVE_INFINITY });
@@ -80,9 +98,10 @@ interface IndexFacts {
 
 const indexStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
 pre{background:#f3f3f3;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
+form{display:flex;flex-wrap:wrap;gap:.5rem}button{font:inherit;padding:.4rem .9rem;color:inherit;background:#eee;border:1px solid #767676;border-radius:.3rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;min-width:42rem}time{white-space:nowrap}code{overflow-wrap:anywhere}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-align:top}
-@media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
+@media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre,button{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
 
 /**
  * What this is, how to try it, and what was sent last. Every text is escaped by hono/jsx; nothing comes from elsewhere.
@@ -97,28 +116,52 @@ function IndexPage({ facts }: { facts: IndexFacts }) {
         <link rel="stylesheet" href="/_sandbox.css" />
       </head>
       <body>
-        <h1>Alerting service sandbox</h1>
-        <p>
-          A stand-in for the market pricing and alerting service, on this machine. Its market is invented: nothing here
-          is a price. It has {facts.metricCount.toLocaleString("en")} metrics on {facts.chainIds.join(", ")}.
-        </p>
-        {facts.trouble !== undefined && <p role="alert">Trouble: {facts.trouble}</p>}
-        <p>
-          API key: <code>{facts.apiKey ?? "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
-          {facts.isWebhookSet ? "set" : "not set"}. Messenger channel: {facts.isChannelSet ? "set" : "not set"}. Shape
-          of notifications: {facts.shape}.
-        </p>
-        {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
-        <h2>Try it</h2>
-        <pre>{curlLines(facts).join("\n")}</pre>
-        <h2>Last notifications</h2>
-        {facts.notifications.length === 0 ? (
-          <p>None yet. Alerts go to the outputs that PUT /account sets.</p>
-        ) : (
-          <NotificationTable notifications={facts.notifications} />
-        )}
+        <main>
+          <h1>Alerting service sandbox</h1>
+          <p>
+            A stand-in for the market pricing and alerting service, on this machine. Its market is invented: nothing
+            here is a price. It has {facts.metricCount.toLocaleString("en")} metrics on {facts.chainIds.join(", ")}.
+          </p>
+          {facts.trouble !== undefined && <p role="alert">Trouble: {facts.trouble}</p>}
+          <p>
+            API key: <code>{facts.apiKey ?? "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
+            {facts.isWebhookSet ? "set" : "not set"}. Messenger channel: {facts.isChannelSet ? "set" : "not set"}. Shape
+            of notifications: {facts.shape}.
+          </p>
+          {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
+          <h2>Try it</h2>
+          {facts.apiKey !== undefined && <SendButtons apiKey={facts.apiKey} />}
+          <pre>{curlLines(facts).join("\n")}</pre>
+          <h2>Last notifications</h2>
+          {facts.notifications.length === 0 ? (
+            <p>None yet. Alerts go to the outputs that PUT /account sets.</p>
+          ) : (
+            <NotificationTable notifications={facts.notifications} />
+          )}
+        </main>
       </body>
     </html>
+  );
+}
+
+/** Work without script; the table below shows what they did. */
+function SendButtons({ apiKey }: { apiKey: string }) {
+  return (
+    <form method="post" action="/send">
+      <input type="hidden" name="key" value={apiKey} />
+      <button type="submit" name="what" value="critical">
+        Send a critical alert
+      </button>
+      <button type="submit" name="what" value="warning">
+        Send a warning
+      </button>
+      <button type="submit" name="what" value="resolve">
+        End the last of these
+      </button>
+      <button type="submit" name="what" value="storm">
+        Storm of {stormOfThePage}
+      </button>
+    </form>
   );
 }
 
