@@ -288,14 +288,33 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   background.push(watches.run(stopping.signal));
   let web: Promise<Web> | undefined;
+  let closePictures: (() => Promise<void>) | undefined;
+  async function openMetricHistory() {
+    if (config.upstream.alerting === undefined) return undefined;
+    const [{ createMetricHistories }, { createAlertingClient }] = await Promise.all([
+      import("./operations/metric-histories.ts"),
+      import("./upstream/alerting-client.ts"),
+    ]);
+    const retry = { attempts: 1 };
+    const options = { ...config.upstream.alerting, now: clock.now, random, sleep: clock.sleep, retry };
+    return createMetricHistories({ service: createAlertingClient(options), clock, log }).read;
+  }
   async function openWeb(): Promise<Web> {
-    const [{ createWeb }, { createComposeAgain }] = await Promise.all([
+    const [{ createWeb }, { createComposeAgain }, { createPngDesk }] = await Promise.all([
       import("./web/web.ts"),
       import("./processing.ts"),
+      import("./charts/png-desk.ts"),
     ]);
     const composer = processing.createComposer(publicUrl, log);
+    const pictures = createPngDesk();
+    closePictures = pictures.close;
     const opened = await createWeb({
       composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
+      metricHistory: await openMetricHistory(),
+      toPng: async (svg) => {
+        const result = await pictures.draw(svg);
+        return "png" in result ? result.png : undefined;
+      },
       version: readVersion(),
       configurationHash: hashOf(config),
       store,
@@ -355,6 +374,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     claimJournal?.close();
     await Promise.all(outlets.map(({ channel }) => channel.close()));
     await reader.close();
+    await closePictures?.();
     journal.close();
   }
   return {

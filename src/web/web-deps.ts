@@ -1,3 +1,4 @@
+import type { ChartPoint } from "../charts/series.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
@@ -35,6 +36,13 @@ export interface WebDeps extends ProxyTrust {
   sourceHooks?(): { name: string; url: Secret }[];
   /** The messages of an alert, made again from what is stored; of deliveries that are muted none. Default: none. */
   composeAgain?(alert: AlertDetail): ComposedMessage[];
+  /**
+   * The last seven days of a metric at the market-data service; undefined when it does not say. Never rejects. Default:
+   * no service is configured.
+   */
+  metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
+  /** Makes a picture a PNG; undefined when it cannot be made now. Never rejects. Default: none is made. */
+  toPng?(svg: string): Promise<Uint8Array | undefined>;
   /** Of the relay. Default: `unknown`. */
   version?: string;
   /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */

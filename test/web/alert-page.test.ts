@@ -119,6 +119,78 @@ describe("the key of an alert", () => {
   });
 });
 
+describe("pictures that are loaded by themselves", () => {
+  const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+
+  test("the metric's seven days are one, with the threshold, for light and dark", async () => {
+    const asked: string[] = [];
+    const fixture = await createWebFixture({
+      metricHistory: async (key) => {
+        asked.push(key);
+        const now = fixture.clock.now();
+        return [
+          { at: now - 90 * minute, value: 20_000 },
+          { at: now, value: 18_600 },
+        ];
+      },
+    });
+    const [id] = await fire(fixture, [0, { metric, value: "18600" }]);
+    const page = await pageOf(fixture, id);
+    expect(page).toContain(`src="/alerts/${id}/metric.svg"`);
+    expect(asked).toEqual([]);
+    const browser = await fixture.logIn();
+    const answers = await Promise.all(
+      ["", "?theme=dark"].map((query) => browser.get(`/alerts/${id}/metric.svg${query}`)),
+    );
+    const [light = "", dark = ""] = await Promise.all(answers.map((answer) => answer.text()));
+    expect(answers.map(({ headers }) => headers.get("content-type"))).toEqual(
+      Array(2).fill("image/svg+xml; charset=utf-8"),
+    );
+    expect(light).toContain("threshold 19,000 USD");
+    expect(light).toContain("Fired 1 time.");
+    expect(dark).not.toBe(light);
+    expect(asked).toEqual([metric, metric]);
+  });
+
+  test("the metric's says so when the service does not, and is asked for only where there is a key", async () => {
+    const fixture = await createWebFixture({ metricHistory: async () => undefined });
+    const [id] = await fire(fixture, [0, { metric }]);
+    const browser = await fixture.logIn();
+    const answer = await browser.get(`/alerts/${id}/metric.svg`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain("the service does not answer now");
+    for (const text of ["TVL of the pool", "../../account", "a_b_c?key=x", undefined]) {
+      const [other] = await fire(fixture, [1, { metric: text }]);
+      expect(await pageOf(fixture, other)).not.toContain("metric.svg");
+      expect((await browser.get(`/alerts/${other}/metric.svg`)).status).toBe(404);
+    }
+    const without = await createWebFixture();
+    const [alone] = await fire(without, [0, { metric }]);
+    expect(await pageOf(without, alone)).not.toContain("metric.svg");
+  });
+
+  test("the key's is a PNG as well, and an error with a way out where none can be made", async () => {
+    let png: Uint8Array | undefined = new TextEncoder().encode("png");
+    let drawn = "";
+    const fixture = await createWebFixture({
+      toPng: async (svg) => {
+        drawn = svg;
+        return png;
+      },
+    });
+    const [id, second = ""] = await fire(fixture, [0, { value: "1", title: "A <b> title" }], [1, { value: "2" }]);
+    expect(await pageOf(fixture, id)).toContain(`href="/alerts/${id}/picture.png"`);
+    const browser = await fixture.logIn();
+    const answer = await browser.get(`/alerts/${id}/picture.png`);
+    expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "image/png", "png"]);
+    expect(drawn).toContain("A &lt;b&gt; title");
+    png = undefined;
+    expect((await browser.get(`/alerts/${second}/picture.png`)).status).toBe(500);
+    const alone = await fixture.addAlert({ facts: { alertKey: "alone" } });
+    expect((await browser.get(`/alerts/${alone.id}/picture.png`)).status).toBe(404);
+  });
+});
+
 describe("from arrival to message", () => {
   test("says how long each destination waited and why, and puts failed attempts first", async () => {
     const fixture = await createWebFixture();

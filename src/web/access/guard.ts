@@ -23,6 +23,8 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "GET /alerts/:id": "session",
   "GET /alerts/:id/body": "session",
   "GET /alerts/:id/evidence": "session",
+  "GET /alerts/:id/metric.svg": "session",
+  "GET /alerts/:id/picture.png": "session",
   "GET /alerts/:id/resend": "session",
   "POST /alerts/:id/resend": "session",
   "POST /alerts/:id/mute": "session",

@@ -1,5 +1,7 @@
 import { raw } from "hono/html";
-import { drawLineChart } from "../../charts/line-chart.ts";
+import { type ChartMark, drawLineChart, type LineChart } from "../../charts/line-chart.ts";
+import type { ChartPoint } from "../../charts/series.ts";
+import { type ChartTheme, lightTheme } from "../../charts/theme.ts";
 import { type AlertFacts, limitsChange, multiplies } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
@@ -73,7 +75,7 @@ function ordinal(number: number): string {
 }
 
 /** What came with the same key: value and threshold as a picture, and each alert with a way to it. */
-export function KeySection({ alert, history, now }: KeyProps) {
+export function KeySection({ alert, history, now, canPng }: KeyProps & { canPng: boolean }) {
   const { events, hasOlder, hasGap } = history;
   if (alert.facts === undefined || events.length < 2) return null;
   const at = events.findIndex(({ id }) => id === alert.id);
@@ -87,7 +89,7 @@ export function KeySection({ alert, history, now }: KeyProps) {
       <p class="soft">
         <code>{alert.facts.alertKey}</code>
       </p>
-      <KeyPicture alert={alert} facts={alert.facts} events={events} />
+      <KeyPicture alert={alert} history={history} canPng={canPng} />
       {newer.length > 0 && (
         <details class="more">
           <summary>
@@ -144,42 +146,114 @@ function wordsOf({ status, severity, isRepeat }: KeyEvent): string {
   return severity === "unknown" ? "came" : severity;
 }
 
-interface PictureProps {
-  alert: AlertDetail;
-  facts: AlertFacts;
-  events: KeyEvent[];
-}
-
 /** Two of them, for a wide and for a narrow window; a style shows the one that fits. */
-function KeyPicture({ alert, facts, events }: PictureProps) {
-  const happened = events.filter(({ isRepeat }) => !isRepeat);
-  const points = happened.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) }));
-  if (points.filter(({ value }) => value !== null).length < 2) return null;
-  const threshold = limitsChange(facts) || multiplies(facts.unit) ? null : toNumber(facts.threshold);
-  const chart = {
-    title: "Values of the alerts of this key",
-    points,
-    threshold: threshold ?? undefined,
-    unit: facts.unit,
-    dots: true,
-    marks: happened.map(({ id, receivedAt, status }) => ({
-      at: receivedAt,
-      kind: id === alert.id ? ("this" as const) : status === "resolved" ? ("resolved" as const) : ("firing" as const),
-    })),
-  };
+function KeyPicture({ alert, history, canPng }: { alert: AlertDetail; history: KeyHistory; canPng: boolean }) {
+  const chart = keyChart(alert, history);
+  if (chart === undefined) return null;
   return (
     <figure class="picture">
       <div class="when-wide">{raw(drawLineChart({ ...chart, width: 640, height: 220 }))}</div>
       <div class="when-narrow">{raw(drawLineChart({ ...chart, width: 310, height: 200 }))}</div>
       <figcaption class="soft">
         The values that the alerts themselves have brought. ▲ fired, ○ over, the dotted line is this alert.
+        {canPng && (
+          <>
+            {" "}
+            <a href={`/alerts/${alert.id}/picture.png`}>As PNG</a>
+          </>
+        )}
       </figcaption>
     </figure>
   );
+}
+
+/** The values of a key's alerts; undefined where no two of them have one. */
+function keyChart(alert: AlertDetail, { events }: KeyHistory): LineChart | undefined {
+  const { facts } = alert;
+  const happened = events.filter(({ isRepeat }) => !isRepeat);
+  const points = happened.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) }));
+  if (facts === undefined || points.filter(({ value }) => value !== null).length < 2) return undefined;
+  return {
+    title: "Values of the alerts of this key",
+    points,
+    threshold: thresholdOf(facts),
+    unit: facts.unit,
+    dots: true,
+    marks: marksOf(alert, events),
+  };
+}
+
+function thresholdOf(facts: AlertFacts): number | undefined {
+  if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
+  return toNumber(facts.threshold) ?? undefined;
+}
+
+function marksOf({ id }: AlertDetail, events: readonly KeyEvent[]): ChartMark[] {
+  return events
+    .filter(({ isRepeat }) => !isRepeat)
+    .map((event) => ({
+      at: event.receivedAt,
+      kind: event.id === id ? "this" : event.status === "resolved" ? "resolved" : "firing",
+    }));
 }
 
 /** A hole where it is no plain number. */
 function toNumber(sent: string | undefined): number | null {
   const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
   return Number.isFinite(value) ? value : null;
+}
+
+/**
+ * The key by which the service may know the metric of an alert. Of another account's alerts, and of what is no key,
+ * nothing is asked.
+ */
+export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
+  const metric = facts?.metric;
+  if (metric === undefined || source !== undefined || request === undefined) return undefined;
+  return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric) ? metric : undefined;
+}
+
+const weekMs = 7 * 24 * 60 * 60 * 1000;
+
+/** The last seven days of an alert's metric, with its threshold and when its key fired: a picture of its own. */
+export function drawMetricPicture(
+  alert: AlertDetail,
+  history: KeyHistory,
+  points: readonly ChartPoint[] | undefined,
+  { now, theme }: { now: number; theme: ChartTheme },
+): string {
+  return drawLineChart({
+    title: alert.facts?.metric ?? "",
+    points: points ?? [],
+    threshold: alert.facts && thresholdOf(alert.facts),
+    unit: alert.facts?.unit,
+    marks: marksOf(alert, history.events),
+    from: now - weekMs,
+    to: now,
+    emptyText: points === undefined ? "the service does not answer now" : "the service has no records of it",
+    heading: points !== undefined && points.length > 0,
+    width: 640,
+    height: points === undefined || points.length === 0 ? 60 : 280,
+    theme,
+  });
+}
+
+/** As a file for others: undefined where there is nothing to draw. */
+export function drawKeyPicture(alert: AlertDetail, history: KeyHistory): string | undefined {
+  const chart = keyChart(alert, history);
+  return chart && drawLineChart({ ...chart, title: alert.facts?.title ?? chart.title, theme: lightTheme });
+}
+
+/** Loaded by itself, so that the page never waits for the service. */
+export function MetricPicture({ alert }: { alert: AlertDetail }) {
+  const address = `/alerts/${alert.id}/metric.svg`;
+  return (
+    <section aria-labelledby="metric-title">
+      <h2 id="metric-title">The metric, last seven days</h2>
+      <picture>
+        <source srcset={`${address}?theme=dark`} media="(prefers-color-scheme: dark)" />
+        <img class="metric" src={address} alt="Line of the metric over seven days, as the service has it" />
+      </picture>
+    </section>
+  );
 }

@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
@@ -12,7 +13,15 @@ import type { WebEnv } from "../web-env.ts";
 import { DeliveryList } from "./alert-deliveries.tsx";
 import { FactList } from "./alert-facts.tsx";
 import { RawRequest } from "./alert-request.tsx";
-import { KeyLine, KeySection, mostKeyEvents } from "./alert-history.tsx";
+import {
+  drawKeyPicture,
+  drawMetricPicture,
+  KeyLine,
+  KeySection,
+  MetricPicture,
+  metricKeyOf,
+  mostKeyEvents,
+} from "./alert-history.tsx";
 import { Journey } from "./alert-journey.tsx";
 import { MessageList } from "./alert-messages.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
@@ -51,6 +60,8 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         history={history}
         messages={deps.composeAgain?.(alert)}
         publicUrl={deps.publicUrl}
+        canPng={deps.toPng !== undefined}
+        hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
@@ -82,6 +93,33 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.body(`${JSON.stringify(evidence, undefined, 2)}\n`, 200, {
       "content-type": "application/json; charset=utf-8",
       "content-disposition": `attachment; filename="${alert.id}.json"`,
+    });
+  });
+
+  app.get("/alerts/:id/metric.svg", async (c) => {
+    const alert = await findAlert(c.req.param("id"));
+    const key = metricKeyOf(alert);
+    if (key === undefined || deps.metricHistory === undefined) throw noPicture();
+    const [points, history] = await Promise.all([deps.metricHistory(key), store.keyHistory(alert.id, mostKeyEvents)]);
+    const theme = c.req.query("theme") === "dark" ? darkTheme : lightTheme;
+    const svg = drawMetricPicture(alert, history, points, { now: deps.clock.now(), theme });
+    return c.body(svg, 200, { "content-type": "image/svg+xml; charset=utf-8" });
+  });
+
+  app.get("/alerts/:id/picture.png", async (c) => {
+    const alert = await findAlert(c.req.param("id"));
+    const svg = drawKeyPicture(alert, await store.keyHistory(alert.id, mostKeyEvents));
+    if (svg === undefined || deps.toPng === undefined) throw noPicture();
+    const png = await deps.toPng(svg);
+    if (png === undefined) {
+      throw new AppError("failed", "The picture could not be made now.", {
+        hint: "Try again in a moment. It needs the optional packages @resvg/resvg-js and dejavu-fonts-ttf.",
+        retryAfterMs: 2_000,
+      });
+    }
+    return c.body(new Uint8Array(png), 200, {
+      "content-type": "image/png",
+      "content-disposition": `inline; filename="${alert.id}.png"`,
     });
   });
 
@@ -145,6 +183,10 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
+function noPicture(): AppError {
+  return new AppError("not_found", "There is no picture of this alert.");
+}
+
 /** The words come from here and only a number from the address, so that no link can put words into our mouth. */
 function describeDone(done: string | undefined, count: string | undefined): string | undefined {
   if (done === "muted") return "Muted. Alerts like this are stored and not sent until the mute ends.";
@@ -165,6 +207,9 @@ interface AlertPageProps {
   /** Absent: none can be made here. */
   messages?: ComposedMessage[];
   publicUrl: string;
+  canPng: boolean;
+  /** The service may have a history of its metric. */
+  hasMetric: boolean;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;
@@ -227,8 +272,9 @@ function AlertPage(props: AlertPageProps) {
         </div>
         <div>
           <div data-live="key">
-            <KeySection alert={alert} history={history} now={frame.now} />
+            <KeySection alert={alert} history={history} now={frame.now} canPng={props.canPng} />
           </div>
+          {props.hasMetric && <MetricPicture alert={alert} />}
           <section aria-labelledby="journey-title">
             <h2 id="journey-title">From arrival to message</h2>
             <div data-live="journey">
