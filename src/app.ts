@@ -268,6 +268,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
         account: watches.accounts.get(name)?.known(),
         ...(door.sources.get(name) ?? { accepted: 0, refused: {} }),
       })),
+    routeNames: rules.routes.map(({ name }) => name),
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,

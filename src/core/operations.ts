@@ -413,6 +413,8 @@ export interface Operations {
    */
   testDestination(name: string, severity?: Severity): Promise<DestinationTest>;
   destinations(): Promise<DestinationView[]>;
+  /** Of the configuration, in its order. */
+  routeNames(): string[];
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;
   /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts. */

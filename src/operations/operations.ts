@@ -43,6 +43,8 @@ export interface OperationsDeps {
   sources: Operations["sources"];
   /** See `RefusedDeps`. */
   keyOfRefused: RefusedDeps["keyOf"];
+  /** In the order of the configuration. */
+  routeNames: string[];
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
@@ -120,6 +122,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     tryDestination: tryNamed,
     testDestination: createDestinationTests(deps),
     destinations,
+    routeNames: () => deps.routeNames,
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
       if (watch !== undefined) return watch.putBack();

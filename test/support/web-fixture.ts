@@ -179,6 +179,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     },
     shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     sources: () => options.sources ?? [],
+    routeNames: () => ["critical", "all"],
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
     releaseRefused: (id) =>

@@ -13,6 +13,15 @@ export type Position = string & { readonly [kind]: "position" };
 /** A place among the changes of all alerts, to follow them from there. Opaque as well. */
 export type ChangeCursor = string & { readonly [kind]: "change" };
 
+/**
+ * What a fact must be. Texts are compared without regard to the case of ASCII letters; `has` is found at the start of
+ * any word. A value is compared where it is a number.
+ */
+export type FactCondition =
+  | { fact: "token" | "chain" | "status"; is: string }
+  | { fact: "metric" | "title"; has: string }
+  | { fact: "value"; compare: "<" | "<=" | "=" | ">=" | ">"; number: number };
+
 export interface AlertQuery {
   /** At least one. */
   limit: number;
@@ -20,20 +29,42 @@ export interface AlertQuery {
   before?: Position;
   /** Words that all must occur in title, text, facts or fields. */
   q?: string;
+  /** Each must occur there as well, its words one behind the other. */
+  phrases?: readonly string[];
   severity?: Severity;
   /**
-   * A delivery state that at least one delivery of the alert has and was not resent, or `unmatched`, `dropped`,
-   * `repeat` or `unrouted`.
+   * A delivery state that at least one delivery of the alert has and was not resent, or one of the alert itself.
+   * `problem`: a delivery failed, expired or may not have arrived, no route wanted it, or routing failed.
    */
-  state?: DeliveryState | "unmatched" | "dropped" | "repeat" | "unrouted";
+  state?: DeliveryState | "problem" | "unmatched" | "dropped" | "repeat" | "unrouted";
   /** At least one delivery of the alert goes there. With `state`, that same delivery has it. */
   destination?: string;
+  /** At least one delivery of the alert is by this route. With `state` and `destination`, that same delivery. */
+  route?: string;
+  /** Has this alert key. */
+  key?: string;
+  /** All must hold. */
+  facts?: readonly FactCondition[];
+  /** Only alerts after which none of the same key has come; each says how often it came (`AlertSummary.run`). */
+  newestOfKey?: boolean;
   /** Came by this source's hook. */
   source?: string;
   /** Received at or after. */
   fromAt?: number;
   /** Received at or before. */
   toAt?: number;
+}
+
+/** What came under one alert key since it was last over, up to this alert. */
+export interface AlertRun {
+  /** This alert resolves it. */
+  isOver: boolean;
+  /** Alerts of the run but for the resolution. */
+  count: number;
+  /** There are more: only so many are counted, and `sinceAt` is not the first. */
+  isMore: boolean;
+  /** When the first of those counted came. */
+  sinceAt: number;
 }
 
 export interface AlertSummary {
@@ -55,6 +86,8 @@ export interface AlertSummary {
   dropped: boolean;
   /** Id of the first alert, when this one has its bytes and was therefore not sent. */
   repeatOf?: string;
+  /** Only where `newestOfKey` was asked for, and absent until it is routed. */
+  run?: AlertRun;
   deliveries: DeliverySummary[];
 }
 
@@ -94,7 +127,7 @@ export interface DeliverySummary {
 }
 
 /** Deliveries that failed and were not resent, of the alerts that the filters let through. */
-export interface FailedQuery extends Pick<AlertQuery, "q" | "severity" | "destination" | "source" | "fromAt" | "toAt"> {
+export interface FailedQuery extends Omit<AlertQuery, "limit" | "before" | "state"> {
   /** At least one. */
   states: readonly FailedState[];
   /** Failed at or before: what fails later is not what a person was asked about. */

@@ -22,7 +22,7 @@ export function searchableText(id: string, facts: AlertFacts): string {
 }
 
 const mostWords = 20;
-const matchesNothing = '"\u{10ffff}"';
+export const matchesNothing = '"\u{10ffff}"';
 
 /**
  * The words of a search box. What stands together without spaces stays together: `0.05`, `pool-tvl`. At most 20; signs
@@ -37,6 +37,12 @@ export function splitSearch(text: string): string[] {
       .filter((word) => /[\p{L}\p{N}]/u.test(word))
       .slice(0, mostWords)
   );
+}
+
+/** Words that stand one behind the other, as one word of a search; none where signs are all that there is. */
+export function toPhrase(text: string): string[] {
+  const phrase = text.normalize("NFC").replace(/["\0]/g, " ").trim();
+  return /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
 }
 
 /** One word of `splitSearch` as an FTS5 expression. */

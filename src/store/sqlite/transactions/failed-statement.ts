@@ -4,6 +4,7 @@ import { boundLimit } from "./context.ts";
 import {
   type Condition,
   deliveriesOf,
+  factConditions,
   matchCondition,
   type PartSearch,
   type Statement,
@@ -22,6 +23,9 @@ function sourceOf({ destination }: FailedQuery): string {
   return `${deliveriesOf({ state: "failed", destination })} CROSS JOIN alerts a ON a.seq = d.alert_seq`;
 }
 
+/** Its bounds are among its parameters. */
+type BoundStatement = Omit<Statement, "windows">;
+
 /**
  * One batch of what failed and was not resent, newest alert first. Its last parameter, to be added, is how many.
  * Exported for the test that asks for its plan.
@@ -31,7 +35,7 @@ export function toFailedStatement(
   search: PartSearch | undefined,
   bounds: Bounds,
   after?: Position,
-): Statement {
+): BoundStatement {
   const conditions = failedConditions(query, search, bounds);
   if (after !== undefined) conditions.push({ sql: "(d.alert_seq, d.seq) < (?, ?)", values: fromPosition(after) });
   return {
@@ -42,7 +46,11 @@ export function toFailedStatement(
 }
 
 /** How many they are, at which destinations, and how old. Reads all of them: 100,000 take a tenth of a second. */
-export function toFailedCountStatement(query: FailedQuery, search: PartSearch | undefined, bounds: Bounds): Statement {
+export function toFailedCountStatement(
+  query: FailedQuery,
+  search: PartSearch | undefined,
+  bounds: Bounds,
+): BoundStatement {
   const conditions = failedConditions(query, search, bounds);
   return {
     sql: `SELECT d.destination, count(*) AS deliveries, count(DISTINCT d.alert_seq) AS alerts,
@@ -53,14 +61,17 @@ export function toFailedCountStatement(query: FailedQuery, search: PartSearch | 
 }
 
 function failedConditions(query: FailedQuery, search: PartSearch | undefined, { from, below }: Bounds): Condition[] {
-  const { states, destination, source, severity, failedUntil } = query;
+  const { states, destination, route, source, key, severity, failedUntil } = query;
   const isOne = `d.state IN (${states.map(() => "?").join(", ")})`;
   const conditions: Condition[] = [{ sql: `${isOne} AND ${unsent}`, values: [...states] }];
   if (destination !== undefined) conditions.push({ sql: "d.destination = ?", values: [destination] });
+  if (route !== undefined) conditions.push({ sql: "d.route = ?", values: [route] });
   conditions.push({ sql: "d.finished_at <= ?", values: [failedUntil] });
   conditions.push({ sql: "d.alert_seq >= ? AND d.alert_seq < ?", values: [from, below] });
   conditions.push(...matchCondition(search, "deliveries"), ...timeConditions(query));
   if (source !== undefined) conditions.push({ sql: "a.source = ?", values: [source] });
+  if (key !== undefined) conditions.push({ sql: "a.alert_key = ?", values: [key] });
   if (severity !== undefined) conditions.push({ sql: "a.severity = ?", values: [severity] });
+  conditions.push(...factConditions(query));
   return conditions;
 }

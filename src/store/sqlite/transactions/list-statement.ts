@@ -2,12 +2,17 @@ import { firstIdAt, lastIdAt, mostBehindMs } from "../../../core/id.ts";
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
 import { boundLimit } from "./context.ts";
 
-/** What a page is read along, newest first: the log itself (or an index of it), the deliveries, or the search index. */
-export type Driver = "search" | "deliveries" | "log";
+/**
+ * What a page is read along, newest first: the log itself (or an index of it), the deliveries, what went wrong, or the
+ * search index.
+ */
+export type Driver = "search" | "deliveries" | "problems" | "log";
 
+/** Its parameters are followed by both ends of the window, `windows` times, and by what else its maker says. */
 export interface Statement {
   sql: string;
   parameters: unknown[];
+  windows: number;
 }
 
 export interface Condition {
@@ -30,9 +35,8 @@ const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at,
 
 /**
  * The statement for what a window of the log (from `seq` on, below `seq`) has of a page: it walks its driver in the
- * order of the page and checks the other filters row by row, so that nothing is sorted. Its last three parameters, to
- * be added, are both ends of the window and how many rows are wanted. Exported for the test that asks SQLite for its
- * plan.
+ * order of the page and checks the other filters row by row, so that nothing is sorted. Its last parameter is how many
+ * rows are wanted. Exported for the test that asks SQLite for its plan.
  */
 export function toListStatement(query: AlertQuery, search: PartSearch | undefined, driver: Driver): Statement {
   const position = positions[driver];
@@ -40,7 +44,9 @@ export function toListStatement(query: AlertQuery, search: PartSearch | undefine
     ...matchCondition(search, driver),
     ...deliveryCondition(query, driver),
     ...timeConditions(query),
-    ...alertConditions(query),
+    ...alertConditions(query, driver),
+    ...(query.newestOfKey ? [{ sql: isNewestOfKey, values: [] }] : []),
+    ...(driver === "problems" ? [{ sql: `a.seq IN (${problems})`, values: [] }] : []),
     { sql: `${position} >= ? AND ${position} < ?`, values: [] },
   ];
   const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
@@ -48,13 +54,11 @@ export function toListStatement(query: AlertQuery, search: PartSearch | undefine
     sql: `SELECT ${alertColumns} FROM ${sourceOf(driver, query, search)} WHERE ${joined(conditions)} ${group}
        ORDER BY ${position} DESC ${boundLimit}`,
     parameters: conditions.flatMap(({ values }) => values),
+    windows: driver === "problems" ? problemWindows + 1 : 1,
   };
 }
 
-/**
- * For each driver but the search that narrows this query, a statement that counts how far in a window, up to a limit.
- * Its last two parameters, to be added, are both ends of the window.
- */
+/** For each driver but the search that narrows this query, a statement that counts how far in a window, up to a limit. */
 export function toCountStatements(query: AlertQuery): [Driver, Statement][] {
   const counts: [Driver, Statement][] = [];
   const add = (driver: Driver, from: string, conditions: Condition[]) => {
@@ -62,17 +66,38 @@ export function toCountStatements(query: AlertQuery): [Driver, Statement][] {
     const position = positions[driver];
     const where = `${joined(conditions)} AND ${position} >= ? AND ${position} < ?`;
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${mostCounted})`;
-    counts.push([driver, { sql, parameters: conditions.flatMap(({ values }) => values) }]);
+    counts.push([driver, { sql, parameters: conditions.flatMap(({ values }) => values), windows: 1 }]);
   };
-  add("deliveries", deliveriesOf(query), deliveryCondition(query, "deliveries"));
-  add("log", "alerts a", alertConditions(query));
+  if (query.state === "problem") {
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM (${problems}) LIMIT ${mostCounted})`;
+    counts.push(["problems", { sql, parameters: [], windows: problemWindows }]);
+  } else {
+    add("deliveries", deliveriesOf(query), deliveryCondition(query, "deliveries"));
+  }
+  add("log", "alerts a", indexedConditions(query, "log"));
   return counts;
 }
 
-/** How many alerts of a window a search finds, up to a limit. Both ends of the window are its last two parameters. */
+/**
+ * Whether one index has exactly what the query asks for, in the order of the page: then as many of its rows are read as
+ * are wanted, however long the log is.
+ */
+export function isOfOneIndex(query: AlertQuery): boolean {
+  const { q, phrases, severity, state, destination, route, key, source, facts, newestOfKey } = query;
+  if (newestOfKey) return false;
+  if (facts !== undefined && facts.length > 0) return false;
+  const filters = [q, phrases, severity, state, destination, route, key, source].filter((one) => one !== undefined);
+  if (q !== undefined || phrases !== undefined || state === "problem") return false;
+  if (filters.length < 2) return true;
+  if (filters.length > 2 || state === undefined) return false;
+  return isOfAlert(state) ? severity !== undefined : destination !== undefined;
+}
+
+/** How many alerts of a window a search finds, up to a limit. */
 export const toSearchCount = ({ table, match }: PartSearch): Statement => ({
   sql: `SELECT count(*) FROM (SELECT 1 FROM ${table} s WHERE s.words MATCH ? AND s.rowid >= ? AND s.rowid < ? LIMIT ${mostCounted})`,
   parameters: [match],
+  windows: 1,
 });
 
 const joined = (conditions: Condition[]) => conditions.map(({ sql }) => sql).join(" AND ");
@@ -84,6 +109,7 @@ function sourceOf(driver: Driver, query: AlertQuery, search: PartSearch | undefi
       return `${search?.table} s CROSS JOIN alerts a ON a.seq = s.rowid`;
     case "deliveries":
       return `${deliveriesOf(query)} CROSS JOIN alerts a ON a.seq = d.alert_seq`;
+    case "problems":
     case "log":
       return "alerts a";
     default:
@@ -102,10 +128,30 @@ function mayBeResent(state: AlertQuery["state"]): boolean {
   return state === "failed" || state === "expired" || state === "held";
 }
 
-const positions: Record<Driver, string> = { search: "s.rowid", deliveries: "d.alert_seq", log: "a.seq" };
+const positions: Record<Driver, string> = {
+  search: "s.rowid",
+  deliveries: "d.alert_seq",
+  problems: "a.seq",
+  log: "a.seq",
+};
 
 /** One that was resent counts as its resend does. The last term names the index that holds only the others. */
 export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
+
+/** Of the alerts of a window those with which something went wrong, from small indexes: a list to look each up in. */
+const problems = ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
+  .map(
+    (state) => `SELECT d.alert_seq FROM deliveries d INDEXED BY deliveries_unsent
+       WHERE ${state} AND ${unsent} AND d.alert_seq >= ? AND d.alert_seq < ?`,
+  )
+  .concat(
+    "SELECT seq FROM alerts WHERE unmatched = 1 AND seq >= ? AND seq < ?",
+    "SELECT seq FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND seq >= ? AND seq < ?",
+  )
+  .join(" UNION ALL ");
+const problemWindows = 5;
+/** The same of one delivery. */
+const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
 
 /** Beside another driver the part is asked once for all that it has: to ask it about one row takes as long. */
 export function matchCondition(search: PartSearch | undefined, driver: Driver): Condition[] {
@@ -115,9 +161,11 @@ export function matchCondition(search: PartSearch | undefined, driver: Driver): 
   return [{ sql: `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ?)`, values: [match] }];
 }
 
-function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): Condition[] {
+function deliveryCondition({ state, destination, route }: AlertQuery, driver: Driver): Condition[] {
   const parts: Condition[] = [];
   if (destination !== undefined) parts.push({ sql: "d.destination = ?", values: [destination] });
+  if (route !== undefined) parts.push({ sql: "d.route = ?", values: [route] });
+  if (state === "problem" && parts.length > 0) parts.push({ sql: isProblem, values: [] });
   if (state !== undefined && !isOfAlert(state)) {
     parts.push({ sql: mayBeResent(state) ? `d.state = ? AND ${unsent}` : "d.state = ?", values: [state] });
   }
@@ -130,7 +178,7 @@ function deliveryCondition({ state, destination }: AlertQuery, driver: Driver): 
 
 /** States of an alert itself, not of its deliveries. */
 function isOfAlert(state: NonNullable<AlertQuery["state"]>): boolean {
-  return state === "unmatched" || state === "dropped" || state === "repeat" || state === "unrouted";
+  return ["problem", "unmatched", "dropped", "repeat", "unrouted"].includes(state);
 }
 
 export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">): Condition[] {
@@ -140,17 +188,44 @@ export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "to
   return conditions;
 }
 
-function alertConditions({ severity, state, source }: AlertQuery): Condition[] {
+function alertConditions(query: AlertQuery, driver: Driver): Condition[] {
+  return [...indexedConditions(query, driver), ...factConditions(query)];
+}
+
+/** The plus keeps SQLite from an index that has another order, or from reading all of one that says nothing. */
+function indexedConditions({ severity, state, source, key, destination, route }: AlertQuery, driver: Driver) {
   const conditions: Condition[] = [];
-  if (source !== undefined) conditions.push({ sql: "a.source = ?", values: [source] });
-  // What is not routed has no severity yet; the plus keeps SQLite from reading all that is routed to find that out.
-  const column = state === "unrouted" ? "+a.severity" : "a.severity";
+  const plus = driver === "problems" ? "+" : "";
+  if (source !== undefined) conditions.push({ sql: `${plus}a.source = ?`, values: [source] });
+  if (key !== undefined) conditions.push({ sql: `${plus}a.alert_key = ?`, values: [key] });
+  // What is not routed has no severity yet.
+  const column = state === "unrouted" ? "+a.severity" : `${plus}a.severity`;
   if (severity !== undefined) conditions.push({ sql: `${column} = ?`, values: [severity] });
   if (state === "unmatched") conditions.push({ sql: "a.unmatched = 1", values: [] });
   if (state === "dropped") conditions.push({ sql: "a.dropped = 1", values: [] });
   if (state === "repeat") conditions.push({ sql: "a.repeat_of IS NOT NULL", values: [] });
   if (state === "unrouted") conditions.push({ sql: "a.routed_at IS NULL", values: [] });
+  const isOfDelivery = destination !== undefined || route !== undefined;
+  if (state === "problem" && driver !== "problems" && !isOfDelivery) conditions.push({ sql: hasProblem, values: [] });
   return conditions;
+}
+
+const isNewestOfKey = "NOT EXISTS (SELECT 1 FROM alerts n WHERE n.alert_key = a.alert_key AND n.seq > a.seq)";
+
+const hasProblem = `(a.unmatched = 1 OR a.routed_at IS NULL AND a.route_failures > 0
+  OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${isProblem}))`;
+
+/** What is asked of each row that all else lets through: facts have no index of their own, their words have. */
+export function factConditions({ facts = [] }: Pick<AlertQuery, "facts">): Condition[] {
+  return facts.map((condition) => {
+    const column = `a.facts ->> '$.${condition.fact}'`;
+    if ("is" in condition) return { sql: `${column} = ? COLLATE NOCASE`, values: [condition.is] };
+    if ("has" in condition) return { sql: `instr(lower(${column}), lower(?)) > 0`, values: [condition.has] };
+    return {
+      sql: `${column} GLOB '[-+.0-9]*' AND CAST(${column} AS REAL) ${condition.compare} ?`,
+      values: [condition.number],
+    };
+  });
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
 import { fromPosition } from "../cursors.ts";
-import { splitSearch, toSearchExpression } from "../search-words.ts";
+import { matchesNothing, splitSearch, toPhrase, toSearchExpression } from "../search-words.ts";
 import type { TransactionContext } from "./context.ts";
 import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
   type Driver,
   firstSince,
+  isOfOneIndex,
   lastUntil,
   mostCounted,
   type PartSearch,
@@ -43,6 +44,8 @@ export interface FailedRow {
   recipient: string;
 }
 
+type Searched = Pick<AlertQuery, "q" | "phrases" | "facts">;
+
 export interface Listed {
   rows: ListedRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
@@ -70,17 +73,21 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   const first = db.prepare<[string], number>(firstSince).pluck();
   const last = db.prepare<[string], number>(lastUntil).pluck();
 
-  const runAll = <T>({ sql, parameters }: Statement, ...more: unknown[]): T[] =>
+  const runAll = <T>({ sql, parameters }: Pick<Statement, "sql" | "parameters">, ...more: unknown[]): T[] =>
     prepare(sql).all(...parameters, ...more) as T[];
 
   /**
    * A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as
    * well. Undefined: nothing is searched for.
    */
-  function toMatch(q: string | undefined): string | undefined {
-    if (q === undefined || q.trim() === "") return undefined;
+  function toMatch({ q = "", phrases = [], facts = [] }: Searched): string | undefined {
     const words = splitSearch(q);
-    return toSearchExpression(words, parts.wordsOf(words));
+    const said = phrases.flatMap(toPhrase);
+    if (words.length === 0 && said.length === 0 && (q.trim() !== "" || phrases.length > 0)) return matchesNothing;
+    // The words of a fact are among those of its alert.
+    const ofFacts = facts.flatMap((one) => ("is" in one ? toPhrase(one.is) : "has" in one ? toPhrase(one.has) : []));
+    const wanted = [...words, ...said, ...ofFacts];
+    return wanted.length === 0 ? undefined : toSearchExpression(wanted, parts.wordsOf(wanted));
   }
 
   function boundsOf({ before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">): Bounds {
@@ -91,8 +98,8 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   }
 
   /** How many of the window a driver has, up to `mostCounted`. */
-  function countIn({ sql, parameters }: Statement, { from, below }: Bounds): number {
-    const row = prepare(sql).get(...parameters, from, below) as Record<string, number> | undefined;
+  function countIn({ sql, parameters, windows }: Statement, window: Bounds): number {
+    const row = prepare(sql).get(...parameters, ...endsOf(window, windows)) as Record<string, number> | undefined;
     return Object.values(row ?? {})[0] ?? 0;
   }
 
@@ -116,7 +123,8 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   function nextStep(counts: [Driver, Statement][], search: PartSearch | undefined, { from, below }: Bounds) {
     for (let start = from; ; ) {
       const window = { from: start, below };
-      if (counts.length < 2 && search === undefined) return { window, driver: counts[0]?.[0] ?? "log" };
+      const only = counts[0]?.[0] ?? "log";
+      if (counts.length < 2 && search === undefined && only !== "problems") return { window, driver: only };
       const [driver, rows] = narrowest(counts, search, window);
       if (rows === 0) return { window };
       if (rows < mostCounted || below - start <= firstWidth) return { window, driver };
@@ -127,11 +135,11 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   /** Ends after `mostMs` and one window more. */
   function list(query: AlertQuery, mostMs: number): Listed {
     const endsAt = nowMs() + mostMs;
-    const match = toMatch(query.q);
+    const match = toMatch(query);
     const counts = toCountStatements(query);
     const bounds = boundsOf(query);
     const partsLeft = match === undefined ? [] : parts.list();
-    let width = match === undefined && counts.length < 2 ? Number.POSITIVE_INFINITY : firstWidth;
+    let width = isOfOneIndex(query) ? Number.POSITIVE_INFINITY : firstWidth;
     const rows: ListedRow[] = [];
     for (let { below } = bounds; below > bounds.from; ) {
       const beganAt = nowMs();
@@ -142,7 +150,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
       const { window, driver } = nextStep(counts, search, { from, below });
       if (driver !== undefined) {
         const statement = toListStatement(query, search, driver);
-        rows.push(...runAll<ListedRow>(statement, window.from, window.below, query.limit - rows.length));
+        rows.push(...runAll<ListedRow>(statement, ...endsOf(window, statement.windows), query.limit - rows.length));
         if (rows.length >= query.limit) break;
       }
       below = window.from;
@@ -155,8 +163,8 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   }
 
   /** The searches of all parts that hold alerts of these bounds, newest first; without a search the one of everything. */
-  function* searchesIn(q: string | undefined, bounds: Bounds): Generator<[PartSearch | undefined, Bounds]> {
-    const match = toMatch(q);
+  function* searchesIn(query: Searched, bounds: Bounds): Generator<[PartSearch | undefined, Bounds]> {
+    const match = toMatch(query);
     if (match === undefined) {
       yield [undefined, bounds];
       return;
@@ -183,7 +191,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
       const bounds = boundsOf(query);
       // The alert of the last one may have more of them.
       if (alertSeq !== undefined) bounds.below = Math.min(bounds.below, alertSeq + 1);
-      for (const [search, window] of searchesIn(query.q, bounds)) {
+      for (const [search, window] of searchesIn(query, bounds)) {
         found.push(...runAll<FailedRow>(toFailedStatement(query, search, window, after), limit - found.length));
         if (found.length >= limit) break;
       }
@@ -192,7 +200,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
 
     countFailed(query: FailedQuery): FailedCount[] {
       const counts = new Map<string, FailedCount>();
-      for (const [search, window] of searchesIn(query.q, boundsOf(query))) {
+      for (const [search, window] of searchesIn(query, boundsOf(query))) {
         for (const count of runAll<FailedCount>(toFailedCountStatement(query, search, window))) {
           const known = counts.get(count.destination);
           counts.set(count.destination, known === undefined ? count : sumOf(known, count));
@@ -202,6 +210,8 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
     },
   };
 }
+
+const endsOf = ({ from, below }: Bounds, times: number): number[] => new Array(times).fill([from, below]).flat();
 
 /** Of two parts of the log: no alert is in both. */
 function sumOf(one: FailedCount, other: FailedCount): FailedCount {

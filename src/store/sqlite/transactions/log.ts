@@ -23,6 +23,7 @@ import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } fr
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { firstSince } from "./list-statement.ts";
 import { createListing, factsOfRow, type ListedRow } from "./listing.ts";
+import { createRuns } from "./runs.ts";
 
 interface AlertRow extends ListedRow {
   decisions: string | null;
@@ -91,6 +92,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const changes = db.prepare<[number, number], AlertRow>(
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
+  const runs = createRuns({ db });
   const newer = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq > ? ORDER BY seq LIMIT 1");
   const older = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq < ? ORDER BY seq DESC LIMIT 1");
   // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
@@ -139,13 +141,19 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     };
   }
 
+  function withRun(row: ListedRow): AlertSummary {
+    const summary = toSummary(row);
+    const key = summary.facts?.alertKey;
+    return key === undefined ? summary : { ...summary, run: runs.runOf(key, row.seq) };
+  }
+
   return {
     listAlerts: (query: AlertQuery): AlertSummary[] =>
-      listing.list(query, Number.POSITIVE_INFINITY).rows.map(toSummary),
+      listing.list(query, Number.POSITIVE_INFINITY).rows.map(query.newestOfKey ? withRun : toSummary),
 
     listAlertsWithin(query: AlertQuery, mostMs: number): AlertsFound {
       const { rows, stoppedBelow } = listing.list(query, mostMs);
-      const alerts = rows.map(toSummary);
+      const alerts = rows.map(query.newestOfKey ? withRun : toSummary);
       if (stoppedBelow === undefined) return { alerts };
       const receivedAt = receivedAtOf.get(stoppedBelow) ?? 0;
       return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt } };
