@@ -1,19 +1,17 @@
 // The schemas of it can be described for the API document, whichever module is loaded first.
 import { z } from "@hono/zod-openapi";
 import { severities } from "../core/alert.ts";
-import { deliveryStates, failedStates } from "../core/delivery.ts";
+import { failedStates } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { FailedFilter } from "../core/operations.ts";
 import type { AlertLog, AlertQuery, AlertSummary, Position } from "../core/ports/alert-log.ts";
+import { parseSearch, type Search, stateFilters } from "./search-language.ts";
 
 /** The hint of what is refused in an address or a body. */
 export const describedAt = "The parameters and bodies are described at /api.";
 
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
-
-/** What `state` may be: a state of at least one delivery, or of the alert itself. */
-export const stateFilters = [...deliveryStates, "unmatched", "dropped", "repeat", "unrouted"] as const;
 
 const instant = z.iso
   .datetime({ offset: true, error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z" })
@@ -25,7 +23,9 @@ export const alertFilters = z.object({
   severity: z.enum(severities, { error: `must be one of ${severities.join(", ")}` }).optional(),
   state: z.enum(stateFilters, { error: `must be one of ${stateFilters.join(", ")}` }).optional(),
   destination: z.string().min(1, "must name a destination").max(200).optional(),
+  route: z.string().min(1, "must name a route").max(200).optional(),
   source: z.string().min(1, "must name a source").max(200).optional(),
+  key: z.string().min(1, "must be an alert key").max(1000).optional(),
   from: instant.optional(),
   to: instant.optional(),
 });
@@ -38,9 +38,38 @@ export const failedFilters = alertFilters.extend({
 });
 export type FailedFilters = z.infer<typeof failedFilters>;
 
+/**
+ * The filters with what the search says (`search-language.ts`) among them, as the log is asked.
+ *
+ * @throws AppError `invalid_request` for a search that cannot be read, or that says of a field what a filter says too.
+ */
+export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
+  filters: F,
+): Omit<F, "q" | "from" | "to"> & Search & Pick<AlertQuery, "fromAt" | "toAt"> {
+  const { q, from, to, ...others } = filters;
+  const { search, problems } = readSearch(q, others);
+  if (problems.length > 0) {
+    throw new AppError("invalid_request", `q cannot be read: ${problems.join("; ")}.`, { hint: describedAt });
+  }
+  return { ...others, ...search, fromAt: from, toAt: to };
+}
+
+/** What a search says, and what is wrong with it beside these filters. */
+export function readSearch(q: string | undefined, filters: object): ReturnType<typeof parseSearch> {
+  if (q === undefined) return { search: {}, problems: [] };
+  const { search, problems } = parseSearch(q);
+  const given = new Map(Object.entries(filters).filter(([, value]) => value !== undefined));
+  const twice = Object.keys(search).filter((name) => given.has(name));
+  return { search, problems: [...problems, ...twice.map((name) => `${name} is a filter beside the search already`)] };
+}
+
 export function toFailedFilter(filters: FailedFilters): FailedFilter {
-  const { from, to, ...others } = filters;
-  return { ...others, fromAt: from, toAt: to };
+  const { state, ...others } = withSearch(filters);
+  const failed = failedStates.find((one) => one === state);
+  if (state !== undefined && failed === undefined) {
+    throw new AppError("invalid_request", "Only failed and expired can be resent.", { hint: describedAt });
+  }
+  return { ...others, state: failed };
 }
 
 /**
@@ -77,19 +106,14 @@ const mostListMs = 40;
 export async function listAlertPage(
   store: Pick<AlertLog, "listAlertsWithin">,
   filters: AlertFilters,
-  page: { limit?: number; cursor?: Position },
+  page: { limit?: number; cursor?: Position; newestOfKey?: boolean },
 ): Promise<AlertPage> {
   const limit = page.limit ?? defaultPageSize;
   const query: AlertQuery = {
+    ...withSearch(filters),
     limit: limit + 1,
     before: page.cursor,
-    q: filters.q,
-    severity: filters.severity,
-    state: filters.state,
-    destination: filters.destination,
-    source: filters.source,
-    fromAt: filters.from,
-    toAt: filters.to,
+    newestOfKey: page.newestOfKey,
   };
   const { alerts: found, stopped } = await store.listAlertsWithin(query, mostListMs);
   const alerts = found.slice(0, limit);

@@ -11,6 +11,8 @@ interface Asset {
 export interface Assets {
   style: string;
   script: string;
+  /** Behind `script`, on the log page alone. */
+  logScript: string;
   icon: string;
   /** By the name in the address: `page-1a2b3c4d.css`. */
   find(file: string): Asset | undefined;
@@ -26,9 +28,16 @@ const types = {
 export function loadAssets(): Assets {
   const style = toAsset("page", "css", readStyles());
   const script = toAsset("page", "js", read("page.js"));
+  const logScript = toAsset("log", "js", read("log.js"));
   const icon = toAsset("icon", "svg", read("icon.svg"));
-  const byFile = new Map([style, script, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
-  return { style: style.path, script: script.path, icon: icon.path, find: (file) => byFile.get(file) };
+  const byFile = new Map([style, script, logScript, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
+  return {
+    style: style.path,
+    script: script.path,
+    logScript: logScript.path,
+    icon: icon.path,
+    find: (file) => byFile.get(file),
+  };
 }
 
 /** One file for the browser, of several for the reader; their numbers are their order. */

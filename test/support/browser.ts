@@ -8,6 +8,8 @@ export interface PageOptions {
   height?: number;
   colorScheme?: "light" | "dark";
   javaScript?: boolean;
+  /** Default: this machine's. */
+  timezoneId?: string;
 }
 
 /** Debian's Chromium, closed when the test ends. It asks nobody for anything. */
@@ -31,11 +33,12 @@ export async function openBrowser(): Promise<{
   onTestFinished(() => browser.close());
   return {
     browser,
-    async openPage({ width = 1400, height = 900, colorScheme = "light", javaScript = true } = {}) {
+    async openPage({ width = 1400, height = 900, colorScheme = "light", javaScript = true, timezoneId } = {}) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme,
         javaScriptEnabled: javaScript,
+        timezoneId,
       });
       // A busy machine needs long; the test's own limit ends what never comes.
       context.setDefaultTimeout(0);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DeliverySummary } from "../../src/core/ports/alert-log.ts";
-import { summariseDeliveries } from "../../src/web/pages/delivery-chips.tsx";
+import { outcomeOf, summariseDeliveries } from "../../src/web/pages/delivery-chips.tsx";
 
 function delivery(over: Partial<DeliverySummary>): DeliverySummary {
   return {
@@ -69,4 +69,44 @@ test.each<[string, Partial<DeliverySummary>[], string[]]>([
   ],
 ])("%s", (_name, deliveries, expected) => {
   expect(words(deliveries)).toEqual(expected);
+});
+
+const outcome = (deliveries: Partial<DeliverySummary>[]) => {
+  const { exceptions, sent, sentTo } = outcomeOf(deliveries.map(delivery));
+  return { exceptions: exceptions.map(({ destination, words }) => `${destination} ${words}`), sent, sentTo };
+};
+
+test.each<[string, Partial<DeliverySummary>[], ReturnType<typeof outcome>]>([
+  [
+    "all that was sent is one number",
+    [
+      {},
+      { destination: "desk", state: "digested" },
+      mailTo("a", { destination: "mail" }),
+      mailTo("b", { destination: "mail" }),
+    ],
+    { exceptions: [], sent: 4, sentTo: ["ops", "desk", "mail"] },
+  ],
+  [
+    "what went wrong is named, the worst first",
+    [
+      { state: "muted" },
+      { destination: "desk", state: "failed" },
+      { destination: "night", state: "held" },
+      { destination: "log" },
+    ],
+    { exceptions: ["desk failed", "night held", "ops muted"], sent: 1, sentTo: ["log"] },
+  ],
+  [
+    "a mailbox that failed does not hide those that were sent",
+    [mailTo("a"), mailTo("b", { state: "failed" }), mailTo("c")],
+    { exceptions: ["ops failed"], sent: 2, sentTo: ["ops"] },
+  ],
+  [
+    "a resend stands for what failed",
+    [{ state: "failed", resentBy: "2" }, { purpose: "resend" }],
+    { exceptions: [], sent: 1, sentTo: ["ops"] },
+  ],
+])("in a row, %s", (_name, deliveries, expected) => {
+  expect(outcome(deliveries)).toEqual(expected);
 });

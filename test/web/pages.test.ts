@@ -90,6 +90,109 @@ describe("the log", () => {
     expect(page).toContain('value="2026-11-21T12:10"');
   });
 
+  test("shows rows by day, newest first, and the time of day in each", async () => {
+    const { logIn, addAlert, clock } = await createWebFixture();
+    await addAlert({ facts: { title: "Of the day before" } });
+    await clock.advance(24 * 3_600_000);
+    await addAlert({ facts: { title: "Of today" } });
+    const page = await (await (await logIn()).get("/?view=events")).text();
+    const order = ["Today, Sun 22 Nov 2026", "Of today", "Yesterday, Sat 21 Nov 2026", "Of the day before"];
+    expect(order.map((text) => page.indexOf(text)).every((at, index, all) => at > (all[index - 1] ?? 0))).toBe(true);
+    expect(page).toContain('<span class="clock">12:00:00</span>');
+    expect(page.match(/<tr class="day">/g)).toHaveLength(2);
+  });
+
+  test("joins the alerts of a key to one row that says how often it came, with every alert one press away", async () => {
+    const { logIn, addAlert, clock } = await createWebFixture();
+    const minutes = (count: number) => clock.advance(count * 60_000);
+    await addAlert({ facts: { title: "First", alertKey: "tvl" } });
+    await minutes(5);
+    await addAlert({ facts: { title: "Other", alertKey: "gas" } });
+    await addAlert({ facts: { title: "Second", alertKey: "tvl" } });
+    const browser = await logIn();
+    const rowsOf = async (path: string) => {
+      const page = await (await browser.get(path)).text();
+      const rows = page.slice(page.indexOf("<tbody")).split("<tr ").slice(1);
+      return rows.filter((row) => row.startsWith("id=")).map((row) => row.replace(/<[^>]*>/g, " "));
+    };
+    const firing = await rowsOf("/");
+    expect(firing).toHaveLength(2);
+    expect(firing[0]).toMatch(/Second\s+fired 2 times\s*, first\s+12:00:00/);
+    expect(firing[1]).toContain("Other");
+    expect(firing[1]).not.toContain("times");
+    await minutes(3);
+    await addAlert({ facts: { title: "Back to normal", alertKey: "tvl", status: "resolved" } });
+    const over = await rowsOf("/");
+    expect(over[0]).toMatch(/Back to normal\s+over after 8 min,\s+fired 2 times/);
+    expect(over).toHaveLength(2);
+    expect(await rowsOf("/?view=events")).toHaveLength(4);
+    expect(await rowsOf("/?key=tvl")).toHaveLength(3);
+    await addAlert({ facts: { title: "Again", alertKey: "tvl" } });
+    expect((await rowsOf("/"))[0]).not.toContain("times");
+    const filtered = await (await browser.get("/?severity=critical&view=keys")).text();
+    expect(filtered).toContain("Filters look at the newest alert of each key.");
+    expect(filtered).toContain('<input type="hidden" name="view" value="keys"/>');
+  });
+
+  test("filters and rows have the same words for a state", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({ deliveries: [] });
+    const page = await (await (await logIn()).get("/")).text();
+    expect(page).toContain('<option value="unmatched">no route wanted it</option>');
+    expect(page).toMatch(/<td class="where">.*no route wanted it/);
+    expect(page).toContain('<option value="unknown">no severity</option>');
+  });
+
+  test("the search box takes fields, marks what it found, and says where a word stands that no row shows", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({ facts: { title: "USDC pool", token: "USDC", value: "12" } });
+    await addAlert({
+      facts: { title: "DAI pool", token: "DAI", value: "9", fields: [{ name: "runbook", value: "see depeg.md" }] },
+    });
+    const browser = await logIn();
+    const get = async (q: string) => (await browser.get(`/?q=${encodeURIComponent(q)}`)).text();
+    const usdc = await get("token:usdc value>10");
+    expect(usdc).toContain("<mark>USDC</mark> pool");
+    expect(usdc).not.toContain("DAI pool");
+    expect(await get("pool value<10")).toContain("DAI <mark>pool</mark>");
+  });
+
+  test("a search that cannot be read is explained, finds nothing by accident, and resends nothing", async () => {
+    const { logIn, addAlert, api } = await createWebFixture();
+    await addAlert();
+    const browser = await logIn();
+    const page = await (await browser.get("/?q=tokn:USDC")).text();
+    expect(page).toContain("there is no field tokn to search in: did you mean token?");
+    expect(page).toContain('value="tokn:USDC"');
+    expect(await (await browser.get("/?q=severity:info&severity=info")).text()).toContain(
+      "severity is a filter beside the search already",
+    );
+    expect((await browser.get("/resend?q=tokn:USDC")).status).toBe(400);
+    expect((await browser.get("/resend?q=state:sent")).status).toBe(400);
+    const answer = await api("/api/alerts?q=tokn:USDC");
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(await answer.json())).toContain("did you mean token?");
+  });
+
+  test("filters by route, key and problem, on the page and in the API", async () => {
+    const { logIn, addAlert, api } = await createWebFixture();
+    await addAlert({ facts: { title: "By desk", alertKey: "one" }, deliveries: [{ route: "critical" }] });
+    await addAlert({ facts: { title: "Wanted by none", alertKey: "two" }, deliveries: [] });
+    const browser = await logIn();
+    const titles = async (query: string) => {
+      const page = await (await browser.get(`/?${query}`)).text();
+      const { data } = (await (await api(`/api/alerts?${query}`)).json()) as { data: { title: string }[] };
+      for (const { title } of data) expect(page).toContain(`>${title}<`);
+      expect(page.match(/<tr id=/g) ?? []).toHaveLength(data.length);
+      return data.map(({ title }) => title);
+    };
+    expect(await titles("route=critical")).toEqual(["By desk"]);
+    expect(await titles("route=nobody")).toEqual([]);
+    expect(await titles("key=two")).toEqual(["Wanted by none"]);
+    expect(await titles("state=problem")).toEqual(["Wanted by none"]);
+    expect(await titles("q=key:one%20route:critical")).toEqual(["By desk"]);
+  });
+
   test("goes on to older ones with the same filters", async () => {
     const { logIn, addAlert } = await createWebFixture();
     const ids: string[] = [];
@@ -143,11 +246,12 @@ describe("an alert's page", () => {
     expect(page).toContain("Route noise dropped it on purpose: it was stored and sent nowhere.");
     for (const shown of [page, await (await browser.get("/?state=dropped")).text()]) {
       expect(shown).toMatch(/<span class="chip off">.*dropped on purpose/);
-      expect(shown).not.toMatch(/no route wanted it/i);
+      // The filter names every state.
+      expect(shown.replace(/<select.*<\/select>/, "")).not.toMatch(/no route wanted it/i);
     }
     const unmatched = await (await browser.get("/?state=unmatched")).text();
     expect(unmatched).toContain("Nobody asked for this");
-    expect(unmatched).not.toContain("dropped on purpose");
+    expect(unmatched.replace(/<select.*<\/select>/, "")).not.toContain("dropped on purpose");
   });
 
   test("says of an alert that could not be read why, and where the others of its request are shown", async () => {
@@ -169,7 +273,8 @@ describe("an alert's page", () => {
     const other = await (await browser.get(`/alerts/${contained.id}`)).text();
     expect(other).toContain(`the message of alert ${id} shows it`);
     expect(other).toContain("in another message");
-    expect(await (await browser.get("/")).text()).not.toContain("no route wanted it");
+    const log = await (await browser.get("/")).text();
+    expect(log.slice(log.indexOf("<table"))).not.toContain("no route wanted it");
   });
 
   test("shows facts, decisions, attempts and the request", async () => {

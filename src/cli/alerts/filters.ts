@@ -10,11 +10,15 @@ import type { CliContext } from "../shell/context.ts";
 /** Adds the filters of the log; what they are given is read as the API wants it. */
 export function addFilterOptions(command: Command, context: CliContext): Command {
   return command
-    .option("--q <words>", "words that all must occur; each may be the start of one")
+    .option(
+      "--q <words>",
+      'words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed',
+    )
     .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
     .addOption(
       new Option("--state <state>", "a state of at least one delivery, or of the alert itself").choices([
         ...deliveryStates,
+        "problem",
         "unmatched",
         "dropped",
         "repeat",
@@ -22,6 +26,8 @@ export function addFilterOptions(command: Command, context: CliContext): Command
       ]),
     )
     .option("--destination <name>", "only what was to go to this destination")
+    .option("--route <name>", "only what went by this route")
+    .option("--key <key>", "only alerts with this alert key, as `alerts show` says it")
     .option("--source <name>", "only what came by the hook of this source")
     .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) => parseInstant(text, context.now()))
     .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
@@ -29,8 +35,8 @@ export function addFilterOptions(command: Command, context: CliContext): Command
 
 /** The filters among the options of a command. */
 export function pickFilters(options: AlertFilters): AlertFilters {
-  const { q, severity, state, destination, source, from, to } = options;
-  return { q, severity, state, destination, source, from, to };
+  const { q, severity, state, destination, route, key, source, from, to } = options;
+  return { q, severity, state, destination, route, key, source, from, to };
 }
 
 export function isFiltered(filters: AlertFilters): boolean {

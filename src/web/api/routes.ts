@@ -2,7 +2,8 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { idPartPattern } from "../../core/id.ts";
-import { alertFilters, failedFilters, limitSchema, stateFilters } from "../alert-query.ts";
+import { alertFilters, failedFilters, limitSchema } from "../alert-query.ts";
+import { stateFilters } from "../search-language.ts";
 import {
   alertDetailSchema,
   alertSchema,
@@ -41,10 +42,13 @@ const idParameter = z.object({ id: z.string().openapi({ description: "An id of t
 /** The filters are read by `alertFilters`; this says what they mean. */
 const filterQuery = {
   q: alertFilters.shape.q.openapi({
-    description: "Words that all must occur in title, text, facts or fields; each may be the start of a word.",
+    description:
+      "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur as it stands. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
+  route: alertFilters.shape.route.openapi({ description: "At least one delivery is by the route of this name." }),
+  key: alertFilters.shape.key.openapi({ description: "Has this alert key, as `facts.alertKey` says it." }),
   source: alertFilters.shape.source.openapi({ description: "Came by the hook of this source." }),
   from: alertFilters.shape.from.openapi({
     type: "string",
@@ -63,7 +67,7 @@ const listQuery = z.strictObject({
   state: alertFilters.shape.state.openapi({
     enum: [...stateFilters],
     description:
-      "A state that at least one delivery has, or `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
+      "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
   cursor: z.string().optional().openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),

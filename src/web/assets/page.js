@@ -24,17 +24,87 @@ function relativeTime(at, now) {
   return at <= now ? `${lengthOf(distance)} ago` : `in ${lengthOf(distance)}`;
 }
 
-const ownClock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+/** What this browser keeps of a reader's wishes; some keep nothing, and then it holds until the page is left. */
+const wishes = new Map();
+
+function wish(name) {
+  try {
+    return localStorage.getItem(`tocsin.${name}`) ?? wishes.get(name);
+  } catch {
+    return wishes.get(name);
+  }
+}
+
+function keepWish(name, text) {
+  wishes.set(name, text);
+  try {
+    if (text === undefined) localStorage.removeItem(`tocsin.${name}`);
+    else localStorage.setItem(`tocsin.${name}`, text);
+  } catch {
+    // As said above.
+  }
+}
+
+const exactStyle = {
+  ...{ day: "numeric", month: "short", year: "numeric" },
+  ...{ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short" },
+};
+const clockStyle = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const dayStyle = { weekday: "short", day: "numeric", month: "short", year: "numeric" };
+
+function formatsOf(timeZone) {
+  const format = (style) => new Intl.DateTimeFormat("en-GB", { ...style, timeZone });
+  const exact = format(exactStyle);
+  const name = exact.formatToParts(Date.now()).find(({ type }) => type === "timeZoneName")?.value;
+  return { exact, clock: format(clockStyle), day: format(dayStyle), name };
+}
+
+const utc = formatsOf("UTC");
+const own = formatsOf(undefined);
+const ownIsUtc = own.exact.resolvedOptions().timeZone === "UTC";
+/** In which the page shows its times: the reader's own zone, or UTC when that was asked for. */
+const zone = () => (wish("zone") === "utc" ? utc : own);
 
 function showTimes(root = document) {
   const now = Date.now();
+  const { exact: inZone, clock } = zone();
+  const other = zone() === utc ? own : utc;
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
-    const relative = time.querySelector(".relative");
+    const [relative, exact, hours] = [".relative", ".exact", ".clock"].map((part) => time.querySelector(part));
     const isOver = at <= now && time.hasAttribute("data-coming");
     if (relative) relative.textContent = isOver ? "now" : relativeTime(at, now);
-    time.title = `${ownClock.format(at)}, your clock`;
+    if (exact) exact.textContent = ` ${inZone.format(at)}`;
+    if (hours) hours.textContent = clock.format(at);
+    if (time.classList.contains("since")) time.textContent = `since ${sinceText(at, now)}`;
+    time.title = `${relativeTime(at, now)}: ${inZone.format(at)}${ownIsUtc ? "" : `, ${other.exact.format(at)}`}`;
   }
+}
+
+/** As the server says it: `21:42 CET`, and of another day `20 Nov, 21:42 CET`. */
+function sinceText(at, now) {
+  const { clock, day, name } = zone();
+  const time = `${clock.format(at).slice(0, 5)} ${name}`;
+  const date = day.format(at);
+  return date === day.format(now) ? time : `${date.replace(/^\w+,? | \d{4}$/g, "")}, ${time}`;
+}
+
+/** The reader's own zone and UTC, one press apart. */
+function offerZones() {
+  const button = document.getElementById("zone");
+  if (!button || ownIsUtc) return;
+  const show = () => {
+    button.textContent = `Times: ${zone().name}`;
+    button.title = zone() === utc ? "Show times in your own time zone" : "Show times in UTC";
+  };
+  button.hidden = false;
+  show();
+  button.addEventListener("click", () => {
+    keepWish("zone", zone() === utc ? undefined : "utc");
+    show();
+    showTimes();
+    document.dispatchEvent(new CustomEvent("tocsin:zone"));
+  });
 }
 
 // ---- copying
@@ -64,8 +134,6 @@ async function copy(source) {
 
 const { version, alert: ownAlert } = document.body.dataset;
 const liveMark = document.getElementById("live");
-const news = document.getElementById("news");
-const plainTitle = document.title;
 
 let stream;
 let isStopping = false;
@@ -74,7 +142,6 @@ let refreshTimer;
 let refreshing = false;
 let refreshWanted = false;
 let lastVersion = version;
-let newRows = [];
 
 function showLive(text, isLost, link) {
   liveMark.hidden = false;
@@ -145,7 +212,7 @@ function pageAddress() {
 
 /** Without what nobody has asked for, e.g. a token that somebody put into the address. */
 function cleanAddress() {
-  return news?.getAttribute("href") ?? pageAddress().split("?", 1)[0];
+  return document.getElementById("news")?.getAttribute("href") ?? pageAddress().split("?", 1)[0];
 }
 
 /** Any number of events cost one request a second. */
@@ -190,10 +257,7 @@ function applyRegions(fresh) {
 /** Takes over from a fresh copy of this page what has changed, and moves nothing that is being read. */
 function apply(fresh) {
   applyRegions(fresh);
-  const rows = document.getElementById("rows");
-  const freshRows = [...fresh.querySelectorAll("#rows > tr")];
-  if (rows) applyRows(rows, freshRows);
-  else if (freshRows.length > 0) document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
+  document.dispatchEvent(new CustomEvent("tocsin:fresh", { detail: fresh }));
   showTimes();
 }
 
@@ -210,55 +274,6 @@ function plainHtml(region) {
   const copy = region.cloneNode(true);
   for (const time of copy.querySelectorAll("time")) time.replaceWith(time.dateTime);
   return copy.innerHTML;
-}
-
-function applyRows(rows, freshRows) {
-  const known = new Map([...rows.children].map((row) => [row.id, row]));
-  for (const next of freshRows) {
-    const row = known.get(next.id);
-    if (row && row.dataset.version !== next.dataset.version) keepingFocus(row, () => row.replaceWith(next), next);
-  }
-  markGone(rows, freshRows);
-  if (!rows.parentElement.hasAttribute("data-newest")) return;
-  // Only what stands above all that is known: the filters may let an older alert through by now.
-  const firstKnown = freshRows.findIndex((row) => known.has(row.id));
-  newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
-  countNews(newRows.length, newRows.length === freshRows.length);
-}
-
-/** Rows that the filters no longer let through stay where they are, and say so. */
-function markGone(rows, freshRows) {
-  const present = new Set(freshRows.map((row) => row.id));
-  const all = [...rows.children];
-  // What stands below the last of the fresh ones is on their next page.
-  const last = freshRows.length === 0 ? all.length : all.findLastIndex((row) => present.has(row.id));
-  for (const row of all.slice(0, Math.max(last, 0))) {
-    if (present.has(row.id) || row.querySelector(".gone")) continue;
-    const mark = document.createElement("span");
-    mark.className = "origin gone";
-    mark.textContent = "no longer matches the filters";
-    row.querySelector(".what").append(mark);
-  }
-}
-
-function countNews(count, isMore) {
-  news.hidden = count === 0;
-  if (count > 0) news.textContent = `${count}${isMore ? "+" : ""} new ${count === 1 ? "alert" : "alerts"}`;
-  document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
-}
-
-function showNews(event) {
-  const rows = document.getElementById("rows");
-  // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
-  if (!rows || news.textContent.includes("+")) return;
-  event.preventDefault();
-  for (const row of newRows) row.classList.add("fresh");
-  const [first] = newRows;
-  rows.prepend(...newRows);
-  newRows = [];
-  countNews(0, false);
-  scrollTo({ top: 0 });
-  first?.querySelector("a")?.focus({ preventScroll: true });
 }
 
 /** Replaces a part of the page; what had the focus in it is found again by what it says. */
@@ -280,6 +295,7 @@ function watchVisibility() {
   });
 }
 
+offerZones();
 showTimes();
 setInterval(showTimes, 15_000);
 offerCopying();
@@ -287,7 +303,6 @@ if (document.querySelector('[data-live="strip"]')) setInterval(() => document.hi
 if (version !== undefined) {
   openStream();
   watchVisibility();
-  news?.addEventListener("click", showNews);
   if (document.querySelector('[data-live="destinations"]')) {
     setInterval(() => document.hidden || wantRefresh(), pollDestinationsMs);
   }

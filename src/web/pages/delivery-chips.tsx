@@ -1,7 +1,8 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
-import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { AlertQuery, AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
+import { Instant } from "./instants.tsx";
 
 /** Worst first: what a reader must see of several. */
 const byUrgency = [
@@ -35,8 +36,24 @@ export function toneOf(state: DeliveryState): Tone {
   return tones[state];
 }
 
-export function wordOf(state: DeliveryState): string {
-  return state === "digested" ? "sent in a digest" : state;
+/** The words for a state, in chips and filters alike. */
+export function wordOf(state: NonNullable<AlertQuery["state"]>): string {
+  switch (state) {
+    case "digested":
+      return "sent in a digest";
+    case "problem":
+      return "any problem";
+    case "unmatched":
+      return "no route wanted it";
+    case "dropped":
+      return "dropped on purpose";
+    case "repeat":
+      return "repeat, not sent";
+    case "unrouted":
+      return "not routed yet";
+    default:
+      return state;
+  }
 }
 
 export interface DestinationState {
@@ -47,6 +64,8 @@ export interface DestinationState {
   words: string;
   /** Why, for each recipient that is not simply sent. */
   reasons: string[];
+  /** When it goes on, where that is known. */
+  until?: number;
 }
 
 /** Where one alert stands at each destination. */
@@ -66,7 +85,8 @@ function summariseDestination(destination: string, current: DeliverySummary[]): 
   const words =
     current.length === 1 ? wordOf(worst) : present.map((state) => `${count(state)} ${wordOf(state)}`).join(", ");
   const reasons = current.filter(({ state }) => state !== "sent").map(({ reason }) => reason);
-  return { destination, state: worst, words, reasons };
+  const until = current.find(({ state }) => state === worst)?.dueAt;
+  return { destination, state: worst, words, reasons, ...(until !== undefined && { until }) };
 }
 
 interface ChipProps {
@@ -88,10 +108,10 @@ export function StateChip({ state }: { state: DeliveryState }) {
   return <Chip tone={toneOf(state)}>{wordOf(state)}</Chip>;
 }
 
-/** All destinations of one alert in a row, or why there are none. */
-export function DeliveryChips({ alert }: { alert: AlertSummary }) {
-  const { routedAt, routingError, deliveries, repeatOf, dropped, unmatched } = alert;
-  if (routedAt === undefined && routingError === undefined) return <Chip tone="busy">not routed yet</Chip>;
+/** Why an alert has no deliveries to show; undefined when it has some. */
+function Undelivered({ alert }: { alert: AlertSummary }) {
+  const { routedAt, routingError, repeatOf, dropped, unmatched } = alert;
+  if (routedAt === undefined && routingError === undefined) return <Chip tone="busy">{wordOf("unrouted")}</Chip>;
   if (routedAt === undefined) {
     return (
       <Chip tone="bad" title={routingError}>
@@ -99,24 +119,78 @@ export function DeliveryChips({ alert }: { alert: AlertSummary }) {
       </Chip>
     );
   }
-  if (deliveries.length === 0 && repeatOf !== undefined) {
+  if (repeatOf !== undefined) {
     return (
       <Chip tone="off">
         repeat of <a href={`/alerts/${repeatOf}`}>an earlier one</a>, not sent
       </Chip>
     );
   }
-  if (deliveries.length === 0 && dropped) return <Chip tone="off">dropped on purpose</Chip>;
-  if (deliveries.length === 0 && unmatched) return <Chip tone="bad">no route wanted it</Chip>;
-  if (deliveries.length === 0) return <Chip tone="good">in another message</Chip>;
+  if (dropped) return <Chip tone="off">{wordOf("dropped")}</Chip>;
+  if (unmatched) return <Chip tone="bad">{wordOf("unmatched")}</Chip>;
+  return <Chip tone="good">in another message</Chip>;
+}
+
+const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === undefined || deliveries.length === 0;
+
+/** All destinations of one alert, or why there are none. */
+export function DeliveryChips({ alert }: { alert: AlertSummary }) {
+  if (isUndelivered(alert)) return <Undelivered alert={alert} />;
   return (
     <ul class="chips">
-      {summariseDeliveries(deliveries).map(({ destination, state, words, reasons }) => (
+      {summariseDeliveries(alert.deliveries).map(({ destination, state, words, reasons }) => (
         <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
           <Mark tone={toneOf(state)} />
           <bdi>{destination}</bdi> <b>{words}</b>
         </li>
       ))}
+    </ul>
+  );
+}
+
+/** Of one alert: what went wrong or is not done yet by destination, and how many deliveries were sent. */
+export interface Outcome {
+  exceptions: DestinationState[];
+  /** Deliveries that are sent or in a digest, as the commands count them. */
+  sent: number;
+  /** Where to. */
+  sentTo: string[];
+}
+
+export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
+  const standing = standingDeliveries(deliveries, hasSeveralRecipients);
+  const isSent = ({ state }: DeliverySummary) => toneOf(state) === "good";
+  const sent = standing.filter(isSent);
+  const exceptions = summariseDeliveries(standing.filter((delivery) => !isSent(delivery)));
+  const rank = ({ state }: DestinationState) => byUrgency.indexOf(state);
+  exceptions.sort((one, other) => rank(one) - rank(other));
+  return { exceptions, sent: sent.length, sentTo: [...new Set(sent.map(({ destination }) => destination))] };
+}
+
+/** The same for a row of the log: one mark for all that was sent, a chip for each destination that needs a look. */
+export function OutcomeMarks({ alert, now }: { alert: AlertSummary; now: number }) {
+  if (isUndelivered(alert)) return <Undelivered alert={alert} />;
+  const { exceptions, sent, sentTo } = outcomeOf(alert.deliveries);
+  return (
+    <ul class="chips">
+      {exceptions.map(({ destination, state, words, reasons, until }) => (
+        <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
+          <Mark tone={toneOf(state)} />
+          <bdi>{destination}</bdi> <b>{words}</b>
+          {(state === "held" || state === "waiting") && until !== undefined && (
+            <>
+              {" until "}
+              <Instant at={until} now={now} show="clock" />
+            </>
+          )}
+        </li>
+      ))}
+      {sent > 0 && (
+        <li class="all-sent" title={`Sent to ${sentTo.join(", ")}`}>
+          <Mark tone="good" />
+          {sent} sent
+        </li>
+      )}
     </ul>
   );
 }

@@ -48,7 +48,7 @@ export function lengthOf(durationMs: number): string {
 }
 
 /** `21:42 UTC`, and of another day `20 Nov, 21:42 UTC`. */
-function clockTime(at: number, now: number): string {
+function minuteOf(at: number, now: number): string {
   const time = `${new Date(at).toISOString().slice(11, 16)} UTC`;
   return Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${dayOf(at).replace(/ \d+$/, "")}, ${time}`;
 }
@@ -58,27 +58,56 @@ export function Since({ at, now }: { at: number; now: number }) {
   if (!isInstant(at)) return <span>since an unknown time</span>;
   return (
     <time datetime={new Date(at).toISOString()} title={exactTime(at)} class="since">
-      since {clockTime(at, now)}
+      since {minuteOf(at, now)}
     </time>
   );
 }
 
+/** `14:02:05`, of a page that says the day and the zone elsewhere. */
+const clockTime = (at: number): string => new Date(at).toISOString().slice(-13, -5);
+
+const longDayFormat = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** `Today, Sat 21 Nov 2026`: the day of an instant in UTC. The script says the same in the reader's own zone. */
+export function dayWords(at: number, now: number): string {
+  const daysAgo = Math.floor(now / dayMs) - Math.floor(at / dayMs);
+  const day = longDayFormat.format(at).replace(",", "");
+  if (daysAgo === 0) return `Today, ${day}`;
+  return daysAgo === 1 ? `Yesterday, ${day}` : day;
+}
+
+/** Whether two instants are of one day in UTC. */
+export const isSameDay = (one: number, other: number): boolean => Math.floor(one / dayMs) === Math.floor(other / dayMs);
+
 interface InstantProps {
   at: number;
   now: number;
-  /** `both` shows the exact time behind the relative one. Default `both`. */
-  show?: "relative" | "both";
+  /** `both`: relative, and exact behind it. `clock`: hours, minutes and seconds alone. Default `both`. */
+  show?: "relative" | "both" | "clock";
   /** Something is expected then: once it has passed it reads `now`. */
   isComing?: boolean;
 }
 
 /**
- * An instant, relative and exact; the script keeps the relative part true and adds the reader's own clock as a
- * tooltip.
+ * An instant, relative and exact, in UTC. The script keeps the relative part true and shows the exact one in the
+ * reader's own zone, with the other as a tooltip.
  */
 export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const exact = exactTime(at);
+  if (show === "clock") {
+    return (
+      <time datetime={new Date(at).toISOString()} title={exact}>
+        <span class="clock">{clockTime(at)}</span>
+      </time>
+    );
+  }
   return (
     <time datetime={new Date(at).toISOString()} title={exact} data-coming={isComing ? "" : undefined}>
       <span class="relative">{isComing && at <= now ? "now" : relativeTime(at, now)}</span>

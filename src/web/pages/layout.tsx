@@ -28,10 +28,12 @@ interface DocumentProps {
   version?: ChangeCursor;
   /** Of the one alert that the page is about: other alerts' changes do not touch it. */
   alertId?: string;
+  /** With the script of the log. Default false. */
+  isLog?: boolean;
 }
 
 /** The bare document: head, style, script. */
-export function HtmlDocument({ assets, title, version, alertId, children }: PropsWithChildren<DocumentProps>) {
+export function HtmlDocument({ assets, title, version, alertId, isLog, children }: PropsWithChildren<DocumentProps>) {
   return (
     <>
       {raw("<!doctype html>")}
@@ -45,6 +47,7 @@ export function HtmlDocument({ assets, title, version, alertId, children }: Prop
           <link rel="icon" href={assets.icon} />
           <link rel="stylesheet" href={assets.style} />
           <script src={assets.script} defer />
+          {isLog && <script src={assets.logScript} defer />}
         </head>
         <body data-version={version} data-alert={alertId}>
           {children}
@@ -66,7 +69,7 @@ interface LayoutProps {
 export function Layout(props: PropsWithChildren<LayoutProps>) {
   const { frame, title, section, version, alertId, children } = props;
   return (
-    <HtmlDocument assets={frame.assets} title={title} version={version} alertId={alertId}>
+    <HtmlDocument assets={frame.assets} title={title} version={version} alertId={alertId} isLog={section === "/"}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
@@ -83,6 +86,7 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
           ))}
         </nav>
         <p id="live" class="live" role="status" hidden />
+        <button type="button" id="zone" class="plain" hidden />
         <Form frame={frame} action="/logout" class="logout">
           <button type="submit" class="plain">
             Log out

@@ -1,15 +1,24 @@
 import { severities } from "../../core/alert.ts";
-import { type AlertFilters, alertFilters, stateFilters } from "../alert-query.ts";
+import { type AlertFilters, alertFilters, readSearch } from "../alert-query.ts";
+import { type Search, searchFields, stateFilters } from "../search-language.ts";
+import { severityWords } from "./alert-text.tsx";
+import { wordOf } from "./delivery-chips.tsx";
 
-const fieldNames = ["q", "severity", "state", "destination", "source", "from", "to"] as const;
+const fieldNames = ["q", "severity", "state", "destination", "route", "source", "key", "from", "to"] as const;
 type FieldName = (typeof fieldNames)[number];
 
 /** The filters of the page as they stand in its address, and what of them could not be read. */
 export interface LogFilters {
-  written: Partial<Record<FieldName, string>>;
+  written: Partial<Record<FieldName | "view", string>>;
   read: AlertFilters;
+  /** Words that are searched for, and what facts are to be, for the rows to mark. */
+  hits: string[];
   problems: string[];
+  view: LogView;
 }
+
+/** `keys`: of each alert key the newest alert, with how often it came. `events`: every alert. */
+export type LogView = "keys" | "events";
 
 /** Reads a page's address: empty fields are left out, and a wrong one costs only itself. */
 export function readLogFilters(parameter: (name: string) => string | undefined): LogFilters {
@@ -25,7 +34,22 @@ export function readLogFilters(parameter: (name: string) => string | undefined):
     if (result.success) read[name] = result.data;
     else problems.push(`${name} ${result.error.issues[0]?.message ?? "cannot be read"}`);
   }
-  return { written, read: read as AlertFilters, problems };
+  const { q, ...others } = read as AlertFilters;
+  const search = readSearch(q, others);
+  problems.push(...search.problems);
+  // Its other words would find what was not asked for.
+  if (search.problems.length > 0) delete read.q;
+  // What was filtered for is often one of several of its key, and would be hidden behind the newest.
+  const usual = Object.keys(written).length === 0 ? "keys" : "events";
+  const asked = parameter("view");
+  const view = asked === "keys" || asked === "events" ? asked : usual;
+  if (view !== usual) written.view = view;
+  return { written, read: read as AlertFilters, hits: hitsOf(search.search), problems, view };
+}
+
+function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
+  const ofFacts = facts.flatMap((one) => ("is" in one ? [one.is] : "has" in one ? [one.has] : []));
+  return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
 }
 
 /** What a browser's date and time field sends has no zone; the page says that it is UTC. */
@@ -43,38 +67,58 @@ export function addressOf(written: LogFilters["written"], more: Record<string, s
 export interface FilterFormProps {
   filters: LogFilters;
   destinations: string[];
+  routes: string[];
   /** Without any there is nothing to choose from. */
   sources: string[];
 }
 
-export function FilterForm({ filters, destinations, sources }: FilterFormProps) {
+export function FilterForm({ filters, destinations, routes, sources }: FilterFormProps) {
   const { written } = filters;
-  const chosen = Object.keys(written).length;
+  const chosen = Object.keys(written).filter((name) => name !== "view").length;
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
       <label class="search">
         <span>Search</span>
-        <input type="search" name="q" value={written.q} placeholder="title, token, chain, id …" />
+        <input
+          type="search"
+          name="q"
+          value={written.q}
+          placeholder='words, "a phrase", token:USDC value>1000000 …'
+          title={`Words, a phrase in quotes, or fields: ${searchFields.join(", ")}`}
+        />
       </label>
       {/* On a narrow screen it stands for the rest of the form; elsewhere all of it is there. */}
       <input type="checkbox" id="more" checked={chosen > (written.q === undefined ? 0 : 1)} />
       <label for="more" class="more-label">
         More filters
       </label>
-      <Choice name="severity" label="Severity" values={severities} chosen={written.severity} />
-      <Choice name="state" label="State" values={stateFilters} chosen={written.state} />
+      <Choice name="severity" label="Severity" values={severities} chosen={written.severity} words={severityWords} />
+      <Choice name="state" label="State" values={stateFilters} chosen={written.state} words={stateWords} />
       <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
+      <Choice name="route" label="Route" values={routes} chosen={written.route} />
       {(sources.length > 0 || written.source !== undefined) && (
         <Choice name="source" label="Source" values={sources} chosen={written.source} />
       )}
       <label class="more wide-field">
         <span>From (UTC)</span>
-        <input type="datetime-local" name="from" value={localPart(filters.read.from)} />
+        <input
+          type="datetime-local"
+          name="from"
+          value={localPart(filters.read.from)}
+          data-at={isoOf(filters.read.from)}
+        />
       </label>
       <label class="more wide-field">
         <span>To (UTC)</span>
-        <input type="datetime-local" name="to" value={localPart(filters.read.to)} />
+        <input type="datetime-local" name="to" value={localPart(filters.read.to)} data-at={isoOf(filters.read.to)} />
       </label>
+      {written.key !== undefined && (
+        <label class="more wide-field">
+          <span>Alert key</span>
+          <input type="text" name="key" value={written.key} />
+        </label>
+      )}
+      {written.view !== undefined && <input type="hidden" name="view" value={written.view} />}
       <div class="buttons">
         <button type="submit" class="primary">
           Filter
@@ -90,9 +134,13 @@ interface ChoiceProps {
   label: string;
   values: readonly string[];
   chosen?: string;
+  /** What is shown of a value, as rows and chips say it. Default: the value itself. */
+  words?: Readonly<Record<string, string>>;
 }
 
-function Choice({ name, label, values, chosen }: ChoiceProps) {
+const stateWords = Object.fromEntries(stateFilters.map((state) => [state, wordOf(state)]));
+
+function Choice({ name, label, values, chosen, words = {} }: ChoiceProps) {
   const known = chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
   return (
     <label class="more">
@@ -101,13 +149,15 @@ function Choice({ name, label, values, chosen }: ChoiceProps) {
         <option value="">any</option>
         {known.map((value) => (
           <option value={value} selected={value === chosen}>
-            {value}
+            {words[value] ?? value}
           </option>
         ))}
       </select>
     </label>
   );
 }
+
+const isoOf = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
 
 /** What a date and time field takes: no zone. Minutes, unless the filter has seconds. */
 function localPart(at: number | undefined): string | undefined {

@@ -3,12 +3,11 @@ import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type { AlertCounts, AlertSummary, ChangeCursor, Position } from "../../core/ports/alert-log.ts";
 import { listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
-import { SeverityMark, titleOf, ValueText } from "./alert-text.tsx";
-import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { HeadRow, Layout, Notice } from "./layout.tsx";
-import { addressOf, FilterForm, type LogFilters, readLogFilters } from "./log-filters.tsx";
+import { Layout, Notice } from "./layout.tsx";
+import { addressOf, FilterForm, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
+import { AlertTable } from "./log-rows.tsx";
 import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
@@ -22,7 +21,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const [version, page, counts, duplicates, destinations] = await Promise.all([
       // Asked before the list, so that whatever changes while it is read comes by the stream.
       store.latestChange(),
-      listAlertPage(store, filters.read, { cursor }),
+      listAlertPage(store, filters.read, { cursor, newestOfKey: filters.view === "keys" }),
       store.countAlerts(),
       store.countDuplicates(),
       operations.destinations(),
@@ -40,6 +39,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         duplicates={duplicates}
         destinations={destinations}
         sources={operations.sources()}
+        routes={operations.routeNames()}
       />,
     );
   });
@@ -59,6 +59,7 @@ interface LogPageProps {
   duplicates: number;
   destinations: DestinationView[];
   sources: SourceView[];
+  routes: string[];
 }
 
 function LogPage(props: LogPageProps) {
@@ -70,6 +71,7 @@ function LogPage(props: LogPageProps) {
         filters={filters}
         destinations={props.destinations.map(({ name }) => name)}
         sources={props.sources.map(({ name }) => name)}
+        routes={props.routes}
       />
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
@@ -90,12 +92,18 @@ function LogPage(props: LogPageProps) {
           </a>
         </p>
       )}
+      <div class="log-tools">
+        <ViewSwitch filters={filters} />
+        <button type="button" id="density" class="plain" hidden />
+      </div>
       <p class="news" role="status">
         <a id="news" href={addressOf(filters.written)} hidden>
           New alerts
         </a>
       </p>
-      {alerts.length > 0 && <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} />}
+      {alerts.length > 0 && (
+        <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} hits={filters.hits} view={filters.view} />
+      )}
       {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
       {searchedTo !== undefined && <SearchedTo at={searchedTo} now={frame.now} found={alerts.length} />}
       <nav class="pager" aria-label="Pages">
@@ -121,49 +129,22 @@ function resendWords({ read }: LogFilters, destinations: DestinationView[]): str
   return destination === undefined ? `Resend ${number} ${state}` : `Resend ${number} ${state} to ${destination}`;
 }
 
-function AlertTable({ alerts, now, isNewest }: { alerts: AlertSummary[]; now: number; isNewest: boolean }) {
+/** Each view is an address of its own. */
+function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
+  const { view: _view, ...others } = written;
+  const isFiltered = Object.keys(others).length > 0;
+  const addressFor = (wanted: LogView) =>
+    addressOf(others, (wanted === "events") === isFiltered ? {} : { view: wanted });
   return (
-    <table class="alerts" data-newest={isNewest ? "" : undefined}>
-      <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
-      <tbody id="rows">
-        {alerts.map((alert) => (
-          <AlertRow alert={alert} now={now} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function AlertRow({ alert, now }: { alert: AlertSummary; now: number }) {
-  const { facts } = alert;
-  const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
-  return (
-    <tr id={`alert-${alert.id}`} data-version={alert.version}>
-      <td class="when">
-        <Instant at={alert.receivedAt} now={now} />
-      </td>
-      <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
-      <td class="what">
-        <a href={`/alerts/${alert.id}`} dir="auto">
-          {titleOf(alert)}
-        </a>
-        {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
-        {alert.source !== undefined && <span class="origin">{alert.source}</span>}
-        {about.length > 0 && (
-          <span class="about">
-            {about.map((text) => (
-              <bdi>{text}</bdi>
-            ))}
-          </span>
-        )}
-      </td>
-      <td class="number">
-        <ValueText alert={alert} />
-      </td>
-      <td class="where">
-        <DeliveryChips alert={alert} />
-      </td>
-    </tr>
+    <nav class="views" aria-label="Rows">
+      <a href={addressFor("keys")} aria-current={view === "keys" ? "true" : undefined}>
+        Joined by key
+      </a>
+      <a href={addressFor("events")} aria-current={view === "events" ? "true" : undefined}>
+        Single alerts
+      </a>
+      {view === "keys" && isFiltered && <span class="soft">Filters look at the newest alert of each key.</span>}
+    </nav>
   );
 }
 

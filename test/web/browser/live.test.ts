@@ -20,11 +20,11 @@ describe("in a browser", () => {
     const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
-    await logIn(page, url);
+    await logIn(page, url, "/?view=events");
     await live(page);
 
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-    await page.waitForSelector("tr:has-text('First') .chip.good:has-text('sent')");
+    await page.waitForSelector("tr:has-text('First') .all-sent:has-text('1 sent')");
 
     await addAlert({ facts: { title: "Second" } });
     await addAlert({ facts: { title: "Third" } });
@@ -56,6 +56,44 @@ describe("in a browser", () => {
     await live(page);
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
     await page.waitForSelector("[data-live=test]:has-text('has reached ops')");
+  });
+
+  test("times and days are the reader's own, and UTC one press away", async () => {
+    const { url, addAlert, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage({ timezoneId: "Asia/Singapore" });
+    await clock.advance(5 * 3_600_000);
+    await addAlert();
+    await logIn(page, url);
+    const shown = () => page.$$eval(".day, .when", (cells) => cells.map((cell) => cell.textContent?.trim()));
+    expect(await shown()).toEqual([expect.stringContaining("Sun 22 Nov 2026 GMT+8"), "01:00:00"]);
+    expect(await page.inputValue("input[name=from]")).toBe("");
+    await page.click("#zone");
+    expect(await shown()).toEqual([expect.stringContaining("Sat 21 Nov 2026 UTC"), "17:00:00"]);
+    await page.goto(`${url}/?from=2026-11-21T16:30:00Z`);
+    expect(await shown()).toEqual([expect.stringContaining("Sat 21 Nov 2026 UTC"), "17:00:00"]);
+    await page.click("#zone");
+    expect(await page.inputValue("input[name=from]")).toBe("2026-11-22T00:30");
+    await page.click("button:has-text('Filter')");
+    await page.waitForURL(/from=2026-11-21T16%3A30%3A00.000Z$/);
+    expect(await shown()).toEqual([expect.stringContaining("Sun 22 Nov 2026 GMT+8"), "01:00:00"]);
+  });
+
+  test("a newer alert of a key takes the place of its row", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert({ facts: { title: "First" } });
+    await addAlert({ facts: { title: "Other", alertKey: "other" } });
+    await logIn(page, url);
+    await live(page);
+    await addAlert({ facts: { title: "First, resolved", status: "resolved" } });
+    await page.waitForSelector("#news:has-text('1 new alert')");
+    await page.click("#news");
+    expect(await page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent))).toEqual([
+      "First, resolved",
+      "Other",
+    ]);
   });
 
   test("the first alert appears by itself", async () => {

@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
+import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
+import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
+import { Amount, Digits, SeverityMark, titleOf } from "./alert-text.tsx";
+import { OutcomeMarks } from "./delivery-chips.tsx";
+import { findHits, Marked, snippetOf } from "./marked.tsx";
+import { dayWords, Instant, isSameDay, lengthOf } from "./instants.tsx";
+import { addressOf, type LogView } from "./log-filters.tsx";
+import { HeadRow } from "./layout.tsx";
+
+interface AlertTableProps {
+  alerts: AlertSummary[];
+  now: number;
+  /** Nothing newer stands before the first row. */
+  isNewest: boolean;
+  /** What was searched for, to be marked. */
+  hits: readonly string[];
+  view: LogView;
+}
+
+/** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
+export function AlertTable({ alerts, now, isNewest, hits, view }: AlertTableProps) {
+  return (
+    <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
+      <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
+      <tbody id="rows">
+        {alerts.map((alert, index) => {
+          const above = alerts[index - 1];
+          const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
+          return (
+            <>
+              {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
+              <AlertRow alert={alert} now={now} hits={hits} />
+            </>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function DayRow({ at, now }: { at: number; now: number }) {
+  return (
+    <tr class="day">
+      <th colspan={5} scope="rowgroup">
+        {dayWords(at, now)} <span class="zone">UTC</span>
+      </th>
+    </tr>
+  );
+}
+
+function AlertRow({ alert, now, hits }: { alert: AlertSummary; now: number; hits: readonly string[] }) {
+  const { facts } = alert;
+  const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
+  const elsewhere = findElsewhere(alert, [titleOf(alert), ...about], hits);
+  return (
+    <tr id={rowIdOf(alert)} data-alert={alert.id} data-version={alert.version}>
+      <td class="when">
+        <Instant at={alert.receivedAt} now={now} show="clock" />
+      </td>
+      <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
+      <td class="what">
+        <a href={`/alerts/${alert.id}`} dir="auto">
+          <Marked text={titleOf(alert)} hits={hits} />
+        </a>
+        {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
+        {alert.source !== undefined && <span class="origin">{alert.source}</span>}
+        {about.length > 0 && (
+          <span class="about">
+            {about.map((text) => (
+              <bdi>
+                <Marked text={text} hits={hits} />
+              </bdi>
+            ))}
+          </span>
+        )}
+        {alert.run !== undefined && <RunText alert={alert} run={alert.run} now={now} />}
+        {elsewhere !== undefined && (
+          <span class="elsewhere">
+            {elsewhere.name}:{" "}
+            <bdi dir="auto">
+              <Marked text={elsewhere.text} hits={hits} />
+            </bdi>
+          </span>
+        )}
+      </td>
+      <td class="number">
+        <ValueText alert={alert} />
+      </td>
+      <td class="where">
+        <OutcomeMarks alert={alert} now={now} />
+      </td>
+    </tr>
+  );
+}
+
+/** A row of a key stays one row when the next alert of the key comes. */
+function rowIdOf({ id, run, facts }: AlertSummary): string {
+  if (run === undefined || facts === undefined) return `alert-${id}`;
+  return `key-${createHash("sha256").update(facts.alertKey).digest("hex").slice(0, 16)}`;
+}
+
+/** `fired 3 times, first 14:02:05`, `over after 8 min`. Nothing where this alert is all that came. */
+function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now: number }) {
+  const { isOver, count, isMore, sinceAt } = run;
+  const times = `${count}${isMore ? "+" : ""} times`;
+  if (!isOver && count < 2) return null;
+  const tookMs = alert.receivedAt - sinceAt;
+  return (
+    <span class={`run ${isOver ? "over" : ""}`}>
+      {isOver && (count > 0 && !isMore ? `over after ${lengthOf(tookMs)}` : "over")}
+      {isOver && count > 1 && ", "}
+      {count > 1 && (
+        <>
+          <a href={addressOf({ key: alert.facts?.alertKey ?? "" })}>
+            {alert.facts?.status === "unknown" ? times : `fired ${times}`}
+          </a>
+          {!isMore && (
+            <>
+              {", first "}
+              <Instant at={sinceAt} now={now} show={isSameDay(sinceAt, alert.receivedAt) ? "clock" : "relative"} />
+            </>
+          )}
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Where a word stands that was searched for, when the row does not show it. */
+function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly string[]) {
+  const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
+  if (facts === undefined || missing.length === 0) return undefined;
+  const places = [
+    ...(facts.text === undefined ? [] : [{ name: "text", value: facts.text }]),
+    ...(facts.source === undefined ? [] : [{ name: "source", value: facts.source }]),
+    ...facts.fields,
+  ];
+  for (const { name, value } of places) {
+    const [first] = findHits(value, missing);
+    if (first !== undefined) return { name, text: snippetOf(value, first) };
+  }
+  return undefined;
+}
+
+/** Value, unit and threshold, digit for digit as sent; how the value has changed and how far from the threshold it is, where that is certain. */
+function ValueText({ alert }: { alert: AlertSummary }) {
+  const { facts } = alert;
+  if (facts?.value === undefined && facts?.threshold === undefined) return null;
+  const change = writeChange(facts.previousValue ?? "", facts.value ?? "");
+  return (
+    <>
+      {facts.value !== undefined && (
+        <bdi class="value">
+          <Amount sent={facts.value} unit={facts.unit} />
+        </bdi>
+      )}
+      {change !== undefined && <span class="change">{change}</span>}
+      {facts.threshold !== undefined && (
+        <span class="threshold">
+          {wordsBeforeThreshold(facts)}{" "}
+          <bdi>
+            <Digits sent={facts.threshold} />
+          </bdi>
+        </span>
+      )}
+    </>
+  );
+}
+
+function wordsBeforeThreshold(facts: NonNullable<AlertSummary["facts"]>): string {
+  if (limitsChange(facts)) return "threshold of the change";
+  const side = sideOfThreshold(facts);
+  if (side === undefined) return "threshold";
+  const far = writeDistance(facts.threshold ?? "", facts.value ?? "");
+  return far === undefined ? side : `${far} ${side}`;
+}

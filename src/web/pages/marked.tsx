@@ -1,0 +1,54 @@
+/** A part of a text, from here on and up to there. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+const mostLooked = 20_000;
+
+/** Where words of a search stand in a text, at the beginnings of its words, in order and without overlap. */
+export function findHits(text: string, hits: readonly string[]): Span[] {
+  const lower = text.slice(0, mostLooked).toLowerCase();
+  // Where a letter has another length in lower case, nothing could be marked at its place.
+  if (lower.length !== Math.min(text.length, mostLooked)) return [];
+  const found: Span[] = [];
+  for (const hit of hits) {
+    const wanted = hit.toLowerCase();
+    if (wanted === "") continue;
+    for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + wanted.length)) {
+      if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? " ")) found.push({ from: at, to: at + wanted.length });
+    }
+  }
+  found.sort((one, other) => one.from - other.from || other.to - one.to);
+  let end = 0;
+  return found.filter(({ from, to }) => {
+    if (from < end) return false;
+    end = to;
+    return true;
+  });
+}
+
+/** The text around a hit, short enough for a row. */
+export function snippetOf(text: string, { from, to }: Span): string {
+  const start = Math.max(0, from - 40);
+  const end = Math.min(text.length, to + 60);
+  const words = text.slice(start, end).replace(/\s/g, " ").toWellFormed();
+  return `${start > 0 ? "…" : ""}${words}${end < text.length ? "…" : ""}`;
+}
+
+/** A text with the words of a search marked. */
+export function Marked({ text, hits }: { text: string; hits: readonly string[] }) {
+  const found = hits.length === 0 ? [] : findHits(text, hits);
+  if (found.length === 0) return <>{text}</>;
+  return (
+    <>
+      {found.map(({ from, to }, index) => (
+        <>
+          {text.slice(found[index - 1]?.to ?? 0, from)}
+          <mark>{text.slice(from, to)}</mark>
+        </>
+      ))}
+      {text.slice(found.at(-1)?.to)}
+    </>
+  );
+}

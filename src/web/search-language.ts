@@ -1,0 +1,186 @@
+import { type AlertStatus, severities, statuses } from "../core/alert.ts";
+import { deliveryStates } from "../core/delivery.ts";
+import type { AlertQuery, FactCondition } from "../core/ports/alert-log.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
+
+/** What `state` may be: a state of at least one delivery, or of the alert itself. */
+export const stateFilters = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
+
+/** What a search box asks for. */
+export type Search = Pick<
+  AlertQuery,
+  "q" | "phrases" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
+>;
+
+export interface ReadSearch {
+  search: Search;
+  /** What could not be read, for people. Then `search` has the rest. */
+  problems: string[];
+}
+
+/** The fields of the language, in the order in which they are listed to people. */
+export const searchFields = [
+  "token",
+  "chain",
+  "metric",
+  "title",
+  "value",
+  "severity",
+  "status",
+  "state",
+  "destination",
+  "route",
+  "source",
+  "key",
+] as const;
+type SearchField = (typeof searchFields)[number];
+
+interface Term {
+  /** Absent: words. */
+  field?: string;
+  operator?: string;
+  text: string;
+  isQuoted: boolean;
+}
+
+/**
+ * Reads `token:USDC severity:critical value>1000000 "free text" depeg`: what has a field's name, a colon or a
+ * comparison and a text is a filter; the rest is searched for, what is in quotes as it stands. Every filter must hold.
+ * An address (`https://…`) and what is in quotes name no field.
+ */
+export function parseSearch(text: string): ReadSearch {
+  const search: Search = {};
+  const problems: string[] = [];
+  const words: string[] = [];
+  const phrases: string[] = [];
+  const facts: FactCondition[] = [];
+  for (const term of readTerms(text)) {
+    if (term.field === undefined) {
+      (term.isQuoted ? phrases : words).push(term.text);
+      continue;
+    }
+    const problem = addFilter(term.field.toLowerCase(), term, search, facts);
+    if (problem !== undefined) problems.push(problem);
+  }
+  if (words.length > 0) search.q = words.join(" ");
+  if (phrases.length > 0) search.phrases = phrases;
+  if (facts.length > 0) search.facts = facts;
+  return { search, problems };
+}
+
+function* readTerms(text: string): Generator<Term> {
+  for (let at = 0; at < text.length; ) {
+    if (isSpace(text[at])) {
+      at += 1;
+      continue;
+    }
+    const name = readName(text, at);
+    const operator = name === "" ? "" : readOperator(text, at + name.length);
+    const isField = operator !== "" && !text.startsWith("://", at + name.length);
+    if (isField) at += name.length + operator.length;
+    const isQuoted = text[at] === '"';
+    const end = isQuoted ? endOfQuote(text, at + 1) : endOfWord(text, at);
+    const read = text.slice(isQuoted ? at + 1 : at, end).trim();
+    at = isQuoted ? end + 1 : end;
+    if (isField) yield { field: name, operator, text: read, isQuoted };
+    else if (read !== "") yield { text: read, isQuoted };
+  }
+}
+
+const isSpace = (sign: string | undefined) => sign !== undefined && /\s/.test(sign);
+
+function readName(text: string, from: number): string {
+  let end = from;
+  while (/[a-z]/i.test(text[end] ?? "")) end += 1;
+  return text.slice(from, end);
+}
+
+const operators = [">=", "<=", ":", "=", ">", "<"];
+const readOperator = (text: string, from: number) => operators.find((one) => text.startsWith(one, from)) ?? "";
+
+function endOfQuote(text: string, from: number): number {
+  const end = text.indexOf('"', from);
+  return end === -1 ? text.length : end;
+}
+
+function endOfWord(text: string, from: number): number {
+  let end = from;
+  while (end < text.length && !isSpace(text[end])) end += 1;
+  return end;
+}
+
+/** What is wrong with a filter, if anything is; one that is right goes into the search or the facts. */
+function addFilter(name: string, { operator, text }: Term, search: Search, facts: FactCondition[]): string | undefined {
+  const field = searchFields.find((one) => one === name);
+  if (field === undefined) {
+    const near = suggestOrList(name, searchFields);
+    return `there is no field ${name} to search in: ${near} (in quotes it is searched for as it stands)`;
+  }
+  if (text === "") return `nothing stands behind ${field}${operator}`;
+  if (field === "value") return addValue(operator ?? ":", text, facts);
+  if (operator !== ":" && operator !== "=")
+    return `${field} cannot be compared with ${operator}, write ${field}:${text}`;
+  switch (field) {
+    case "token":
+    case "chain":
+      facts.push({ fact: field, is: text });
+      return;
+    case "metric":
+    case "title":
+      facts.push({ fact: field, has: text });
+      return;
+    case "status":
+      return addChoice<AlertStatus>("status", text, statuses, (is) => facts.push({ fact: "status", is }));
+    case "severity":
+      return isTwice(search, field) ?? addChoice(field, text, severities, (one) => assign(search, field, one));
+    case "state":
+      return isTwice(search, field) ?? addChoice(field, text, stateFilters, (one) => assign(search, field, one));
+    case "destination":
+    case "route":
+    case "source":
+    case "key":
+      return isTwice(search, field) ?? assign(search, field, text);
+    default:
+      return field satisfies never;
+  }
+}
+
+function assign<F extends keyof Search>(search: Search, field: F, value: Search[F]): undefined {
+  search[field] = value;
+}
+
+function isTwice(search: Search, field: SearchField & keyof Search): string | undefined {
+  return search[field] === undefined ? undefined : `${field} stands twice, and an alert has to pass every filter`;
+}
+
+function addChoice<T extends string>(
+  field: string,
+  text: string,
+  choices: readonly T[],
+  add: (choice: T) => unknown,
+): string | undefined {
+  const choice = choices.find((one) => one === text.toLowerCase());
+  if (choice === undefined) return `${field}:${text} is not known: ${suggestOrList(text, choices)}`;
+  add(choice);
+  return undefined;
+}
+
+const multiples: Record<string, number> = { k: 1e3, m: 1e6, b: 1e9, bn: 1e9, t: 1e12, tn: 1e12 };
+
+/** `1000000`, `1,000,000`, `1_000_000`, `1M`, `2.5bn`, `1e-18`. */
+function readNumber(text: string): number | undefined {
+  const parts = /^([-+]?[\d.,_]{1,60}(?:e[-+]?\d{1,4})?)([a-z]{0,2})$/i.exec(text);
+  const suffix = parts?.[2]?.toLowerCase() ?? "";
+  const multiple = suffix === "" ? 1 : multiples[suffix];
+  const digits = parts?.[1]?.replace(/[,_]/g, "") ?? "";
+  const number = Number(digits) * (multiple ?? Number.NaN);
+  return digits === "" || !Number.isFinite(number) ? undefined : number;
+}
+
+function addValue(operator: string, text: string, facts: FactCondition[]): string | undefined {
+  const number = readNumber(text);
+  if (number === undefined) return `value${operator}${text} is no number, write e.g. value>1000000`;
+  const compare = operator === ":" ? "=" : (operator as "=" | ">" | "<" | ">=" | "<=");
+  facts.push({ fact: "value", compare, number });
+  return undefined;
+}
