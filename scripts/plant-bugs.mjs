@@ -9,8 +9,8 @@ const bugs = [
   {
     name: "answers before the commit",
     file: "dist/intake/door/door.js",
-    from: "const acceptance = await store.acceptRequest(toIncoming(request, body));",
-    to: 'const incoming = toIncoming(request, body); store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
+    from: "const acceptance = await store.acceptRequest(toIncoming(request, source, signedKey, body));",
+    to: 'const incoming = toIncoming(request, source, signedKey, body); store.acceptRequest(incoming).catch(() => {}); const acceptance = { kind: "accepted", ids: incoming.ids, conflict: false };',
   },
   {
     name: "repeats without the mark",
