@@ -184,7 +184,7 @@ function withoutFences(words: string): string {
 function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: string | undefined): Block[] {
   const notes: Inline[][] = [];
   if (matterToReaders(alert.facts, context)) {
-    notes.push([text(sentence(alert.facts.notes.map((one) => cleanLine(one)).join("; ")))]);
+    notes.push([text(sentence(writeNotes(alert.facts, context)))]);
   }
   if (context.possibleRepeat) {
     notes.push([text("You may have this twice: the first try got no answer. Alert "), code(alert.id)]);
@@ -198,6 +198,14 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
   if (publicUrl === undefined && !context.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
+}
+
+/** Where a broken body breaks off is for whoever looks into its sender: the page says it. */
+function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): string {
+  const all = notes.map((one) => cleanLine(one)).join("; ");
+  if (format !== "broken-json" || detail === "full") return all;
+  const isCut = /ends (?:too early|inside)|does not end/.test(all);
+  return `${isCut ? "the body was cut off" : "the body is broken JSON"}; the page shows it as it came`;
 }
 
 /**

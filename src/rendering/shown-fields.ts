@@ -30,6 +30,12 @@ const isForMachines = remembered((name) => {
   return /_(?:id|ids|uid|uuid|arn|at|ts|timestamp|time|key|type|type_name|kind|event)$/.test(last);
 });
 
+/** Of the thing that the alert is about, which its first line names. */
+function isAddressOf({ metric = "" }: AlertFacts, name: string, value: string): boolean {
+  if (value.length < 20) return false;
+  return metric.toLowerCase().endsWith(value) || /(?:token|pool)[._]?address$/i.test(name);
+}
+
 /** Sender's names repeat without end, and what is asked of one is asked of it each time. */
 function remembered(ask: (name: string) => boolean): (name: string) => boolean {
   const known = new Map<string, boolean>();
@@ -72,7 +78,7 @@ export function chooseFields(facts: AlertFacts, said: string): { fields: AlertFi
     if (isForMachines(name)) return false;
     const lower = value.toLowerCase();
     if (lower === "" || own.has(lower) || (value.length > 2 && said.includes(lower))) return false;
-    if (instants.test(lower)) return false;
+    if (instants.test(lower) || isAddressOf(facts, name, lower)) return false;
     return !/^https?:/.test(lower) || helpfulAddress.test(name);
   });
   return { fields: telling.slice(0, mostShown), more: Math.max(0, telling.length - mostShown) };

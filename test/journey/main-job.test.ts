@@ -28,13 +28,13 @@ describe("an alert comes in by webhook", () => {
     for (const chatId of [deskChat, opsChat]) {
       const [message, ...more] = world.chat.messages(chatId);
       expect(more).toEqual([]);
-      expect(message?.text).toContain("USDC total TVL fell below 5,000,000");
+      expect(message?.text).toContain("USDC TVL 4.912 M, below 5 M (eth)");
       expect(message?.text).toContain("4,912,346");
       expect(JSON.stringify(message?.entities)).toContain(`/alerts/${ids[0]}`);
     }
     const mails = world.mailbox.mails(mailAddress);
     expect(mails).toHaveLength(1);
-    expect(mails[0]?.subject).toContain("USDC total TVL");
+    expect(mails[0]?.subject).toContain("USDC TVL, limit 5 M (eth)");
     expect(mails[0]?.text).toContain("4,912,346");
     expect(await relay.stop()).toBe(0);
   });

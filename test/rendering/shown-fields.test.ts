@@ -28,6 +28,12 @@ describe("the fields of a message", () => {
     expect(namesOf(fields)).toEqual(["runbook_url", "owner", "paid"]);
   });
 
+  it("leave out the address of what the first line names", () => {
+    const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    const fields = { "metric.token.address": address, contract: address, wallet: address.replace("a0b8", "ffff") };
+    expect(namesOf(fields, { metric: `eth_token_total_tvl_${address}` })).toEqual(["wallet"]);
+  });
+
   it("say nothing that stands above them", () => {
     expect(namesOf({ pool: "USDC/WETH", amount: "7" }, { value: "7" }, "usdc/weth price")).toEqual([]);
   });
