@@ -5,20 +5,37 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const daySteps = [1, 2, 7, 14, 30, 91, 182, 365];
+/** Under a minute or two; in seconds. */
+const secondSteps = [1, 2, 5, 10, 15, 30];
 const stepsInDay = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /**
- * Round instants of a zone's wall clock between `from` and `to` (epoch milliseconds), at most `count` or so: `18:00`
- * within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC; one that the platform
+ * Round instants of a zone's wall clock between `from` and `to` (epoch milliseconds), at most `count` or so: `18:00:30`
+ * within minutes, `18:00` within a day, `21 Nov` at midnight and for longer spans. `timeZone`: an IANA name, default UTC; one that the platform
  * does not know is UTC.
  */
 export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
   const clock = timeZone === "UTC" || !isTimeZone(timeZone) ? utcClock : createZonedClock(timeZone);
   const span = Math.max(1, to - from);
   const most = Math.max(1, count);
+  const seconds = secondSteps.find((step) => span / (step * 1000) <= most);
+  // A lone instant on a whole minute needs none.
+  const needsSeconds = to > from || from % minute !== 0;
+  if (seconds !== undefined && needsSeconds) return secondTicks(clock, from, to, seconds);
   const minutes = stepsInDay.find((step) => span / (step * minute) <= most);
   return minutes === undefined ? dayTicks(clock, from, to, most) : minuteTicks(clock, from, to, minutes);
+}
+
+/** Since 1973 all clocks differ by whole minutes, so that round seconds are round everywhere. */
+function secondTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {
+  const stepMs = step * 1000;
+  const ticks: Tick[] = [];
+  for (let at = Math.ceil(from / stepMs) * stepMs; at <= to; at += stepMs) {
+    const second = String(clock.wallTimeAt(at).second).padStart(2, "0");
+    ticks.push({ value: at, label: `${clockLabel(clock, at)}:${second}` });
+  }
+  return ticks;
 }
 
 function minuteTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {

@@ -44,6 +44,12 @@ describe("the time axis", () => {
     expect(labels(timeTicks(start, start + 24 * hour, 5))).toEqual(["12:00", "18:00", "21 Nov", "06:00", "12:00"]);
   });
 
+  it("names seconds within a minute or two", () => {
+    expect(labels(timeTicks(start + 500, start + 20_000, 5))).toEqual(["12:00:05", "12:00:10", "12:00:15", "12:00:20"]);
+    expect(labels(timeTicks(start + 7_000, start + 7_000, 5))).toEqual(["12:00:07"]);
+    expect(labels(timeTicks(start, start, 5))).toEqual(["12:00"]);
+  });
+
   it("names days over a week", () => {
     expect(labels(timeTicks(start, start + 7 * 24 * hour, 4))).toEqual(["21 Nov", "23 Nov", "25 Nov", "27 Nov"]);
     expect(labels(timeTicks(start, start + 7 * 24 * hour, 7))).toEqual(

@@ -9,7 +9,7 @@ import { Amount } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 
 /** Alerts of one key that the page looks at. */
-export const mostKeyEvents = 100;
+export const mostKeyEvents = 60;
 
 /** So many stand in the open on either side of the alert; the others unfold. */
 const shownBeside = 4;
