@@ -64,7 +64,7 @@ export function drawLineChart(chart: LineChart): string {
   const facts = summarizeSeries(points);
   const words = timeWords(timeZone);
   const head = heading
-    ? drawLabel({ ...headAt(0), text: shorten(title, (width - 32) / 9.6), size: 16, bold: true })
+    ? drawLabel({ ...headAt(0), text: shorten(title, (width - 32) / 11.5), size: 16, bold: true })
     : "";
   const frame = { width, height, title, theme, className: "chart" };
   if (facts === undefined) {
