@@ -249,6 +249,31 @@ export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
 }
 
+/** Steps of time, the newest last. */
+export interface TimeSteps {
+  /** Where the first begins, epoch milliseconds. */
+  fromAt: number;
+  /** How long each is, in milliseconds. */
+  stepMs: number;
+  /** How many. */
+  steps: number;
+}
+
+/** What came in one step, as far as it is routed. */
+export interface StepCount extends Record<Severity, number> {
+  /** Its beginning. */
+  at: number;
+  /** Alerts for which `state: "problem"` holds, up to 1,000. */
+  problems: number;
+}
+
+export interface OverTime {
+  /** Those that were counted, newest first. */
+  steps: StepCount[];
+  /** Older steps were not counted, since the time was over; whoever asks again gets more. */
+  isMore: boolean;
+}
+
 /** What is asked later sees nothing older: two reads may be asked one after the other without waiting between them. */
 export interface AlertLog {
   /** Whether a text from outside has the form of this driver's positions. What has it is taken, whatever it says. */
@@ -295,6 +320,16 @@ export interface AlertLog {
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */
   knowsChange(cursor: ChangeCursor): Promise<boolean>;
+  /**
+   * How many alerts came over time, newest step first, for about `mostMs`. What was counted once is kept, so that each
+   * look costs as much as what is new.
+   */
+  countOverTime(steps: TimeSteps, mostMs: number): Promise<OverTime>;
+  /**
+   * How many alerts the filters let through, up to `limit`, counted for about `mostMs`. `isMore`: there are that many at
+   * least.
+   */
+  countMatches(query: AlertQuery, mostMs: number): Promise<{ count: number; isMore: boolean }>;
   /** Costs as much for a long log as for a short one. */
   countAlerts(): Promise<AlertCounts>;
   /** Requests that were answered as duplicates of an earlier one, and alerts that are repeats. Costs as much for a long log. */

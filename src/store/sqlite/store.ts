@@ -84,6 +84,8 @@ const onReader = [
   "keyHistory",
   "latestChange",
   "knowsChange",
+  "countOverTime",
+  "countMatches",
   "countAlerts",
   "countDuplicates",
   "countByDestination",

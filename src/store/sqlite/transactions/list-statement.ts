@@ -38,7 +38,12 @@ const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at,
  * order of the page and checks the other filters row by row, so that nothing is sorted. Its last parameter is how many
  * rows are wanted. Exported for the test that asks SQLite for its plan.
  */
-export function toListStatement(query: AlertQuery, search: PartSearch | undefined, driver: Driver): Statement {
+export function toListStatement(
+  query: AlertQuery,
+  search: PartSearch | undefined,
+  driver: Driver,
+  columns = alertColumns,
+): Statement {
   const position = positions[driver];
   const conditions = [
     ...matchCondition(search, driver),
@@ -51,7 +56,7 @@ export function toListStatement(query: AlertQuery, search: PartSearch | undefine
   ];
   const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
   return {
-    sql: `SELECT ${alertColumns} FROM ${sourceOf(driver, query, search)} WHERE ${joined(conditions)} ${group}
+    sql: `SELECT ${columns} FROM ${sourceOf(driver, query, search)} WHERE ${joined(conditions)} ${group}
        ORDER BY ${position} DESC ${boundLimit}`,
     parameters: conditions.flatMap(({ values }) => values),
     windows: driver === "problems" ? problemWindows + 1 : 1,
@@ -150,6 +155,11 @@ const problems = ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held'
   )
   .join(" UNION ALL ");
 const problemWindows = 5;
+/** How many alerts of a window are among them, up to a limit. */
+export const countProblems = {
+  sql: `SELECT count(*) FROM (SELECT DISTINCT alert_seq FROM (${problems}) LIMIT ${mostCounted})`,
+  windows: problemWindows,
+};
 /** The same of one delivery. */
 const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
 

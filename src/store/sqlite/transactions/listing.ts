@@ -134,13 +134,18 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
 
   /** Ends after `mostMs` and one window more. */
   function list(query: AlertQuery, mostMs: number): Listed {
+    return walk<ListedRow>(query, mostMs);
+  }
+
+  /** The rows of a query, or some columns of them, window by window. */
+  function walk<Row>(query: AlertQuery, mostMs: number, columns?: string): { rows: Row[]; stoppedBelow?: number } {
     const endsAt = nowMs() + mostMs;
     const match = toMatch(query);
     const counts = toCountStatements(query);
     const bounds = boundsOf(query);
     const partsLeft = match === undefined ? [] : parts.list();
     let width = isOfOneIndex(query) ? Number.POSITIVE_INFINITY : firstWidth;
-    const rows: ListedRow[] = [];
+    const rows: Row[] = [];
     for (let { below } = bounds; below > bounds.from; ) {
       const beganAt = nowMs();
       while ((partsLeft[0]?.firstSeq ?? 0) >= below) partsLeft.shift();
@@ -149,8 +154,8 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
       const from = Math.max(bounds.from, part?.firstSeq ?? 1, below - width);
       const { window, driver } = nextStep(counts, search, { from, below });
       if (driver !== undefined) {
-        const statement = toListStatement(query, search, driver);
-        rows.push(...runAll<ListedRow>(statement, ...endsOf(window, statement.windows), query.limit - rows.length));
+        const statement = toListStatement(query, search, driver, columns);
+        rows.push(...runAll<Row>(statement, ...endsOf(window, statement.windows), query.limit - rows.length));
         if (rows.length >= query.limit) break;
       }
       below = window.from;
@@ -184,6 +189,11 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
 
   return {
     list,
+
+    countMatches(query: AlertQuery, mostMs: number): { count: number; isMore: boolean } {
+      const { rows, stoppedBelow } = walk<unknown>(query, mostMs, "a.seq");
+      return { count: rows.length, isMore: rows.length >= query.limit || stoppedBelow !== undefined };
+    },
 
     listFailed(query: FailedQuery, { limit, after }: { limit: number; after?: Position }): FailedRow[] {
       const found: FailedRow[] = [];

@@ -23,6 +23,7 @@ import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } fr
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { firstSince } from "./list-statement.ts";
 import { createListing, factsOfRow, type ListedRow } from "./listing.ts";
+import { createOverTime } from "./over-time.ts";
 import { createRuns } from "./runs.ts";
 
 interface AlertRow extends ListedRow {
@@ -174,6 +175,8 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       })),
 
     countFailed: listing.countFailed,
+    countMatches: listing.countMatches,
+    countOverTime: createOverTime({ db }),
 
     getAlert(id: string): AlertDetail | undefined {
       const row = byId.get(id);
