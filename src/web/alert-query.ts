@@ -99,6 +99,20 @@ export interface AlertPage {
   searchedTo?: number;
 }
 
+/** Matches that are counted at most: beyond, the number says no more than "many". */
+const mostMatches = 1_000;
+/** Beside the list itself. */
+const mostCountMs = 6;
+
+/** How many alerts pass the filters in all, `isMore` where they are that many at least. */
+export function countMatches(
+  store: Pick<AlertLog, "countMatches">,
+  filters: AlertFilters,
+  view: Pick<AlertQuery, "newestOfKey"> = {},
+): Promise<{ count: number; isMore: boolean }> {
+  return store.countMatches({ ...withSearch(filters), ...view, limit: mostMatches }, mostCountMs);
+}
+
 /** Whoever asked waits for the page, and other readers for their turn. */
 const mostListMs = 40;
 

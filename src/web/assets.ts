@@ -11,6 +11,8 @@ interface Asset {
 export interface Assets {
   style: string;
   script: string;
+  /** Behind `script`, on every page. */
+  keysScript: string;
   /** Behind `script`, on the log page alone. */
   logScript: string;
   icon: string;
@@ -28,12 +30,16 @@ const types = {
 export function loadAssets(): Assets {
   const style = toAsset("page", "css", readStyles());
   const script = toAsset("page", "js", read("page.js"));
+  const keysScript = toAsset("keys", "js", read("keys.js"));
   const logScript = toAsset("log", "js", read("log.js"));
   const icon = toAsset("icon", "svg", read("icon.svg"));
-  const byFile = new Map([style, script, logScript, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
+  const byFile = new Map(
+    [style, script, keysScript, logScript, icon].map((asset) => [asset.path.slice("/assets/".length), asset]),
+  );
   return {
     style: style.path,
     script: script.path,
+    keysScript: keysScript.path,
     logScript: logScript.path,
     icon: icon.path,
     find: (file) => byFile.get(file),

@@ -134,6 +134,49 @@ describe("the log", () => {
     expect(filtered).toContain('<input type="hidden" name="view" value="keys"/>');
   });
 
+  test("counts what came over time, and a bar leads to its alerts and to no other", async () => {
+    const { logIn, addAlert, clock } = await createWebFixture();
+    await addAlert({ facts: { title: "An hour ago", alertKey: "a" }, deliveries: [] });
+    await clock.advance(60 * 60_000);
+    await addAlert({ facts: { title: "Just now", alertKey: "b", severity: "info" } });
+    const browser = await logIn();
+    const page = await (await browser.get("/")).text();
+    const bars = [...page.matchAll(/<a href="([^"]+)" aria-label="([^"]+)"[^>]*data-from/g)].slice(0, 2);
+    expect(bars.map(([, , label]) => label)).toEqual([
+      expect.stringMatching(/12:00.*: 1 alert, 1 critical, 1 with a problem/),
+      expect.stringMatching(/13:00.*: 1 alert, 1 info/),
+    ]);
+    const first = await (await browser.get((bars[0]?.[1] ?? "").replaceAll("&amp;", "&"))).text();
+    expect(first).toContain("An hour ago");
+    expect(first).not.toContain("Just now");
+    expect(first).toContain("Between the times of the filter.");
+    expect(first).toMatch(/<b>1 alert<\/b> matches, of 2 alerts stored/);
+    expect(await (await browser.get("/?span=7d&severity=info")).text()).toContain("Alerts over time, info");
+  });
+
+  test("says how many match, exactly where that is quick", async () => {
+    const { logIn, addAlert, store } = await createWebFixture();
+    for (let round = 0; round < 60; round += 1) await addAlert();
+    const browser = await logIn();
+    expect(await (await browser.get("/?severity=critical")).text()).toMatch(
+      /<b>60 alerts<\/b> match, of 60 alerts stored/,
+    );
+    store.countMatches = async () => ({ count: 1000, isMore: true });
+    expect(await (await browser.get("/?severity=critical")).text()).toContain("<b>1,000+ alerts</b> match");
+    expect(await (await browser.get("/")).text()).not.toContain("match, of");
+  });
+
+  test("draws its bars in the zone that the browser has named, and in UTC for what is none", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert();
+    const browser = await logIn();
+    const get = async (zone: string) =>
+      (await browser.get("/", { headers: { cookie: `${browser.cookie}; zone=${encodeURIComponent(zone)}` } })).text();
+    expect(await get("Asia/Singapore")).toMatch(/aria-label="[^"]*20:00/);
+    for (const none of ["<b>", "Nowhere/None", "x".repeat(500)])
+      expect(await get(none)).toMatch(/aria-label="[^"]*12:00/);
+  });
+
   test("filters and rows have the same words for a state", async () => {
     const { logIn, addAlert } = await createWebFixture();
     await addAlert({ deliveries: [] });

@@ -212,7 +212,7 @@ function nextOf(c: WebContext): string {
 }
 
 /** What pages read in an address and is worth coming back to: the filters of the log and its place. */
-const parameters = new Set([...Object.keys(alertFilters.shape), "view", "cursor"]);
+const parameters = new Set([...Object.keys(alertFilters.shape), "view", "span", "cursor"]);
 
 /**
  * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is

@@ -96,6 +96,11 @@ function tidyForm() {
 
 // ---- what is new
 
+/** A page that stays open for days keeps this many rows. */
+const mostRows = 300;
+let paused = false;
+let unseen = 0;
+
 /** @param goesOn there are older rows on another page. */
 function applyRows(body, freshRows, goesOn) {
   const known = new Map([...body.querySelectorAll("tr[id]")].map((row) => [row.id, row]));
@@ -111,7 +116,35 @@ function applyRows(body, freshRows, goesOn) {
   const isKnown = (row) => known.get(row.id)?.dataset.alert === row.dataset.alert;
   const firstKnown = freshRows.findIndex(isKnown);
   newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
-  countNews(newRows.length, goesOn && newRows.length === freshRows.length);
+  alarm(newRows);
+  // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
+  const isMore = goesOn && newRows.length > 0 && newRows.length === freshRows.length;
+  if (newRows.length > 0 && !paused && !isMore) insertRows(body);
+  else countNews(newRows.length, isMore);
+}
+
+/** At the top; what is being read, pointed at or focused stays where it is on the screen. */
+function insertRows(body) {
+  const isUsed = body.matches(":hover") || body.contains(document.activeElement);
+  const isAbove = body.getBoundingClientRect().top < 0;
+  const anchor = [...body.querySelectorAll("tr[id]")].find((row) => row.getBoundingClientRect().bottom > 0);
+  const before = anchor?.getBoundingClientRect().top;
+  for (const row of newRows) {
+    row.classList.add("fresh");
+    // A newer alert of a key that has a row takes its place at the top.
+    const older = document.getElementById(row.id);
+    if (older !== anchor) older?.remove();
+    else older.removeAttribute("id");
+  }
+  body.prepend(...newRows);
+  groupByDays();
+  for (const row of [...body.querySelectorAll("tr[data-alert]")].slice(mostRows)) row.remove();
+  if (anchor && (isUsed || isAbove))
+    scrollBy({ top: anchor.getBoundingClientRect().top - before, behavior: "instant" });
+  for (const row of body.querySelectorAll("tr[data-alert]:not([id])")) row.remove();
+  if (document.hidden || isUsed || isAbove) unseen += newRows.length;
+  newRows = [];
+  countNews(unseen, false);
 }
 
 /** Rows that the filters no longer let through stay where they are, and say so. */
@@ -130,26 +163,218 @@ function markGone(body, freshRows) {
 }
 
 function countNews(count, isMore) {
-  news.hidden = count === 0;
+  const isInSight = count > 0 && newRows.length === 0 && (rows()?.getBoundingClientRect().top ?? 0) >= 0;
+  news.hidden = count === 0 || isInSight;
   if (count > 0) news.textContent = `${count}${isMore ? "+" : ""} new ${count === 1 ? "alert" : "alerts"}`;
   document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
 }
 
 function showNews(event) {
   const body = rows();
-  // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
   if (!body || news.textContent.includes("+")) return;
   event.preventDefault();
-  for (const row of newRows) row.classList.add("fresh");
-  const [first] = newRows;
-  // A newer alert of a key that has a row takes its place at the top.
-  for (const row of newRows) document.getElementById(row.id)?.remove();
-  body.prepend(...newRows);
-  newRows = [];
+  const first = newRows[0] ?? body.querySelector("tr[id]");
+  if (newRows.length > 0) insertRows(body);
+  unseen = 0;
   countNews(0, false);
-  groupByDays();
   scrollTo({ top: 0 });
   first?.querySelector("a")?.focus({ preventScroll: true });
+}
+
+/** What came while nobody looked counts as seen once its rows are in sight. */
+function see() {
+  if (unseen === 0 || document.hidden || (rows()?.getBoundingClientRect().top ?? 0) < 0) return;
+  unseen = 0;
+  countNews(newRows.length, false);
+}
+
+function offerPause() {
+  const button = document.getElementById("pause");
+  if (!button || !rows()?.parentElement.hasAttribute("data-newest")) return;
+  const show = () => {
+    button.textContent = paused ? "Go on" : "Pause";
+    button.setAttribute("aria-pressed", String(paused));
+  };
+  button.hidden = false;
+  show();
+  button.addEventListener("click", () => {
+    paused = !paused;
+    if (!paused && newRows.length > 0 && !news.textContent.includes("+")) insertRows(rows());
+    show();
+  });
+}
+
+// ---- being told
+
+/** Of which alerts it was told, so that each is once. */
+const told = new Set();
+
+function alarm(fresh) {
+  const untold = fresh.filter((row) => !told.has(row.dataset.alert));
+  for (const row of untold) told.add(row.dataset.alert);
+  if (untold.length === 0) return;
+  if (wish("sound") === "on") beep();
+  if (wish("notify") !== "on" || !document.hidden || !("Notification" in window)) return;
+  const title = untold[0].querySelector(".what > a").textContent;
+  const text = untold.length === 1 ? title : `${title}, and ${untold.length - 1} more`;
+  const notification = new Notification(untold.length === 1 ? "New alert" : `${untold.length} new alerts`, {
+    body: text,
+    tag: "tocsin",
+  });
+  notification.addEventListener("click", () => {
+    focus();
+    notification.close();
+  });
+}
+
+let audio;
+
+/** Two short tones. */
+function beep() {
+  audio ??= new AudioContext();
+  for (const [index, pitch] of [880, 660].entries()) {
+    const tone = audio.createOscillator();
+    const volume = audio.createGain();
+    const at = audio.currentTime + index * 0.18;
+    tone.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.12, at);
+    volume.gain.exponentialRampToValueAtTime(0.001, at + 0.16);
+    tone.connect(volume).connect(audio.destination);
+    tone.start(at);
+    tone.stop(at + 0.17);
+  }
+}
+
+function offerAlarms() {
+  const menu = document.getElementById("alarms");
+  if (!menu) return;
+  menu.hidden = false;
+  const note = document.createElement("p");
+  note.className = "soft";
+  note.textContent = "Of what this view shows, while the page is open.";
+  menu.querySelector("div").append(
+    checkbox("Notification of the browser", "notify", async () => {
+      if (!("Notification" in window)) return "This browser has none here.";
+      const answer = await Notification.requestPermission();
+      return answer === "granted" ? undefined : "The browser does not allow it for this site.";
+    }),
+    checkbox("Sound", "sound", () => beep()),
+    note,
+  );
+}
+
+/** @param begin what is done when it is switched on; says why it cannot be. */
+function checkbox(words, name, begin) {
+  const label = document.createElement("label");
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  box.checked = wish(name) === "on";
+  const text = document.createElement("span");
+  text.textContent = words;
+  box.addEventListener("change", async () => {
+    const problem = box.checked ? await begin() : undefined;
+    if (problem) box.checked = false;
+    text.textContent = problem ?? words;
+    keepWish(name, box.checked ? "on" : undefined);
+  });
+  label.append(box, text);
+  return label;
+}
+
+// ---- saved views
+
+function savedViews() {
+  try {
+    const saved = JSON.parse(wish("views") ?? "[]");
+    return saved.filter(({ name, search }) => typeof name === "string" && /^(\?|$)/.test(search));
+  } catch {
+    return [];
+  }
+}
+
+function offerViews() {
+  const menu = document.getElementById("views");
+  if (!menu) return;
+  menu.hidden = false;
+  const show = () => menu.querySelector("div").replaceChildren(listOfViews(), formForView());
+
+  function listOfViews() {
+    const list = document.createElement("ul");
+    for (const { name, search } of savedViews()) {
+      const link = document.createElement("a");
+      link.href = `/${search}`;
+      link.textContent = name;
+      const remove = document.createElement("button");
+      remove.type = "button";
+      remove.className = "plain";
+      remove.textContent = "✕";
+      remove.setAttribute("aria-label", `Remove the view ${name}`);
+      remove.addEventListener("click", () => keep(savedViews().filter((view) => view.name !== name)));
+      const item = document.createElement("li");
+      item.append(link, remove);
+      list.append(item);
+    }
+    return list;
+  }
+
+  function formForView() {
+    const form = document.createElement("form");
+    const field = document.createElement("input");
+    field.required = true;
+    field.maxLength = 60;
+    field.placeholder = "Name of this view";
+    field.setAttribute("aria-label", "Name of this view");
+    const button = document.createElement("button");
+    button.textContent = "Save";
+    form.append(field, button);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const name = field.value.trim();
+      const query = new URLSearchParams(location.search);
+      query.delete("cursor");
+      const search = query.size === 0 ? "" : `?${query}`;
+      if (name !== "") keep([...savedViews().filter((view) => view.name !== name), { name, search }]);
+    });
+    return form;
+  }
+
+  function keep(views) {
+    keepWish("views", JSON.stringify(views));
+    show();
+  }
+  show();
+}
+
+// ---- bars
+
+/** From one bar to another: the time between them. The arrows go from bar to bar. */
+function watchBars() {
+  const barOf = (target) => target.closest?.(".over-time a[data-from]");
+  let begun;
+  document.addEventListener("pointerdown", ({ target }) => {
+    begun = barOf(target);
+  });
+  document.addEventListener("dragstart", (event) => {
+    if (barOf(event.target)) event.preventDefault();
+  });
+  document.addEventListener("pointerup", ({ target }) => {
+    const ended = barOf(target);
+    if (!begun || !ended || begun === ended) return;
+    const ends = [begun, ended].map(({ dataset }) => [Number(dataset.from), Number(dataset.to)]);
+    const address = new URL(ended.getAttribute("href"), location.href);
+    address.searchParams.set("from", new Date(Math.min(...ends.map(([from]) => from))).toISOString());
+    address.searchParams.set("to", new Date(Math.max(...ends.map(([, to]) => to)) - 1).toISOString());
+    location.assign(address);
+  });
+  document.addEventListener("keydown", (event) => {
+    const bar = barOf(event.target);
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!bar || !step) return;
+    const bars = [...bar.parentElement.querySelectorAll("a[data-from]")];
+    bars[bars.indexOf(bar) + step]?.focus();
+    event.preventDefault();
+  });
+  if (document.querySelector("[data-counting]")) setTimeout(wantRefresh, 1_000);
 }
 
 document.addEventListener("tocsin:fresh", ({ detail: fresh }) => {
@@ -164,7 +389,13 @@ document.addEventListener("tocsin:zone", () => {
   showTimeFields();
 });
 news?.addEventListener("click", showNews);
+addEventListener("scroll", see, { passive: true });
+document.addEventListener("visibilitychange", see);
 groupByDays();
 showTimeFields();
 tidyForm();
 offerDensity();
+offerPause();
+offerAlarms();
+offerViews();
+watchBars();

@@ -89,8 +89,16 @@ function sinceText(at, now) {
   return date === day.format(now) ? time : `${date.replace(/^\w+,? | \d{4}$/g, "")}, ${time}`;
 }
 
+/** The relay draws its pictures in this zone from the next page on. */
+function keepZone() {
+  const name = zone().exact.resolvedOptions().timeZone;
+  // biome-ignore lint/suspicious/noDocumentCookie: other browsers than Chromium have no other way.
+  document.cookie = `zone=${encodeURIComponent(name)}; path=/; max-age=31536000; samesite=lax`;
+}
+
 /** The reader's own zone and UTC, one press apart. */
 function offerZones() {
+  keepZone();
   const button = document.getElementById("zone");
   if (!button || ownIsUtc) return;
   const show = () => {
@@ -102,6 +110,7 @@ function offerZones() {
   button.addEventListener("click", () => {
     keepWish("zone", zone() === utc ? undefined : "utc");
     show();
+    keepZone();
     showTimes();
     document.dispatchEvent(new CustomEvent("tocsin:zone"));
   });
@@ -287,8 +296,9 @@ function keepingFocus(part, replace, next = part) {
 function watchVisibility() {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiddenTimer);
-    if (document.hidden) hiddenTimer = setTimeout(closeStream, closeHiddenAfterMs);
-    else if (!stream) {
+    const isAwaited = wish("notify") === "on" || wish("sound") === "on";
+    if (document.hidden && !isAwaited) hiddenTimer = setTimeout(closeStream, closeHiddenAfterMs);
+    else if (!document.hidden && !stream) {
       openStream();
       wantRefresh();
     }

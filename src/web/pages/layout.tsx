@@ -47,6 +47,7 @@ export function HtmlDocument({ assets, title, version, alertId, isLog, children 
           <link rel="icon" href={assets.icon} />
           <link rel="stylesheet" href={assets.style} />
           <script src={assets.script} defer />
+          <script src={assets.keysScript} defer />
           {isLog && <script src={assets.logScript} defer />}
         </head>
         <body data-version={version} data-alert={alertId}>

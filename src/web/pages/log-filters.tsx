@@ -9,13 +9,19 @@ type FieldName = (typeof fieldNames)[number];
 
 /** The filters of the page as they stand in its address, and what of them could not be read. */
 export interface LogFilters {
-  written: Partial<Record<FieldName | "view", string>>;
+  written: Partial<Record<FieldName | "view" | "span", string>>;
   read: AlertFilters;
   /** Words that are searched for, and what facts are to be, for the rows to mark. */
   hits: string[];
   problems: string[];
   view: LogView;
+  /** What the bars cover. Default: 24 h. */
+  span?: SpanName;
 }
+
+/** What the bars may cover; each is an address. The first is shown unasked. */
+export const spanNames = ["24h", "1h", "7d"] as const;
+export type SpanName = (typeof spanNames)[number];
 
 /** `keys`: of each alert key the newest alert, with how often it came. `events`: every alert. */
 export type LogView = "keys" | "events";
@@ -44,12 +50,20 @@ export function readLogFilters(parameter: (name: string) => string | undefined):
   const asked = parameter("view");
   const view = asked === "keys" || asked === "events" ? asked : usual;
   if (view !== usual) written.view = view;
-  return { written, read: read as AlertFilters, hits: hitsOf(search.search), problems, view };
+  const span = spanNames.find((name) => name === parameter("span"));
+  if (span !== undefined) written.span = span;
+  return { written, read: read as AlertFilters, hits: hitsOf(search.search), problems, view, span };
 }
 
 function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {
   const ofFacts = facts.flatMap((one) => ("is" in one ? [one.is] : "has" in one ? [one.has] : []));
   return [...q.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word)), ...phrases, ...ofFacts];
+}
+
+/** By anything but how the page shows it. */
+export function isFiltered({ written }: Pick<LogFilters, "written">): boolean {
+  const { view: _view, span: _span, ...filters } = written;
+  return Object.keys(filters).length > 0;
 }
 
 /** What a browser's date and time field sends has no zone; the page says that it is UTC. */
@@ -74,7 +88,8 @@ export interface FilterFormProps {
 
 export function FilterForm({ filters, destinations, routes, sources }: FilterFormProps) {
   const { written } = filters;
-  const chosen = Object.keys(written).filter((name) => name !== "view").length;
+  const { view: _view, span: _span, ...chosenFilters } = written;
+  const chosen = Object.keys(chosenFilters).length;
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
       <label class="search">
@@ -119,6 +134,7 @@ export function FilterForm({ filters, destinations, routes, sources }: FilterFor
         </label>
       )}
       {written.view !== undefined && <input type="hidden" name="view" value={written.view} />}
+      {written.span !== undefined && <input type="hidden" name="span" value={written.span} />}
       <div class="buttons">
         <button type="submit" class="primary">
           Filter

@@ -1,14 +1,26 @@
 import type { Hono } from "hono";
+import { getCookie } from "hono/cookie";
 import type { DestinationView, SourceView } from "../../core/operations.ts";
-import type { AlertCounts, AlertSummary, ChangeCursor, Position } from "../../core/ports/alert-log.ts";
-import { listAlertPage } from "../alert-query.ts";
+import type {
+  AlertCounts,
+  AlertSummary,
+  ChangeCursor,
+  OverTime,
+  Position,
+  TimeSteps,
+} from "../../core/ports/alert-log.ts";
+import { countMatches, listAlertPage } from "../alert-query.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
-import { addressOf, FilterForm, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
+import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
+import { LogBars, stepsOf, zoneOf } from "./log-bars.tsx";
 import { AlertTable } from "./log-rows.tsx";
 import { resendAddress } from "./resend-page.tsx";
+
+/** Until they are all counted, the bars cost each page this much. */
+const mostBarsMs = 3;
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -18,13 +30,22 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const filters = readLogFilters((name) => c.req.query(name));
     const asked = c.req.query("cursor");
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
+    const newestOfKey = filters.view === "keys";
     const [version, page, counts, duplicates, destinations] = await Promise.all([
       // Asked before the list, so that whatever changes while it is read comes by the stream.
       store.latestChange(),
-      listAlertPage(store, filters.read, { cursor, newestOfKey: filters.view === "keys" }),
+      listAlertPage(store, filters.read, { cursor, newestOfKey }),
       store.countAlerts(),
       store.countDuplicates(),
       operations.destinations(),
+    ]);
+    const isWhole = cursor === undefined && page.nextCursor === undefined;
+    const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
+    const [counted, matches] = await Promise.all([
+      store.countOverTime(steps, mostBarsMs),
+      isWhole || !isFiltered(filters)
+        ? { count: page.alerts.length, isMore: !isWhole }
+        : countMatches(store, filters.read, { newestOfKey }),
     ]);
     return c.html(
       <LogPage
@@ -36,6 +57,8 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         nextCursor={page.nextCursor}
         searchedTo={page.searchedTo}
         counts={counts}
+        matches={isFiltered(filters) ? matches : undefined}
+        bars={{ steps, counted, timeZone: zoneOf(getCookie(c, "zone")) }}
         duplicates={duplicates}
         destinations={destinations}
         sources={operations.sources()}
@@ -56,6 +79,9 @@ interface LogPageProps {
   /** Older alerts were not looked at yet, and may match as well. */
   searchedTo?: number;
   counts: AlertCounts;
+  /** How many there are in all; absent where nothing is filtered. */
+  matches?: { count: number; isMore: boolean };
+  bars: { steps: TimeSteps; counted: OverTime; timeZone: string };
   duplicates: number;
   destinations: DestinationView[];
   sources: SourceView[];
@@ -76,14 +102,18 @@ function LogPage(props: LogPageProps) {
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
+      {counts.kept > 0 && <LogBars filters={filters} {...props.bars} />}
       <p class="count" data-live="count">
-        {counts.kept} {counts.kept === 1 ? "alert" : "alerts"} stored
+        {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
+        {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
         {counts.lastReceivedAt !== undefined && (
           <>
             , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
           </>
         )}
-        {duplicates > 0 && `, ${duplicates} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}.
+        {duplicates > 0 &&
+          `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
+        .
       </p>
       {(filters.read.state === "failed" || filters.read.state === "expired") && alerts.length > 0 && (
         <p class="count">
@@ -94,7 +124,21 @@ function LogPage(props: LogPageProps) {
       )}
       <div class="log-tools">
         <ViewSwitch filters={filters} />
-        <button type="button" id="density" class="plain" hidden />
+        <span class="own-tools">
+          <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
+          <details id="views" class="menu" hidden>
+            <summary>Views</summary>
+            <div />
+          </details>
+          <details id="alarms" class="menu" hidden>
+            <summary>Notify me</summary>
+            <div />
+          </details>
+          <button type="button" id="density" class="plain" hidden />
+          <button type="button" id="keys" class="plain" hidden>
+            Keys ?
+          </button>
+        </span>
       </div>
       <p class="news" role="status">
         <a id="news" href={addressOf(filters.written)} hidden>
@@ -129,12 +173,24 @@ function resendWords({ read }: LogFilters, destinations: DestinationView[]): str
   return destination === undefined ? `Resend ${number} ${state}` : `Resend ${number} ${state} to ${destination}`;
 }
 
+function Matches({ count, isMore, view }: { count: number; isMore: boolean; view: LogView }) {
+  const what = view === "keys" ? (count === 1 ? "key" : "keys") : count === 1 ? "alert" : "alerts";
+  return (
+    <>
+      <b>
+        {count.toLocaleString("en-US")}
+        {isMore && "+"} {what}
+      </b>
+      {count === 1 && !isMore ? " matches, of " : " match, of "}
+    </>
+  );
+}
+
 /** Each view is an address of its own. */
 function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   const { view: _view, ...others } = written;
-  const isFiltered = Object.keys(others).length > 0;
-  const addressFor = (wanted: LogView) =>
-    addressOf(others, (wanted === "events") === isFiltered ? {} : { view: wanted });
+  const filtered = isFiltered({ written });
+  const addressFor = (wanted: LogView) => addressOf(others, (wanted === "events") === filtered ? {} : { view: wanted });
   return (
     <nav class="views" aria-label="Rows">
       <a href={addressFor("keys")} aria-current={view === "keys" ? "true" : undefined}>
@@ -143,7 +199,7 @@ function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
       <a href={addressFor("events")} aria-current={view === "events" ? "true" : undefined}>
         Single alerts
       </a>
-      {view === "keys" && isFiltered && <span class="soft">Filters look at the newest alert of each key.</span>}
+      {view === "keys" && filtered && <span class="soft">Filters look at the newest alert of each key.</span>}
     </nav>
   );
 }

@@ -65,7 +65,7 @@ export function MuteThis({ alert, frame, choice }: MuteThisProps) {
   // No mute applies to what cannot be read, nor to what Tocsin writes itself.
   if (facts === undefined || facts.format === "unreadable" || alert.request === undefined) return null;
   return (
-    <details class="action" open={written !== undefined}>
+    <details class="action" open={written !== undefined} id="mute">
       <summary>Mute alerts like this…</summary>
       <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
         <fieldset>

@@ -15,7 +15,56 @@ async function logIn(page: Page, url: string, path = "/"): Promise<void> {
 const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
 
 describe("in a browser", () => {
-  test("new alerts are announced and shown when asked for; states change in place", async () => {
+  test("new alerts come in at the top by themselves, and nothing that is read moves; keys do what they say", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage({ height: 500 });
+    for (let round = 0; round < 40; round += 1)
+      await addAlert({ facts: { title: `Old ${round}`, alertKey: `k${round}` } });
+    await logIn(page, url);
+    await live(page);
+    await addAlert({ facts: { title: "At the top", alertKey: "top" } });
+    await page.waitForSelector("#rows tr:nth-child(2):has-text('At the top')");
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open]:has-text('search')");
+    await page.keyboard.press("Escape");
+    for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Old 39");
+    await page.evaluate("document.activeElement.blur(), scrollTo(0, 900)");
+    const placeOf =
+      "[...document.querySelectorAll('#rows tr')].find((row) => row.textContent.includes('Old 20')).getBoundingClientRect().top";
+    const before = await page.evaluate(placeOf);
+    await addAlert({ facts: { title: "Unseen", alertKey: "unseen" } });
+    await page.waitForSelector("#news:has-text('1 new alert')");
+    expect(Math.abs(Number(await page.evaluate(placeOf)) - Number(before))).toBeLessThan(2);
+    expect(await page.title()).toBe("(1) Alerts · Tocsin");
+    await page.click("#news");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Unseen");
+    expect(await page.title()).toBe("Alerts · Tocsin");
+    await page.keyboard.press("/");
+    await page.keyboard.type("token:USDC j k");
+    expect(await page.inputValue("input[type=search]")).toBe("token:USDC j k");
+  });
+
+  test("a view is saved in the browser, opened and removed", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url, "/?severity=critical");
+    await page.click("#views summary");
+    await page.fill("#views input", "Only the worst");
+    await page.click("#views button:has-text('Save')");
+    await page.goto(`${url}/`);
+    await page.click("#views summary");
+    await page.click("#views a:has-text('Only the worst')");
+    await page.waitForURL(`${url}/?severity=critical`);
+    await page.click("#views summary");
+    await page.click("button[aria-label='Remove the view Only the worst']");
+    expect(await page.$$("#views li")).toHaveLength(0);
+  });
+
+  test("while paused, new alerts are announced and shown when asked for; states change in place", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const { openPage } = await openBrowser();
     const page = await openPage();
@@ -26,6 +75,7 @@ describe("in a browser", () => {
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("tr:has-text('First') .all-sent:has-text('1 sent')");
 
+    await page.click("#pause");
     await addAlert({ facts: { title: "Second" } });
     await addAlert({ facts: { title: "Third" } });
     await page.waitForSelector("#news:has-text('2 new alerts')");
@@ -88,8 +138,7 @@ describe("in a browser", () => {
     await logIn(page, url);
     await live(page);
     await addAlert({ facts: { title: "First, resolved", status: "resolved" } });
-    await page.waitForSelector("#news:has-text('1 new alert')");
-    await page.click("#news");
+    await page.waitForSelector("#rows:has-text('First, resolved')");
     expect(await page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent))).toEqual([
       "First, resolved",
       "Other",
@@ -115,7 +164,8 @@ describe("in a browser", () => {
     await live(page);
     await addAlert({ facts: { severity: "info", title: "Not asked for" } });
     await addAlert({ facts: { title: "Asked for" } });
-    await page.waitForSelector("#news:has-text('1 new alert')");
+    await page.waitForSelector("#rows:has-text('Asked for')");
+    expect(await page.textContent("#rows")).not.toContain("Not asked for");
   });
 
   test("a row that the filters no longer let through stays, and says so", async () => {
@@ -139,7 +189,7 @@ describe("in a browser", () => {
     dropConnections();
     await page.waitForSelector("#live.lost:has-text('Connection lost')");
     await addAlert({ facts: { title: "Came meanwhile" } });
-    await page.waitForSelector("#news:has-text('1 new alert')");
+    await page.waitForSelector("#rows:has-text('Came meanwhile')");
     await page.waitForSelector("#live:not(.lost):has-text('Live')");
   });
 

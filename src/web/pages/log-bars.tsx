@@ -1,0 +1,106 @@
+import { raw } from "hono/html";
+import { type BarBucket, drawBars } from "../../charts/bars.ts";
+import { type Severity, severities } from "../../core/alert.ts";
+import type { OverTime, TimeSteps } from "../../core/ports/alert-log.ts";
+import { addressOf, type LogFilters, type SpanName, spanNames } from "./log-filters.tsx";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const spans: Record<SpanName, { words: string; stepMs: number; steps: number }> = {
+  "1h": { words: "1 h", stepMs: minute, steps: 60 },
+  "24h": { words: "24 h", stepMs: 30 * minute, steps: 48 },
+  "7d": { words: "7 d", stepMs: 3 * hour, steps: 56 },
+};
+const usualSpan = spanNames[0];
+
+const stepLengths = [minute, 5 * minute, 30 * minute, 3 * hour, day, 7 * day, 30 * day, 365 * day];
+const mostSteps = 64;
+
+/** The steps that the bars of a page show: those between its own times, or of the span that was asked for. */
+export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now): TimeSteps {
+  const chosen = spans[span ?? usualSpan];
+  if (read.from === undefined && read.to === undefined) {
+    const fromAt = (Math.floor(now / chosen.stepMs) + 1 - chosen.steps) * chosen.stepMs;
+    return { fromAt, stepMs: chosen.stepMs, steps: chosen.steps };
+  }
+  const to = Math.min(read.to ?? now, now);
+  const from = Math.min(to, Math.max(read.from ?? oldestAt, Math.min(oldestAt, to - minute)));
+  const stepMs = stepLengths.find((length) => (to - from) / length <= mostSteps - 1) ?? 365 * day;
+  const first = Math.floor(from / stepMs);
+  const last = Math.floor(to / stepMs);
+  return { fromAt: first * stepMs, stepMs, steps: Math.min(mostSteps, last - first + 1) };
+}
+
+interface LogBarsProps {
+  filters: LogFilters;
+  steps: TimeSteps;
+  counted: OverTime;
+  timeZone: string;
+}
+
+/** The zone that the reader's browser has named, or UTC. */
+export function zoneOf(named: string | undefined): string {
+  if (named === undefined || named.length > 60) return "UTC";
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone: named }).resolvedOptions().timeZone;
+  } catch {
+    return "UTC";
+  }
+}
+
+/** Alerts over time by severity, what went wrong marked; a bar leads to its alerts. */
+export function LogBars({ filters, steps, counted, timeZone }: LogBarsProps) {
+  const { written, read } = filters;
+  const { fromAt, stepMs } = steps;
+  const to = fromAt + steps.steps * stepMs;
+  const shown = read.severity === undefined ? severities : [read.severity];
+  const buckets = counted.steps.map((step) => toBucket(step, shown));
+  const isOwnRange = read.from !== undefined || read.to !== undefined;
+  const { from: _from, to: _to, span: _span, ...others } = written;
+  const bars = {
+    buckets,
+    stepMs,
+    from: fromAt,
+    to,
+    timeZone,
+    title: read.severity === undefined ? "Alerts over time" : `Alerts over time, ${read.severity}`,
+    hrefOf: (bar: { from: number; to: number }) =>
+      addressOf(others, { from: new Date(bar.from).toISOString(), to: new Date(bar.to - 1).toISOString() }),
+  };
+  return (
+    <section class="over-time" aria-label="Alerts over time" data-live="bars">
+      <nav class="views" aria-label="Span of the bars">
+        {(["1h", "24h", "7d"] as const).map((name) => (
+          <a
+            href={addressOf(others, name === usualSpan ? {} : { span: name })}
+            aria-current={!isOwnRange && name === (filters.span ?? usualSpan) ? "true" : undefined}
+          >
+            {spans[name].words}
+          </a>
+        ))}
+        {isOwnRange && <span class="soft">Between the times of the filter.</span>}
+        {counted.isMore && (
+          <span class="soft" data-counting="">
+            Older bars are still being counted.
+          </span>
+        )}
+        {isFilteredOtherwise(filters) && <span class="soft">The bars count all alerts.</span>}
+      </nav>
+      <div class="wide">{raw(drawBars({ ...bars, width: 1200, height: 96 }))}</div>
+      <div class="narrow">{raw(drawBars({ ...bars, width: 340, height: 84 }))}</div>
+    </section>
+  );
+}
+
+function toBucket({ at, problems, ...counts }: OverTime["steps"][number], shown: readonly Severity[]): BarBucket {
+  const some = Object.fromEntries(shown.map((severity) => [severity, counts[severity]]));
+  return { at, ...some, problems };
+}
+
+/** By something that the bars do not look at. */
+function isFilteredOtherwise({ read }: LogFilters): boolean {
+  const { severity: _severity, from: _from, to: _to, ...others } = read;
+  return Object.values(others).some((value) => value !== undefined);
+}
