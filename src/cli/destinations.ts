@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
-import type { TryResultOnWire } from "./relay/relay-client.ts";
+import type { DestinationOnWire, TryResultOnWire } from "./relay/relay-client.ts";
 import { withAge } from "./shell/amounts.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, openOutput } from "./shell/output.ts";
@@ -10,8 +10,8 @@ import { terminalText } from "./shell/terminal-text.ts";
 export function registerDestinations(program: Command, context: CliContext): void {
   const destinations = program
     .command("destinations")
-    .description("ask a destination of the running relay whether it works (their list: tocsin status)");
-  addExamples(destinations, "tocsin destinations try desk");
+    .description("ask a destination of the running relay whether it works, or pause it (their list: tocsin status)");
+  addExamples(destinations, "tocsin destinations try desk", "tocsin destinations pause desk");
   const command = destinations
     .command("try")
     .description(
@@ -22,6 +22,35 @@ export function registerDestinations(program: Command, context: CliContext): voi
       await tryDestination({ context, flags, output: openOutput(context, self) }, name);
     });
   addExamples(addRelayOptions(command), "tocsin destinations try desk");
+  for (const change of ["pause", "resume"] as const) {
+    const changing = destinations
+      .command(change)
+      .description(changes[change])
+      .argument("<name>", "name of the destination")
+      .action(async (name: string, flags: RelayFlags, self: Command) => {
+        await changeDestination({ context, flags, output: openOutput(context, self) }, name, change);
+      });
+    addExamples(addRelayOptions(changing), `tocsin destinations ${change} desk`);
+  }
+}
+
+const changes = {
+  pause:
+    "send nothing there until it is resumed: what comes waits and is not given up, also over a restart; fallbacks, tests and single resends go",
+  resume: "send there again: what waited goes out now, as digests when it is much",
+};
+
+async function changeDestination(run: RelayRun, name: string, change: "pause" | "resume"): Promise<void> {
+  const { client } = await connectRelay(run);
+  const view = await (change === "pause" ? client.pauseDestination(name) : client.resumeDestination(name));
+  await run.output.result(view, () => `${terminalText(describeChange(view, run.context.now()))}\n`);
+}
+
+function describeChange({ name, paused, counts }: DestinationOnWire, now: number): string {
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  if (paused === undefined) return `${name} is not paused${waiting === 0 ? "" : `; ${waiting} waiting go out now`}`;
+  const rest = waiting === 0 ? "what comes waits" : `${waiting} waiting`;
+  return `${name} is paused since ${withAge(paused.at, now)}; ${rest}. Resume with: tocsin destinations resume ${name}`;
 }
 
 /** `tocsin destinations try`: what the destination says now. */

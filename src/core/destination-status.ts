@@ -39,6 +39,10 @@ export interface DestinationStatus extends StatusKey {
   lastProvenAt?: number;
   /** Probes that nobody asked for and that came to nothing, in a row; absent since its last yes or message. */
   failedProbes?: { count: number; reason: ReasonCode; detail: string };
+  /** A person has asked for nothing to be sent there until somebody says otherwise: what comes for it waits. */
+  paused?: { at: number; by: string };
+  /** When that was last over: what waited meanwhile is not older for it. */
+  resumedAt?: number;
   /** Where a group went when it was upgraded, and the configured id that this is about. */
   moved?: { from: string; to: string };
   /** The last notice about it on another destination; kept after it is over, so that flapping is not a storm. */

@@ -6,6 +6,7 @@ import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuer
 import type { DestinationCounts } from "./ports/dispatch.ts";
 import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
+import type { DestinationStatistics } from "./ports/statistics.ts";
 import type { WatchView } from "./ports/watch.ts";
 import type { Matcher, Mute } from "./rules.ts";
 import type { PlaceType } from "./shape.ts";
@@ -30,6 +31,8 @@ export interface DestinationView {
   lastProvenAt?: number;
   /** Why the latest probes came to nothing, in a row; a few do not count as a fault. */
   failedProbes?: { count: number; detail: string };
+  /** A person has paused it: what comes for it waits until somebody resumes it. `by`: `page`, `api` or `command`. */
+  paused?: { at: number; by: string };
   /** The group was upgraded; messages go there. */
   movedTo?: string;
   definedAt: string;
@@ -219,8 +222,8 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
 
 /**
  * `store` and `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages.
- * `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `unsteady`: a
- * destination fails at times.
+ * `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
+ * `unsteady`: a destination fails at times.
  */
 export const troubleKinds = [
   "store",
@@ -230,6 +233,7 @@ export const troubleKinds = [
   "canary",
   "silence",
   "backlog",
+  "paused",
   "unsteady",
 ] as const;
 
@@ -412,6 +416,17 @@ export interface Operations {
    * @throws AppError `not_found`.
    */
   testDestination(name: string, severity?: Severity): Promise<DestinationTest>;
+  /**
+   * Sends nothing there until it is resumed: what comes waits and is not given up, fallbacks are called upon as ever, and
+   * what a person asks for (a test, one resend) goes. Outlives a restart. Nothing changes at one that is paused already.
+   * @param by `page`, `api` or `command`
+   * @throws AppError `not_found`; `store_unavailable` when it cannot be put on record.
+   */
+  pauseDestination(name: string, by: string): Promise<DestinationView>;
+  /** Nothing changes at one that is not paused. @throws AppError `not_found`, `store_unavailable`. */
+  resumeDestination(name: string): Promise<DestinationView>;
+  /** What became of the deliveries of each destination, in the order of the configuration. */
+  destinationStatistics(): Promise<DestinationStatistics[]>;
   destinations(): Promise<DestinationView[]>;
   /** Of the configuration, in its order. */
   routeNames(): string[];

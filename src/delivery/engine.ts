@@ -64,6 +64,12 @@ export interface Engine {
    * unknown name. Rejects as the store does, and with `conflict` while another relay runs the destination.
    */
   tryNow(destination: string): Promise<Trial | undefined>;
+  /**
+   * Pauses a destination for a person, or lets it go on (`by` undefined): what comes for it waits, and nothing of it is given
+   * up. Outlives a restart. False for an unknown name. Rejects as the store does, and with `conflict` while another relay
+   * runs the destination.
+   */
+  setPause(destination: string, by: string | undefined): Promise<boolean>;
   /** Of a destination that another relay runs nothing is known here. */
   statuses(): DestinationState[];
   /**
@@ -101,6 +107,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   let orphanLane: LaneFence | undefined;
 
   const groupOf = (destination: Destination) => held.get(laneGroupOf(destination));
+  function heldGroupOf(destination: Destination): LaneGroup {
+    const group = groupOf(destination);
+    if (!group) throw new AppError("conflict", `Another relay runs the destination ${destination.name}.`);
+    return group;
+  }
   function wake(name: string): void {
     const destination = destinations.get(name);
     if (destination) groupOf(destination)?.wake(name);
@@ -214,11 +225,16 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     }),
     lookForLanes: lanes.wake,
     notify: notifier.sendToAll,
+    async setPause(name, by) {
+      const destination = destinations.get(name);
+      if (!destination) return false;
+      await heldGroupOf(destination).setPause(destination, by);
+      return true;
+    },
     async tryNow(name) {
       const destination = destinations.get(name);
       if (!destination) return undefined;
-      const group = groupOf(destination);
-      if (!group) throw new AppError("conflict", `Another relay runs the destination ${name}.`);
+      const group = heldGroupOf(destination);
       const trial = await group.probe(name);
       wake(name);
       return trial;

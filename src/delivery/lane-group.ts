@@ -50,6 +50,8 @@ export interface LaneGroup {
   laneOf(destination: string): Pick<Lane, "offer" | "settle"> | undefined;
   /** When each of its lanes last came round; see `Lane`. */
   turns(): LaneTurn[];
+  /** See `HealthMemory.setPause`. */
+  setPause(destination: Destination, by: string | undefined): Promise<void>;
   /** See `Prober`; undefined for a destination of another group. */
   probe(destination: string): Promise<Trial> | undefined;
   /** What has to be looked at all the time, by name. Each rejects as the store does. */
@@ -156,6 +158,11 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     turns: () => [...lanes].map(([destination, lane]) => ({ destination, at: lane.turnedAt() })),
     laneOf: (destination) => lanes.get(destination),
     wake: (destination) => lanes.get(destination)?.wake(),
+    async setPause(destination, by) {
+      await health.setPause(destination, by);
+      if (by !== undefined) lanes.get(destination.name)?.giveBack();
+      lanes.get(destination.name)?.wake();
+    },
     probe: (destination) => probers.get(destination)?.probe(calls.signal),
     duties: {
       notices: notices.sendChanges,

@@ -13,6 +13,7 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { Statistics } from "../core/ports/statistics.ts";
 import type { Watch } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
@@ -27,13 +28,19 @@ import { createTroubles } from "./troubles.ts";
 import { readinessOf, viewDestinations, viewLog } from "./views.ts";
 
 export interface OperationsDeps {
-  store: AlertLog & Dispatch & RefusedLog & Pick<RoutingDesk, "recordNotice"> & Pick<Administration, "health">;
+  store: AlertLog &
+    Dispatch &
+    RefusedLog &
+    Statistics &
+    Pick<RoutingDesk, "recordNotice"> &
+    Pick<Administration, "health">;
   /** Takes what is released. */
   inbox: Inbox;
   destinations: Destination[];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };
   engine: Pick<TryDestinationDeps, "tryNow"> & {
+    setPause(name: string, by: string | undefined): Promise<boolean>;
     statuses(): DestinationState[];
     refusedMessages(): ReadonlyMap<string, number>;
     lastTurnAt(): number;
@@ -79,7 +86,13 @@ export function createOperations(deps: OperationsDeps): Operations {
   const startedAt = clock.now();
   const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
   const viewWatches = () => deps.watches.map((watch) => watch.view());
-  const tryNamed = (name: string) => tryDestination({ tryNow: engine.tryNow, destinations }, name);
+  async function setPause(name: string, by: string | undefined): Promise<DestinationView> {
+    await engine.setPause(name, by);
+    troubles.forget();
+    return findNamed(await destinations(), name);
+  }
+  const tryNamed = (name: string) =>
+    tryDestination({ tryNow: engine.tryNow, destinations }, name).finally(() => troubles.forget());
   const resending = {
     store,
     destinations: deps.destinations,
@@ -117,15 +130,22 @@ export function createOperations(deps: OperationsDeps): Operations {
     previewMute: createMutePreview({ store, reader, clock }),
     resend: (alertId, names) => resendAlert(resending, alertId, names),
     previewResend: (filter) => previewResend(resending, filter),
-    resendFailed: (filter) => resendFailed(resending, filter),
+    resendFailed: (filter) => resendFailed(resending, filter).finally(() => troubles.forget()),
     releaseHeld: (filter) => releaseHeld(resending, filter),
     tryDestination: tryNamed,
     testDestination: createDestinationTests(deps),
+    pauseDestination: setPause,
+    resumeDestination: (name) => setPause(name, undefined),
+    destinationStatistics: () =>
+      store.destinationStatistics(
+        deps.destinations.map(({ name }) => name),
+        clock.now(),
+      ),
     destinations,
     routeNames: () => deps.routeNames,
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
-      if (watch !== undefined) return watch.putBack();
+      if (watch !== undefined) return watch.putBack().finally(() => troubles.forget());
       if (source !== undefined) throw new AppError("not_found", `This relay watches no account of a source ${source}.`);
       throw new AppError("conflict", "This relay does not watch the account.", {
         hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled as it is.",
@@ -144,7 +164,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       });
     },
     readiness: () => readiness({ health }),
-    troubles,
+    troubles: troubles.list,
     watches: viewWatches,
     silence: deps.silence,
     canary: deps.canary,
@@ -168,7 +188,7 @@ export function createOperations(deps: OperationsDeps): Operations {
           socketIsHeld: deps.socketIsHeld,
         },
         ...viewLog(health, alerts, views, deps.retention),
-        troubles: await troubles(),
+        troubles: await troubles.list(),
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
         sources: deps.sources(),
         watches: viewWatches(),

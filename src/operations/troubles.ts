@@ -30,8 +30,14 @@ const degradedForMs = 5 * 60_000;
 const waitsForMs = 10 * 60_000;
 const unroutedForMs = 60_000;
 
-/** What is wrong now, worst first; empty when nothing is. Never rejects, and costs the store two short questions a second at most. */
-export function createTroubles(deps: TroublesDeps): () => Promise<Trouble[]> {
+export interface Troubles {
+  /** What is wrong now, worst first; empty when nothing is. Never rejects, and asks the store twice a second at most. */
+  list(): Promise<Trouble[]>;
+  /** A person has changed something, and looks at once what it did. */
+  forget(): void;
+}
+
+export function createTroubles(deps: TroublesDeps): Troubles {
   const { clock } = deps;
   let kept: { at: number; troubles: Promise<Trouble[]> } | undefined;
   let health: { at: number; answer: Promise<StoreHealth | undefined> } | undefined;
@@ -66,9 +72,14 @@ export function createTroubles(deps: TroublesDeps): () => Promise<Trouble[]> {
     ].sort((one, other) => ranks[one.kind] - ranks[other.kind] || (one.since ?? now) - (other.since ?? now));
   }
 
-  return () => {
-    if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), troubles: look() };
-    return kept.troubles;
+  return {
+    list() {
+      if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), troubles: look() };
+      return kept.troubles;
+    },
+    forget() {
+      kept = undefined;
+    },
   };
 }
 
@@ -84,7 +95,8 @@ const ranks: Record<Trouble["kind"], number> = {
   canary: 4,
   silence: 5,
   backlog: 6,
-  unsteady: 7,
+  paused: 7,
+  unsteady: 8,
 };
 
 function judgeStore(health: StoreHealth | undefined, now: number): Trouble[] {
@@ -117,6 +129,12 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   const notes = [...(failed > 0 ? [`${failed} not delivered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
   const about = { name, failed, since, notes, reason: reason === "" ? undefined : reason };
+  const { paused } = destination;
+  if (paused !== undefined) {
+    const isWell = health === "ok" || health === "degraded";
+    const what = `${name} is paused${isWell ? "" : `, and ${health === "paused" ? "refused" : health}`}`;
+    return [{ ...about, kind: "paused", level: "warn", what, since: paused.at }];
+  }
   switch (health) {
     case "dead":
     case "down":

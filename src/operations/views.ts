@@ -29,6 +29,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       lastSentAt: own.lastSentAt,
       lastProvenAt: own.lastProvenAt,
       failedProbes: failedProbes && { count: failedProbes.count, detail: failedProbes.detail },
+      paused: own.paused,
       movedTo: own.moved?.to,
       definedAt: destination.definedAt,
       counts: counted?.counts ?? {},

@@ -37,7 +37,7 @@ function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; s
 }
 
 const wordsOf = async (troubles: ReturnType<typeof createTroubles>) =>
-  (await troubles()).map(({ what, notes }) => [what, ...notes].join(", "));
+  (await troubles.list()).map(({ what, notes }) => [what, ...notes].join(", "));
 
 describe("what is wrong now", () => {
   it("is nothing while all is well, however much was held or sent", async () => {
@@ -45,10 +45,11 @@ describe("what is wrong now", () => {
       destination({ counts: { sent: 9, held: 3, muted: 2 } }),
       destination({ name: "new" }),
       destination({ name: "shaky", health: "degraded", since: now - minute, reason: "500" }),
+      destination({ name: "quiet", counts: { held: 4 }, oldestWaitingAt: now - 600 * minute }),
       destination({ name: "paced", counts: { queued: 4 }, oldestWaitingAt: now - minute }),
     ];
     const store = { ...well, unrouted: 3, oldestUnroutedAt: now - 1_000 };
-    expect(await troublesOf({ views, store })()).toEqual([]);
+    expect(await troublesOf({ views, store }).list()).toEqual([]);
   });
 
   it("is said with what comes of it, worst first and the longest first of a kind", async () => {
@@ -56,6 +57,7 @@ describe("what is wrong now", () => {
       destination({ name: "slow", counts: { waiting: 1_200 }, oldestWaitingAt: now - 11 * minute }),
       destination({ name: "shaky", health: "degraded", since: now - 6 * minute, reason: "500" }),
       destination({ name: "mail", health: "paused", since: now - minute, counts: { waiting: 2 } }),
+      destination({ name: "moved", paused: { at: now - 9 * minute, by: "page" }, counts: { queued: 6 } }),
       destination({ health: "dead", since: now - 5 * minute, counts: { failed: 2, expired: 1 }, reason: "kicked" }),
     ];
     const troubles = troublesOf({
@@ -77,9 +79,10 @@ describe("what is wrong now", () => {
       "Nothing has come for 3 h 5 min",
       "1,200 messages wait for slow",
       "7 alerts are not routed yet",
+      "moved is paused, 6 waiting",
       "shaky fails at times",
     ]);
-    const [, , dead, , watch] = await troubles();
+    const [, , dead, , watch] = await troubles.list();
     expect(dead).toMatchObject({ name: "desk", since: now - 5 * minute, failed: 3, reason: "kicked", level: "bad" });
     expect(watch).toMatchObject({ kind: "watch", canPutBack: true });
   });
@@ -91,7 +94,7 @@ describe("what is wrong now", () => {
       health: () => new Promise(() => {}),
       destinations: () => Promise.reject(new Error("closed")),
     });
-    const asked = troubles();
+    const asked = troubles.list();
     await own.advance(1_000);
     expect((await asked).map(({ what }) => what)).toEqual(["The database does not answer"]);
   });
@@ -111,13 +114,16 @@ describe("what is wrong now", () => {
         return well;
       },
     });
-    for (let reader = 0; reader < 50; reader += 1) await troubles();
+    for (let reader = 0; reader < 50; reader += 1) await troubles.list();
     expect([looks, commits]).toEqual([1, 1]);
     await own.advance(1_000);
-    await troubles();
+    await troubles.list();
     expect([looks, commits]).toEqual([2, 1]);
     await own.advance(9_000);
-    await troubles();
+    await troubles.list();
     expect([looks, commits]).toEqual([3, 2]);
+    troubles.forget();
+    await troubles.list();
+    expect([looks, commits]).toEqual([4, 2]);
   });
 });

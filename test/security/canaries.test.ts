@@ -197,6 +197,8 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["alerts", "resend", "--failed", "--yes"],
     ["alerts", "release", "--yes"],
     ["destinations", "try", "slack-takes"],
+    ["destinations", "pause", "slack-takes"],
+    ["destinations", "resume", "slack-takes"],
     ["test", "--timeout", "100ms"],
     ["test", "--to", "slack-takes", "--timeout", "100ms"],
     ["chats", "--for", "0s"],

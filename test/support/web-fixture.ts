@@ -28,6 +28,7 @@ import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { findRefused, releaseRefused } from "../../src/operations/refused.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
+import { findNamed } from "../../src/operations/targets.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { createTroubles } from "../../src/operations/troubles.ts";
 import { viewDestinations, viewLog } from "../../src/operations/views.ts";
@@ -144,6 +145,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     clock,
     log: silentLog,
   };
+  async function setPause(name: string, paused: DestinationView["paused"]): Promise<DestinationView> {
+    const view = findNamed(views, name);
+    view.paused = paused;
+    troubles.forget();
+    return view;
+  }
   const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
   const troubles = createTroubles({
     destinations: () => operations.destinations(),
@@ -156,7 +163,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     clock,
   });
   const operations: Operations = {
-    troubles,
+    troubles: troubles.list,
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
     endMute: mutes.endMute,
@@ -166,6 +173,13 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     resendFailed: (filter) => resendFailed(resending, filter),
     tryDestination: tryNamed,
     testDestination: createDestinationTests({ store, destinations: configured, clock, newId, log: silentLog }),
+    pauseDestination: (name, by) => setPause(name, { at: clock.now(), by }),
+    resumeDestination: (name) => setPause(name, undefined),
+    destinationStatistics: async () =>
+      store.destinationStatistics(
+        (await operations.destinations()).map(({ name }) => name),
+        clock.now(),
+      ),
     releaseHeld: (filter) => releaseHeld(resending, filter),
     previewMute: createMutePreview({
       store,
@@ -197,7 +211,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       },
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
       account: { serviceConfigured: false, canPutBack: false, ...options.account },
-      troubles: await troubles(),
+      troubles: await troubles.list(),
       sources: options.sources ?? [],
       watches: options.watches ?? [],
       silence: operations.silence(),

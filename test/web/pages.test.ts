@@ -532,6 +532,36 @@ describe("destinations", () => {
     ]);
   });
 
+  test("say what became of what was sent there, and which failed, why", async () => {
+    const fixture = await createWebFixture();
+    const { failedId } = await fillScene(fixture);
+    const page = await (await (await fixture.logIn()).get("/destinations")).text();
+    const card = page.split('id="destination-treasury"')[1]?.split("</article>")[0] ?? "";
+    expect(card).toContain("Last 2: 1 sent, 1 failed.");
+    expect(card).toMatch(
+      new RegExp(`<a class="bad" href="/alerts/${failedId}" title="failed: Forbidden: bot was kicked`),
+    );
+    expect(card).toMatch(/<th scope="row">24 h<\/th><td class="good">1<\/td><td class="bad">1<\/td>/);
+    expect(card).toContain("half within");
+    expect(page.split('id="destination-pager"')[1]?.split("</article>")[0]).not.toContain("24 h");
+  });
+
+  test("are paused in two steps, say so on every page, and are resumed from there", async () => {
+    const { logIn, operations } = await createWebFixture();
+    const browser = await logIn();
+    expect(await (await browser.get("/destinations")).text()).toMatch(/<details[^>]*><summary>Pause…/);
+    const paused = await browser.post("/destinations/ops/pause");
+    expect(paused.headers.get("location")).toBe("/destinations?changed=ops#destination-ops");
+    expect((await operations.destinations())[0]?.paused?.by).toBe("page");
+    expect(await (await browser.get("/destinations?changed=ops")).text()).toContain("what comes for it waits until");
+    const elsewhere = await (await browser.get("/mutes")).text();
+    expect(elsewhere).toContain("ops is paused");
+    expect(elsewhere).toMatch(/<form method="post" action="\/destinations\/ops\/resume">/);
+    await browser.post("/destinations/ops/resume");
+    expect((await operations.destinations())[0]?.paused).toBeUndefined();
+    expect((await browser.post("/destinations/none/pause")).status).toBe(404);
+  });
+
   test("say why one is not well, and what to do", async () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);

@@ -65,6 +65,10 @@ export interface RelayClient {
    * is the answer. Throws `failed` for a relay that is too old to do it.
    */
   testDestination(name: string, severity?: Severity): Promise<DestinationTestOnWire>;
+  /** Nothing is sent there until it is resumed. Throws `failed` for a relay that is too old to do it. */
+  pauseDestination(name: string): Promise<DestinationOnWire>;
+  /** The same. */
+  resumeDestination(name: string): Promise<DestinationOnWire>;
   /** What alerts are made of. Throws `failed` for a relay that is too old to say it. */
   readShapes(): Promise<ShapesOnWire>;
   /** Requests whose sender did not pass, newest first. */
@@ -94,6 +98,15 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     const schemas = await loadSchemas();
     return (await transport.read(call, schemas.z.object({ data: pick(schemas) }))).data;
   }
+
+  const changeDestination = (name: string, change: "pause" | "resume") =>
+    readData(
+      { path: `/api/destinations/${encodeURIComponent(name)}/${change}`, method: "POST" },
+      ({ destinationSchema }) => destinationSchema,
+    ).catch((error: unknown) => {
+      const isUnknownRoute = isNotFound(error) && (error as AppError).message.includes("no such page");
+      throw isUnknownRoute ? olderRelay(options.url, `POST /api/destinations/NAME/${change}`) : error;
+    });
 
   return {
     url: options.url,
@@ -180,6 +193,9 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
         const isUnknownRoute = isNotFound(error) && (error as AppError).message.includes("no such page");
         throw isUnknownRoute ? olderRelay(options.url, "POST /api/destinations/NAME/test") : error;
       }),
+
+    pauseDestination: (name) => changeDestination(name, "pause"),
+    resumeDestination: (name) => changeDestination(name, "resume"),
 
     readShapes: () =>
       readData({ path: "/api/shapes" }, ({ shapesSchema }) => shapesSchema).catch((error: unknown) => {

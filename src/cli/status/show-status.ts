@@ -195,13 +195,13 @@ function colourOfState(state: string): StyleName {
 }
 
 function toRow(destination: DestinationOnWire, now: number): string[] {
-  const { name, channel, health, verdict = health, provenAt, counts, oldestWaitingAt } = destination;
+  const { name, channel, health, verdict = health, paused, provenAt, counts, oldestWaitingAt } = destination;
   const count = (...states: (keyof typeof counts)[]) =>
     states.reduce((total, state) => total + (counts[state] ?? 0), 0).toLocaleString("en-US");
   return [
     name,
     channel,
-    verdict === "failing" ? health : verdict,
+    paused === undefined ? describeDestination(verdict, health) : "PAUSED",
     count("sent", "digested"),
     count("queued", "waiting", "sending"),
     count("held"),
@@ -211,14 +211,24 @@ function toRow(destination: DestinationOnWire, now: number): string[] {
   ];
 }
 
+/** The account that is refused is `paused` in the API; here that is what a person does. */
+function describeDestination(verdict: string, health: DestinationOnWire["health"]): string {
+  if (verdict !== "failing") return verdict;
+  return health === "paused" ? "refused" : health;
+}
+
 function describeTrouble(destination: DestinationOnWire, now: number): string[] {
-  const { name, health, reason, since, nextTryAt, movedTo, counts } = destination;
+  const { name, health, reason, since, nextTryAt, paused, movedTo, counts } = destination;
+  const resume = `; resume with: tocsin destinations resume ${name}`;
+  const pausing =
+    paused === undefined ? [] : [`${name}: paused since ${withAge(paused.at, now)} (${paused.by})${resume}`];
   const notes = movedTo === undefined ? [] : [`${name}: the group was upgraded; messages go to ${movedTo}`];
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   if (failed > 0) {
     const command = `tocsin alerts resend --failed --destination ${name}`;
     notes.push(`${name}: ${failed} failed; resend with: ${command}`);
   }
+  notes.unshift(...pausing);
   if (health === "ok") return notes;
   const duration = since === undefined ? "" : ` since ${withAge(since, now)}`;
   const next =

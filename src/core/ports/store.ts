@@ -8,6 +8,7 @@ import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
 import type { Signals } from "./signals.ts";
+import type { Statistics } from "./statistics.ts";
 import type { WatchStore } from "./watch.ts";
 
 /**
@@ -27,5 +28,6 @@ export interface Store
     WatchStore,
     Retention,
     RefusedLog,
+    Statistics,
     Signals,
     Administration {}

@@ -26,6 +26,10 @@ export interface QueueLook {
   isRecovering: boolean;
   /** The destination takes messages, as far as is known. */
   isOpen: boolean;
+  /** A person has paused it: nothing is given up meanwhile. */
+  isPaused?: boolean;
+  /** A pause was over then: what waited is as old as it was before. */
+  resumedAt?: number;
   /** So many at most, for whoever sends them one by one. Default: all that one message accounts for. */
   most?: number;
 }
@@ -79,10 +83,12 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   }
 
   /** What was never tried, as after a long stop of the relay, is tried before it is given up. */
-  function isOverdue(delivery: DueDelivery, { isOpen }: QueueLook, now: number): boolean {
+  function isOverdue(delivery: DueDelivery, look: QueueLook, now: number): boolean {
+    const { isOpen, isPaused = false, resumedAt = 0 } = look;
     const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
     const wasTried = delivery.attempts > 0 || !isOpen;
-    return delivery.state !== "held" && wasTried && now - delivery.createdAt > giveUpAfterMs;
+    const since = Math.max(delivery.createdAt, resumedAt);
+    return !isPaused && delivery.state !== "held" && wasTried && now - since > giveUpAfterMs;
   }
 
   async function endOverdue(overdue: DueDelivery[], now: number): Promise<void> {

@@ -22,6 +22,7 @@ import { createRun } from "./run.ts";
  * The way out to one destination. Lanes share nothing that one could hold up for another, and there is no bound on all
  * their calls together: it would let those that hang stop the rest.
  *
+ *     paused by a person ──▶ what a person asked for is tried; all else waits
  *     probe due ──▶ ask, then look again
  *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
  *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim and deliver (deliver.ts) ──▶ look again
@@ -31,6 +32,8 @@ import { createRun } from "./run.ts";
 export interface Lane {
   /** Something may have become due: look at once. */
   wake(): void;
+  /** It was paused: what was claimed ahead and not begun goes back into the queue. */
+  giveBack(): void;
   /**
    * Asked for each delivery that routing is about to make here. Undefined: it is to be found as any other.
    * What is offered has to be settled.
@@ -113,7 +116,7 @@ export function createLane(deps: LaneDeps): Lane {
 
   const offers = createOffers({
     deliverer,
-    take: (claims) => stopped && run.add(claims, stopped.calls, stopped.claiming.aborted),
+    take: (claims) => stopped && run.add(claims, stopped.calls, stopped.claiming.aborted || isPaused()),
     wake: look,
     log,
     destination: name,
@@ -141,9 +144,14 @@ export function createLane(deps: LaneDeps): Lane {
     return made;
   }
 
+  function isPaused(): boolean {
+    return health.of(destination).paused !== undefined;
+  }
+
   /** Nothing has to be tried out first. */
   function isWell(): boolean {
     const status = health.of(destination);
+    if (status.paused !== undefined) return false;
     const isProbing = [health.ofAccount(destination), status].some((entry) => entry && isProbed(entry));
     return deps.canRun && !wasDown && !isProbing && status.openUntil === undefined;
   }
@@ -174,6 +182,7 @@ export function createLane(deps: LaneDeps): Lane {
     offers.beginTurn();
     const now = clock.now();
     const status = health.of(destination);
+    if (status.paused !== undefined) return await takePausedTurn(stop.calls, now);
     const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
     if (probed && (probed.probeAt ?? 0) <= now) {
       const trial = await prober.probe(stop.claiming);
@@ -195,7 +204,8 @@ export function createLane(deps: LaneDeps): Lane {
   async function takeOpenTurn(turn: OpenTurn, stop: AbortSignal, now: number): Promise<number> {
     const afterOutage = wasDown || turn.isTrying;
     const most = turn.isShort ? lengthOfShortList(turn.isQuick) : undefined;
-    const look = { isRecovering: afterOutage, isOpen: true, most };
+    const { resumedAt } = health.of(destination);
+    const look = { isRecovering: afterOutage, isOpen: true, most, resumedAt };
     const { due, ofKeys, cutAt } = await queue.list(look, now);
     const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
     const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
@@ -240,9 +250,9 @@ export function createLane(deps: LaneDeps): Lane {
   async function takeShutTurn(stop: AbortSignal, now: number): Promise<number> {
     if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
     lookAgainAt = now + shutLookMs;
-    const { health: own, reason, reasonCode, openUntil } = health.of(destination);
+    const { health: own, reason, reasonCode, openUntil, resumedAt } = health.of(destination);
     if (openUntil !== undefined) wasDown = true;
-    const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false }, now);
+    const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false, resumedAt }, now);
     const manual = due.find(isManual);
     if (manual) return await claimAndDeliver({ kind: "single", deliveries: [manual] }, stop, now);
     if (own === "dead" && due.length > 0) {
@@ -252,6 +262,17 @@ export function createLane(deps: LaneDeps): Lane {
       if (cutAt !== undefined) return shutLookMs;
     }
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
+  }
+
+  /** A test, or the resend of one alert, is asked for by somebody who means it. What waits is told as after an outage. */
+  async function takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
+    if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
+    lookAgainAt = now + shutLookMs;
+    wasDown = true;
+    if (run.isBusy(1)) return shutLookMs;
+    const { due } = await queue.list({ isRecovering: false, isOpen: true, isPaused: true }, now);
+    const manual = due.find(isManual);
+    return manual === undefined ? pollMs : await claimAndDeliver({ kind: "single", deliveries: [manual] }, stop, now);
   }
 
   async function claimAndDeliver(plan: ClaimPlan, stop: AbortSignal, now: number): Promise<number> {
@@ -275,6 +296,7 @@ export function createLane(deps: LaneDeps): Lane {
 
   return {
     wake,
+    giveBack: run.giveBack,
     offer,
     settle: offers.settle,
     isIdle: () => calls.underWay() === 0 && offers.count() === 0 && !run.isBusy(1),

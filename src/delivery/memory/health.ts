@@ -47,7 +47,7 @@ export interface HealthMemory {
   of(destination: Destination): DestinationStatus;
   /** Of the account that the destination shares; `undefined` when it has none. */
   ofAccount(destination: Destination): DestinationStatus | undefined;
-  /** It takes messages, as far as is known. */
+  /** It takes messages, as far as is known, and nobody has paused it. */
   isWell(destination: Destination): boolean;
   observe(destination: Destination, outcome: Outcome): void;
   observeProbe(destination: Destination, outcome: Outcome): void;
@@ -57,6 +57,11 @@ export interface HealthMemory {
    */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void;
   noteMove(destination: Destination, from: string, to: string): void;
+  /**
+   * Nothing is to be sent there until somebody says otherwise; undefined: again. On record when it resolves; rejects as the
+   * store does, and nothing has changed then.
+   */
+  setPause(destination: Destination, by: string | undefined): Promise<void>;
   noteNotice(about: StatusKey, notice: DestinationStatus["notice"]): void;
   /**
    * Remembers the alerts that ended without a message for certain while their destination goes on working: a refused
@@ -149,7 +154,8 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
     of: (destination) => read(keyOf(destination)),
     ofAccount,
     isWell(destination) {
-      const { health } = read(keyOf(destination));
+      const { health, paused } = read(keyOf(destination));
+      if (paused !== undefined) return false;
       return (ofAccount(destination)?.health ?? "ok") === "ok" && (health === "ok" || health === "degraded");
     },
     observe(destination, outcome) {
@@ -180,6 +186,22 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
       const key = (isOfAccount && accountKeyOf(destination)) || own;
       const { probeProves } = vendorOf(destination.type);
       judge(key, (status) => judgeProof(status, outcome, probeProves, now));
+    },
+    async setPause(destination, by) {
+      const key = keyOf(destination);
+      const before = read(key);
+      if ((before.paused !== undefined) === (by !== undefined)) return;
+      const now = clock.now();
+      const after = by === undefined ? { paused: undefined, resumedAt: now } : { paused: { at: now, by } };
+      write(key, after);
+      try {
+        await save();
+      } catch (error) {
+        write(key, { paused: before.paused, resumedAt: before.resumedAt });
+        throw error;
+      }
+      log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
+      deps.onChange();
     },
     noteMove: (destination, from, to) => write(keyOf(destination), { moved: { from, to } }),
     noteNotice: (about, notice) => write(about, { notice }),

@@ -116,6 +116,7 @@ function whyLate(delivery: DueDelivery, { status, channel, startedAt }: Lateness
   if (delivery.lastReason !== undefined) return explainReason(delivery.lastReason, channel);
   if (delivery.lastDetail !== undefined) return "the first try failed";
   if (delivery.state === "held") return "quiet hours";
+  if (delivery.createdAt < (status.resumedAt ?? 0)) return "the destination was paused";
   if (status.reasonCode !== undefined) return explainReason(status.reasonCode, channel);
   // An alert is accepted only while Tocsin runs, so it has been stopped since.
   return startedAt > delivery.receivedAt ? "Tocsin was restarted" : "queue";

@@ -61,7 +61,12 @@ export function openSession(options: SessionOptions): DatabaseSession {
     maintain(at) {
       try {
         const maintenance = maintainDatabase(db);
-        const keysRemoved = db.transaction(() => transactions.removeExpiredKeys(at)).immediate();
+        const keysRemoved = db
+          .transaction(() => {
+            transactions.forgetOldHours(at);
+            return transactions.removeExpiredKeys(at);
+          })
+          .immediate();
         return { ...maintenance, keysRemoved };
       } catch (error) {
         throw toStoreError(error);

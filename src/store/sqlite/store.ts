@@ -93,6 +93,9 @@ const onReader = [
   "hasKey",
   "listRefused",
   "getRefused",
+  "destinationStatistics",
+  "routeStatistics",
+  "countSince",
 ] as const satisfies TransactionName[];
 
 type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];

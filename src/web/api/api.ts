@@ -21,6 +21,7 @@ import {
   listDestinationsRoute,
   listMutesRoute,
   listRefusedRoute,
+  pauseDestinationRoute,
   previewMuteRoute,
   previewResendRoute,
   putBackRoute,
@@ -28,6 +29,7 @@ import {
   releaseRoute,
   resendFailedRoute,
   resendRoute,
+  resumeDestinationRoute,
   shapesRoute,
   statusRoute,
   streamRoute,
@@ -144,6 +146,16 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const { severity } = c.req.valid("json") ?? {};
     const { isNew, alert } = await operations.testDestination(c.req.valid("param").name, severity);
     return c.json({ data: { isNew, alert: alertToWire(alert, publicUrl) } }, 200);
+  });
+
+  api.openapi(pauseDestinationRoute, async (c) => {
+    const view = await operations.pauseDestination(c.req.valid("param").name, "api");
+    return c.json({ data: destinationToWire(view) }, 200);
+  });
+
+  api.openapi(resumeDestinationRoute, async (c) => {
+    const view = await operations.resumeDestination(c.req.valid("param").name);
+    return c.json({ data: destinationToWire(view) }, 200);
   });
 
   api.openapi(putBackRoute, async (c) => {

@@ -277,6 +277,35 @@ export const testDestinationRoute = createRoute({
   },
 });
 
+const ofDestination = z.object({ name: z.string().openapi({ description: "Of the destination." }) });
+
+export const pauseDestinationRoute = createRoute({
+  method: "post",
+  path: "/api/destinations/{name}/pause",
+  summary: "Let nothing be sent to a destination until it is resumed",
+  description:
+    "What comes for it waits and is not given up; routes' fallbacks are called upon as ever; a test and the resend of one alert go. It outlives a restart. Nothing changes at one that is paused already.",
+  request: { params: ofDestination },
+  responses: {
+    200: answer("The destination, with `paused`.", destinationSchema),
+    404: failure("No such destination."),
+    ...refused,
+  },
+});
+
+export const resumeDestinationRoute = createRoute({
+  method: "post",
+  path: "/api/destinations/{name}/resume",
+  summary: "Send to a destination again",
+  description: "What waited goes out now, as digests when it is much. Nothing changes at one that is not paused.",
+  request: { params: ofDestination },
+  responses: {
+    200: answer("The destination.", destinationSchema),
+    404: failure("No such destination."),
+    ...refused,
+  },
+});
+
 export const putBackRoute = createRoute({
   method: "post",
   path: "/api/account/put-back",

@@ -223,6 +223,10 @@ export const destinationSchema = z
       .object({ count: z.number().int(), detail: z.string() })
       .optional()
       .openapi({ description: "The latest probes had no answer; it is asked again in some minutes." }),
+    paused: z
+      .object({ at: instant, by: z.string() })
+      .optional()
+      .openapi({ description: "A person has paused it: what comes for it waits until it is resumed." }),
     movedTo: z.string().optional(),
     definedAt: z.string(),
     counts: z
@@ -446,7 +450,7 @@ const troubleSchema = z
   .object({
     kind: z.enum(troubleKinds).openapi({
       description:
-        "`store`, `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `unsteady`: a destination fails at times.",
+        "`store`, `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `unsteady`: a destination fails at times.",
     }),
     level: z.enum(["bad", "warn"]).openapi({ description: "`bad`: lost, missing, or reaching nobody. `warn`: late." }),
     what: z.string().openapi({ example: "trading-desk is dead" }),

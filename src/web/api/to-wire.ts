@@ -161,6 +161,7 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     probeProves: vendorOf(channel).probeProves,
     lastProvenAt: toOptionalIso(view.lastProvenAt),
     failedProbes: view.failedProbes,
+    paused: view.paused && { at: toIso(view.paused.at), by: view.paused.by },
     movedTo,
     definedAt,
     counts,

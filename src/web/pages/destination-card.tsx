@@ -1,21 +1,29 @@
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
+import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { type DestinationVerdict, judgeDestination, provenAt } from "../../vendors/verdict.ts";
 import { Chip, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
+import { DestinationFigures } from "./destination-statistics.tsx";
 import { SendTest } from "./destination-test.tsx";
 import type { Frame } from "./frame.ts";
 import { Instant, Since } from "./instants.tsx";
-import { Form } from "./layout.tsx";
+import { Form, Notice } from "./layout.tsx";
 import { resendAddress } from "./resend-page.tsx";
 import { cardId } from "./strip.tsx";
 
+interface DestinationCardProps {
+  destination: DestinationView;
+  statistics?: DestinationStatistics;
+  frame: Frame;
+}
+
 /** One destination: whether it takes messages, what it has taken, and what a person can do about it. */
-export function DestinationCard({ destination, frame }: { destination: DestinationView; frame: Frame }) {
+export function DestinationCard({ destination, statistics, frame }: DestinationCardProps) {
   const { now } = frame;
-  const { name, health, reason, counts, oldestWaitingAt, movedTo } = destination;
+  const { name, health, reason, counts, paused, movedTo } = destination;
   const verdict = judgeDestination(destination);
   const tone = verdict === "failing" ? failingTones[health] : verdictTones[verdict];
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
@@ -25,9 +33,12 @@ export function DestinationCard({ destination, frame }: { destination: Destinati
         <h2>
           <bdi>{name}</bdi>
         </h2>
-        <Chip tone={tone}>
-          <VerdictWords destination={destination} now={now} />
-        </Chip>
+        <span class="marks">
+          {paused && <Chip tone="busy">paused</Chip>}
+          <Chip tone={tone}>
+            <VerdictWords destination={destination} now={now} />
+          </Chip>
+        </span>
       </header>
       <p class="soft">
         {destination.channel} to{" "}
@@ -64,13 +75,6 @@ export function DestinationCard({ destination, frame }: { destination: Destinati
               </>
             )}
           </dl>
-          {health !== "degraded" && (
-            <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
-              <button type="submit" aria-label={`Try now: ${name}`}>
-                Try now
-              </button>
-            </Form>
-          )}
         </div>
       )}
       {movedTo !== undefined && (
@@ -95,15 +99,24 @@ export function DestinationCard({ destination, frame }: { destination: Destinati
         })}
         {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
       </ul>
+      <Queue destination={destination} now={now} />
+      {statistics && <DestinationFigures statistics={statistics} />}
+      <div class="acts">
+        <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
+          <button type="submit" aria-label={`Try now: ${name}`}>
+            Try now
+          </button>
+        </Form>
+        {failed > 0 && (
+          <a class="button" href={resendAddress({ destination: name })}>
+            Resend {failed} failed …
+          </a>
+        )}
+        {paused && <Resume name={name} frame={frame} />}
+      </div>
       <HeldByQuietHours destination={destination} frame={frame} />
       <SendTest name={name} frame={frame} />
-      {failed > 0 && (
-        <p>
-          <a class="button" href={resendAddress({ destination: name })}>
-            Resend {failed} failed
-          </a>
-        </p>
-      )}
+      {!paused && <Pause name={name} frame={frame} />}
       <p class="soft">
         {destination.lastSentAt === undefined ? (
           verdict === "untried" && "Nothing sent yet."
@@ -113,16 +126,82 @@ export function DestinationCard({ destination, frame }: { destination: Destinati
           </>
         )}
         <Proof destination={destination} now={now} />
-        {oldestWaitingAt !== undefined && (
-          <>
-            {" The oldest waiting alert was received "}
-            <Instant at={oldestWaitingAt} now={now} show="relative" />.
-          </>
-        )}
         {" Defined in "}
         <code>{destination.definedAt}</code>.
       </p>
     </article>
+  );
+}
+
+/** What waits for it. */
+function Queue({ destination, now }: { destination: DestinationView; now: number }) {
+  const { counts, oldestWaitingAt, paused } = destination;
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0) + (counts.sending ?? 0);
+  if (oldestWaitingAt === undefined && waiting === 0 && paused === undefined) return null;
+  return (
+    <p>
+      {paused && (
+        <>
+          <b>Paused</b> by {paused.by === "page" ? "somebody on this page" : "a command or the API"},{" "}
+          <Since at={paused.at} now={now} />.{" "}
+        </>
+      )}
+      {waiting > 0 ? `${waiting.toLocaleString("en-US")} waiting` : "Nothing is waiting"}
+      {oldestWaitingAt !== undefined && (
+        <>
+          {waiting > 0 ? ", the oldest since " : "; the oldest that is held came "}
+          <Instant at={oldestWaitingAt} now={now} show="relative" />
+        </>
+      )}
+      .
+    </p>
+  );
+}
+
+/** Asked for in two steps: from then on nobody there is told anything. */
+function Pause({ name, frame }: { name: string; frame: Frame }) {
+  return (
+    <details class="action">
+      <summary>
+        Pause… <span class="hidden">{name}</span>
+      </summary>
+      <p>
+        Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up;
+        routes' fallbacks go on. The strip on every page says so meanwhile.
+      </p>
+      <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/pause`}>
+        <button type="submit" class="primary" aria-label={`Pause ${name}`}>
+          Pause
+        </button>
+      </Form>
+    </details>
+  );
+}
+
+function Resume({ name, frame }: { name: string; frame: Frame }) {
+  return (
+    <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/resume`}>
+      <button type="submit" class="primary" aria-label={`Resume ${name}`}>
+        Resume
+      </button>
+    </Form>
+  );
+}
+
+/** What was just done, by what is true now. */
+export function ChangedNotice({ destination: { name, paused, counts } }: { destination: DestinationView }) {
+  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
+  if (paused !== undefined) {
+    return (
+      <Notice kind="warning">
+        <bdi>{name}</bdi> is paused: what comes for it waits until somebody resumes it.
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="done">
+      <bdi>{name}</bdi> is not paused.{waiting > 0 && ` ${waiting} that waited go out now.`}
+    </Notice>
   );
 }
 
@@ -186,7 +265,7 @@ function VerdictWords({ destination, now }: { destination: DestinationView; now:
   return (
     <>
       {verdictWords[verdict]}
-      {verdict === "failing" && `: ${health}`}
+      {verdict === "failing" && `: ${health === "paused" ? "refused" : health}`}
       {at !== undefined && (
         <> {verdict === "failing" ? <Since at={at} now={now} /> : <Instant at={at} now={now} show="relative" />}</>
       )}

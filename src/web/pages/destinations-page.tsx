@@ -2,24 +2,31 @@ import type { Hono } from "hono";
 import { idPattern } from "../../core/id.ts";
 import type { DestinationView } from "../../core/operations.ts";
 import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import type { WebEnv } from "../web-env.ts";
-import { DestinationCard } from "./destination-card.tsx";
+import { ChangedNotice, DestinationCard } from "./destination-card.tsx";
 import { TestNotice } from "./destination-test.tsx";
 import { type Tried, TriedNotice } from "./destination-try.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Layout, Notice } from "./layout.tsx";
+import { cardId } from "./strip.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/destinations", async (c) => {
     const version = await deps.store.latestChange();
-    const destinations = await deps.operations.destinations();
+    const [destinations, statistics] = await Promise.all([
+      deps.operations.destinations(),
+      deps.operations.destinationStatistics(),
+    ]);
     const tried = destinations.find(({ name }) => name === c.req.query("tried"));
     return c.html(
       <DestinationsPage
         frame={frameOf(c, deps)}
         version={version}
         destinations={destinations}
+        statistics={statistics}
+        changed={destinations.find(({ name }) => name === c.req.query("changed"))}
         released={readCount(c.req.query("released"))}
         tried={tried && { destination: tried, result: c.req.query("result") ?? "" }}
         test={await findTest(c.req.query("test"))}
@@ -35,6 +42,16 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.post("/destinations/:name/test", async (c) => {
     const { alert } = await deps.operations.testDestination(c.req.param("name"));
     return c.redirect(`/destinations?${new URLSearchParams({ test: alert.id })}`, 303);
+  });
+
+  app.post("/destinations/:name/pause", async (c) => {
+    const { name } = await deps.operations.pauseDestination(c.req.param("name"), "page");
+    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardId(name)}`, 303);
+  });
+
+  app.post("/destinations/:name/resume", async (c) => {
+    const { name } = await deps.operations.resumeDestination(c.req.param("name"));
+    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardId(name)}`, 303);
   });
 
   app.post("/destinations/:name/release", async (c) => {
@@ -58,6 +75,9 @@ interface DestinationsPageProps {
   frame: Frame;
   version: ChangeCursor;
   destinations: DestinationView[];
+  statistics: DestinationStatistics[];
+  /** Which one was just paused or resumed. */
+  changed?: DestinationView;
   /** How many held deliveries were just released. */
   released?: number;
   /** Which one was just tried, and what came of it. */
@@ -67,13 +87,14 @@ interface DestinationsPageProps {
 }
 
 function DestinationsPage(props: DestinationsPageProps) {
-  const { frame, version, destinations, released, tried, test } = props;
+  const { frame, version, destinations, statistics, changed, released, tried, test } = props;
   const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt ?? "the configuration";
   return (
     <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
       <h1>Destinations</h1>
       {tried && <TriedNotice {...tried} now={frame.now} />}
       {test && <TestNotice alert={test} definedAt={definedAt} now={frame.now} />}
+      {changed && <ChangedNotice destination={changed} />}
       {released !== undefined && (
         <Notice kind="done">
           {released === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`}
@@ -91,7 +112,11 @@ function DestinationsPage(props: DestinationsPageProps) {
       )}
       <div class="destinations" data-live="destinations">
         {destinations.map((destination) => (
-          <DestinationCard destination={destination} frame={frame} />
+          <DestinationCard
+            destination={destination}
+            statistics={statistics.find((one) => one.destination === destination.name)}
+            frame={frame}
+          />
         ))}
       </div>
     </Layout>

@@ -95,6 +95,17 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
           <ToCard name={name}>Why, and test</ToCard>
         </>
       );
+    case "paused":
+      return (
+        <>
+          <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/resume`}>
+            <button type="submit" aria-label={`Resume ${name}`}>
+              Resume
+            </button>
+          </Form>
+          <ToCard name={name}>Its queue</ToCard>
+        </>
+      );
     case "unsteady":
       return <ToCard name={name}>Why</ToCard>;
     case "backlog":

@@ -1,6 +1,7 @@
 import { createAccepting } from "./accepting.ts";
 import { createClaiming } from "./claiming.ts";
 import type { TransactionContext } from "./context.ts";
+import { createCounting } from "./counting.ts";
 import { createDelivering } from "./delivering.ts";
 import { createHolding } from "./holding.ts";
 import { createKeyHistory } from "./key-history.ts";
@@ -23,12 +24,17 @@ export function createTransactions(context: TransactionContext) {
   const claiming = createClaiming(context, stateKeeping);
   const searching = createSearching(context);
   const watchStates = createWatchStates(context);
+  const { countRoutes, ...counting } = createCounting(context);
   const { savePace: _pace, saveThread: _thread, ...remembering } = stateKeeping;
   const { isHeld: _held, ...lanes } = laneKeeping;
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
     ...createAccepting(context),
-    ...createRouting(context, insertDelivery, searching, createRepeats(context), { ...claiming, ...watchStates }),
+    ...createRouting(context, insertDelivery, searching, createRepeats(context), {
+      ...claiming,
+      ...watchStates,
+      countRoutes,
+    }),
     ...lanes,
     ...createDelivering(context, insertDelivery, { ...stateKeeping, ...claiming, ...laneKeeping }),
     ...createHolding(context),
@@ -42,6 +48,7 @@ export function createTransactions(context: TransactionContext) {
     ...watchStates,
     ...createRemoving(context),
     ...createRefusing(context),
+    ...counting,
   };
 }
 

@@ -7,9 +7,10 @@ import type {
   RoutingRecord,
   UnroutedRequest,
 } from "../../../core/ports/routing-desk.ts";
-import type { PlannedDelivery } from "../../../core/rules.ts";
+import { type PlannedDelivery, routesThatTook } from "../../../core/rules.ts";
 import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
+import type { Counting } from "./counting.ts";
 import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
@@ -84,7 +85,11 @@ export function createRouting(
   insertDelivery: InsertDelivery,
   { indexedUpTo, indexLate }: Pick<Searching, "indexedUpTo" | "indexLate">,
   { lookUp }: Repeats,
-  { takeTogether, saveWatchState }: Pick<Claiming, "takeTogether"> & Pick<WatchStates, "saveWatchState">,
+  {
+    takeTogether,
+    saveWatchState,
+    countRoutes,
+  }: Pick<Claiming, "takeTogether"> & Pick<WatchStates, "saveWatchState"> & Pick<Counting, "countRoutes">,
 ) {
   const { db, changed } = context;
   const listFresh = db.prepare<[number, number], UnroutedRow>(
@@ -108,6 +113,7 @@ export function createRouting(
        fingerprint = ?, repeat_of = ?, routing_error = NULL
      WHERE seq = ? AND routed_at IS NULL`,
   );
+  const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
   const countRepeat = db.prepare("UPDATE duplicate_count SET count = count + 1");
   const markFailed = db.prepare(
     `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
@@ -181,6 +187,7 @@ export function createRouting(
 
     recordRouting(records: RoutingRecord[]): RecordedAlert[] {
       const recorded: RecordedAlert[] = [];
+      const taken = new Map<string, { alerts: number; lastId: string }>();
       const indexedTo = indexedUpTo();
       for (const record of records) {
         const { alertSeq, repeatWindowMs, isRepeatDespiteKey } = record;
@@ -205,6 +212,8 @@ export function createRouting(
         );
         if (changes === 0) continue;
         if (repeatOf !== undefined) countRepeat.run();
+        for (const route of routesThatTook(decisions))
+          taken.set(route, { alerts: (taken.get(route)?.alerts ?? 0) + 1, lastId: idOf.get(alertSeq) ?? "" });
         if (alertSeq <= indexedTo) indexLate(alertSeq, record.facts);
         const made: MadeDelivery[] = [];
         recorded.push(
@@ -224,6 +233,7 @@ export function createRouting(
         // It has its version with the rest of its row, which need not be written a second time.
         changed.delete(alertSeq);
       }
+      if (taken.size > 0) countRoutes(taken, records[0]?.routedAt ?? 0);
       return recorded;
     },
 

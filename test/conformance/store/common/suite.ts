@@ -19,6 +19,7 @@ import { describeRetention } from "./retention.ts";
 import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
 import { describeSignals } from "./signals.ts";
+import { describeStatistics } from "./statistics.ts";
 import { describeWatch } from "./watch.ts";
 
 /** What every driver of the ports has to do. Nothing here knows a driver, a file, or how positions look. */
@@ -44,5 +45,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeRetention(open);
     describeSignals(open);
     describeHealth(open);
+    describeStatistics(open);
   });
 }
