@@ -61,8 +61,8 @@ function formatDescription(description: ConfigDescription, output: Output): stri
             { title: "destination", keep: true },
             { title: "type", keep: true },
             { title: "reaches", lines: all },
-            { title: "quiet hours", lines: all },
-            { title: "detail", lines: all },
+            { title: "quiet hours", lines: all, optional: true },
+            { title: "detail", lines: all, optional: true },
             { title: "defined at", lines: all },
           ],
           destinations.map((one) => [

@@ -150,7 +150,31 @@ function usageError(error: CommanderError, argv: readonly string[], program: Com
   const path = commandPath(argv, program);
   const hint = `see: ${path} --help`;
   if (error.code === "commander.help") return new AppError("usage", `${path} needs a command`, { hint });
-  return new AppError("usage", error.message.replace(/^error: /, ""), { hint });
+  return new AppError("usage", inOurWords(error.message.replace(/^error: /, "")), { hint });
+}
+
+/**
+ * `option '--limit <n>' argument '0' is invalid. give a …` → `--limit <n> cannot be '0': give a …`, and the same of an
+ * argument that has no name in front of it.
+ */
+function inOurWords(message: string): string {
+  const value = between(message, "command-argument value '", "' is invalid for argument '");
+  const name = between(message, "' is invalid for argument '", "'. ");
+  if (value !== undefined && name !== undefined) return `<${name}> cannot be '${value}': ${restBehind(message, "'. ")}`;
+  const option = between(message, "option '", "' argument '");
+  const given = between(message, "' argument '", "' is invalid. ");
+  if (option === undefined || given === undefined) return message;
+  return `${option} cannot be '${given}': ${restBehind(message, "' is invalid. ")}`;
+}
+
+function between(text: string, before: string, after: string): string | undefined {
+  const start = text.indexOf(before);
+  const end = text.indexOf(after, start + before.length);
+  return start === -1 || end === -1 ? undefined : text.slice(start + before.length, end);
+}
+
+function restBehind(text: string, mark: string): string {
+  return text.slice(text.indexOf(mark) + mark.length);
 }
 
 function commandPath(argv: readonly string[], program: Command): string {

@@ -188,7 +188,9 @@ describe("alerts show", () => {
   it("knows ids from other words, and says when there is none", async () => {
     const world = await createRelayWorld();
     expect((await world.run(["alerts", "show", "7"])).status).toBe(2);
-    expect((await world.run(["alerts", "show", "nothing"])).status).toBe(2);
+    expect((await world.run(["alerts", "show", "nothing"])).stderr).toMatch(/^error: <id> cannot be 'nothing': an id/);
+    const limit = await world.run(["alerts", "list", "--limit", "0"]);
+    expect(limit.stderr).toMatch(/^error: --limit <n> cannot be '0': give a whole number from 1 to 200\n/);
     const run = await world.run(["alerts", "show", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--json"]);
     expect(run.status).toBe(1);
     expect(run.json().error.code).toBe("not_found");

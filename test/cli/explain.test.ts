@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { roughThreadEntry } from "../support/reader.ts";
@@ -176,6 +177,9 @@ routes:
   const all = (await explain("--messages")).stdout;
   expect(all.match(/│ .*Whale/g)).toHaveLength(3);
   expect(all).not.toContain("--messages shows");
+  const isTty = { stdin: false, stdout: true, stderr: false };
+  const narrow = await world.run(["explain", "-"], { stdin: stdinWith(body), columns: 50, isTty });
+  for (const line of stripVTControlCharacters(narrow.stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(50);
 });
 
 it("compares with the destinations expected, and fails with the difference", async () => {

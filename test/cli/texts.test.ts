@@ -140,6 +140,12 @@ describe("a table", () => {
     );
   });
 
+  it("leaves a column out that has nothing to say, where it may", () => {
+    const sparse = [{ title: "A" }, { title: "B", optional: true }, { title: "C" }];
+    expect(formatTable(sparse, [["1", "", "2"]])).toBe("A  C\n1  2\n");
+    expect(formatTable(sparse, [["1", "x", ""]])).toBe("A  B  C\n1  x\n");
+  });
+
   it("becomes a list of records where a row cannot fit", () => {
     const table = formatTable(columns, [["k".repeat(50), "name", "5"]], { width: 40 });
     expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n\n`);

@@ -5,7 +5,7 @@ import { quoteValue } from "../../matching/judge.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
 import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
-import { hangText, terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText, wrapText } from "../shell/terminal-text.ts";
 import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";
 
@@ -129,16 +129,16 @@ function formatMessages(group: readonly ExplainedDelivery[], output: Output, inF
   const texts = group[0]?.texts ?? [];
   const parts = texts.map((text, index) => {
     const title = texts.length > 1 ? [`  message ${index + 1} of ${texts.length}`] : [];
-    return [...title, ...showText(text, inFull)].join("\n");
+    return [...title, ...showText(text, inFull, output.width)].join("\n");
   });
   return [...heads, ...parts].join("\n");
 }
 
-function showText(text: string, inFull: boolean): string[] {
+function showText(text: string, inFull: boolean, width = Number.POSITIVE_INFINITY): string[] {
   const lines = text.split("\n");
   const isLong = !inFull && (lines.length > mostLines || text.length > mostUnits);
   const shown = isLong ? text.slice(0, mostUnits).split("\n").slice(0, mostLines) : lines;
-  const bars = shown.map((line) => `  │ ${terminalText(line)}`.trimEnd());
+  const bars = shown.flatMap((line) => wrapText(terminalText(line), width - 4).map((part) => `  │ ${part}`.trimEnd()));
   return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
 

@@ -9,6 +9,8 @@ export interface TableColumn {
   keep?: boolean;
   /** What does not fit goes on below, in at most so many lines in all, the last of them cut. Default 1. */
   lines?: number;
+  /** Left out where no row has anything in it. Default false. */
+  optional?: boolean;
   /** Styles a cell (and the spaces that fill it) by what it says. */
   style?: (cell: string) => string;
 }
@@ -49,9 +51,13 @@ export function formatTable(columns: TableColumn[], rows: string[][], options: T
  * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
  * or are cut on a terminal.
  */
-export function layOutTable(columns: TableColumn[], sample: string[][], options: TableOptions = {}): TableLayout {
+export function layOutTable(all: TableColumn[], sample: string[][], options: TableOptions = {}): TableLayout {
   const style = options.styleTitle ?? ((text: string) => text);
-  const safe = (rows: string[][]) => rows.map((row) => columns.map((_, index) => terminalText(row[index] ?? "")));
+  const shown = all.flatMap(({ optional = false }, index) =>
+    optional && sample.every((row) => (row[index] ?? "") === "") ? [] : [index],
+  );
+  const columns = shown.flatMap((index) => all[index] ?? []);
+  const safe = (rows: string[][]) => rows.map((row) => shown.map((index) => terminalText(row[index] ?? "")));
   const widths = fitWidths(columns, naturalWidths(columns, safe(sample)), options.width);
   if (widths === undefined) {
     return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), options)}\n` };
@@ -107,7 +113,7 @@ function formatRecords(columns: TableColumn[], rows: string[][], options: TableO
   return rows
     .map((row) =>
       formatFields(
-        columns.map(({ title, style }, index): Field => [title, row[index] ?? "", style]),
+        columns.flatMap(({ title, style }, index): Field[] => (row[index] ? [[title, row[index], style]] : [])),
         options,
       ),
     )

@@ -175,8 +175,8 @@ function formatDestinations(destinations: DestinationOnWire[], output: Output, n
     { title: "type" },
     { title: "state", keep: true, style: (state: string) => output.style(colourOfState(state), state) },
     ...["sent", "waiting", "held", "failed"].map((title) => ({ title, align: "right" as const })),
-    { title: "oldest waiting", keep: true },
-    { title: "proven", keep: true },
+    { title: "oldest waiting", keep: true, optional: true },
+    { title: "proven", keep: true, optional: true },
   ];
   const table = output.table(
     columns,
