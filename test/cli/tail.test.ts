@@ -89,6 +89,32 @@ it("says of an alert that it came and how it ended, and nothing between; what is
   expect(await tail.interrupt()).toBe(0);
 });
 
+it("says at once what failed or is late, though others are still tried", async () => {
+  const relay = await startFakeRelay();
+  const tail = start(["alerts", "tail", "--url", relay.url], { ADMIN_TOKEN: "x".repeat(40), NO_COLOR: "1" }, 80);
+  const stream = await relay.nextStream();
+  const waiting = { ...deliveryOf("ops"), state: "waiting", reason: "no answer", finishedAt: undefined };
+  const send = (version: number, ...deliveries: object[]) =>
+    stream.send(version, { id: alertOf(10).id, unmatched: false, deliveries });
+  const sent = { ...deliveryOf("desk"), state: "sent", reason: "" };
+  send(10, sent, { ...waiting, dueAt: "2026-11-21T12:00:30.000Z" });
+  send(11, sent, { ...waiting, dueAt: "2026-11-21T12:02:00.000Z" });
+  send(12, sent, { ...waiting, dueAt: "2026-11-21T12:07:00.000Z" });
+  send(13, { ...sent, state: "failed", reason: "gone" }, { ...waiting, dueAt: "2026-11-21T12:00:31.000Z" });
+  send(14, sent, { ...waiting, state: "sent", finishedAt: "2026-11-21T12:09:00.000Z", reason: "" });
+  await tail.until("2 sent");
+  const outcomes = tail
+    .output()
+    .split("\n")
+    .filter((line) => line.startsWith("←"));
+  expect(outcomes).toEqual([
+    "← 12:00:02  ac120010  1 sent, 1 waiting: ops (no answer)",
+    "← 12:00:02  ac120010  1 failed: desk (gone), 1 waiting: ops (no answer)",
+    "← 12:09:00  ac120010  2 sent",
+  ]);
+  expect(await tail.interrupt()).toBe(0);
+});
+
 it("fits a narrow terminal: the title below, and no reason is cut", async () => {
   const relay = await startFakeRelay();
   const env = { ADMIN_TOKEN: "x".repeat(40), NO_COLOR: "1" };

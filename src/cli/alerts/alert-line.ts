@@ -1,4 +1,4 @@
-import { type DeliveryState, deliveryStates, standingDeliveries } from "../../core/delivery.ts";
+import { type DeliveryState, deliveryStates, isSettled, standingDeliveries } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
@@ -63,7 +63,7 @@ export function summarizeDeliveries(alert: Whereabouts): string {
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
   if (none !== undefined) return none;
-  const parts = [...byState(alert)].map(([state, deliveries]) => {
+  const parts = [...byState(alert, outcomesFirst)].map(([state, deliveries]) => {
     if (state === "digested") return `${deliveries.length} in a digest`;
     const count = `${deliveries.length} ${state}`;
     return state === "sent" ? count : `${count}: ${nameWithReasons(deliveries)}`;
@@ -86,10 +86,19 @@ function whyNone({
   return dropped ? "dropped on purpose" : "in another message";
 }
 
-/** In the order of the states. */
-function byState(alert: Pick<AlertOnWire, "deliveries">): Map<DeliveryState, AlertOnWire["deliveries"]> {
+/** What is certain before what is open. */
+const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
+
+function isOpen(state: DeliveryState): boolean {
+  return !isSettled({ state });
+}
+
+function byState(
+  alert: Pick<AlertOnWire, "deliveries">,
+  order: readonly DeliveryState[] = deliveryStates,
+): Map<DeliveryState, AlertOnWire["deliveries"]> {
   const standing = standingOf(alert);
-  const found = deliveryStates.flatMap((state) => {
+  const found = order.flatMap((state) => {
     const those = standing.filter((delivery) => delivery.state === state);
     return those.length === 0 ? [] : [[state, those] as const];
   });

@@ -21,7 +21,7 @@ const remembered = 1_000;
 
 /**
  * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What lies between
- * is no news; a resend, or what quiet hours let go, ends in another `←`.
+ * is no news, unless something fails or is late; that, a resend, and what quiet hours let go end in another `←`.
  */
 export function createTailLines(output: Output): (alert: AlertOnWire) => string {
   /** Of each alert that was shown: how it ended last. */
@@ -43,7 +43,7 @@ export function createTailLines(output: Output): (alert: AlertOnWire) => string 
   return (alert) => {
     if (alert.routedAt === null) return "";
     const isNew = !endings.has(alert.id);
-    const ending = standingOf(alert).every(isSettled) ? describeDeliveries(alert) : undefined;
+    const ending = isNews(alert) ? describeDeliveries(alert) : undefined;
     const before = endings.get(alert.id);
     endings.delete(alert.id);
     endings.set(alert.id, ending);
@@ -55,6 +55,19 @@ export function createTailLines(output: Output): (alert: AlertOnWire) => string 
       came + daysLine(endedAt ?? alert.routedAt) + endedLine(alert, timeOf(endedAt ?? alert.routedAt), ending, output)
     );
   };
+}
+
+/** A try that long after the alert came is late enough to be told before it ends. */
+const lateMs = 60_000;
+
+/** It has ended everywhere; or something failed or is late, which nobody should learn only when all the rest has ended. */
+function isNews(alert: AlertOnWire): boolean {
+  const standing = standingOf(alert);
+  const open = standing.filter((delivery) => !isSettled(delivery));
+  if (open.some(({ state }) => state !== "waiting")) return false;
+  const isLate = ({ dueAt }: { dueAt?: string }) =>
+    dueAt !== undefined && Date.parse(dueAt) - Date.parse(alert.receivedAt) >= lateMs;
+  return open.every(isLate) || standing.some(({ state }) => state === "failed" || state === "expired");
 }
 
 function cameLine(alert: AlertOnWire, time: string, output: Output): string {
