@@ -57,8 +57,8 @@ it("shows alerts that stay open, a token for a second browser, and a page whose 
     const answer = await fetch(`${page}/api/alerts`, { headers });
     return ((await answer.json()) as { data: { severity: string; status: string }[] }).data;
   };
-  const before = await list();
-  expect(before.filter(({ status }) => status === "resolved")).toEqual([]);
+  // The market moves as it likes beside them.
+  expect(await list()).toContainEqual(expect.objectContaining({ severity: "critical", status: "firing" }));
 
   const html = await (await fetch(service)).text();
   const key = /name="key" value="([^"]+)"/.exec(html)?.[1] ?? "";

@@ -19,7 +19,7 @@ import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";
 import { openPrompts, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
 
-const testTimeoutMs = 30_000;
+const testTimeoutMs = 60_000;
 
 /**
  * Asks for a way to people, proves it with a test of the relay that then serves, and only then writes `.env`. Whatever
