@@ -251,10 +251,30 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     journal.close();
   });
 
-  const { createOperations } = await import("./operations/operations.ts");
+  const [{ createOperations }, { createBodyExplainer }, { watchConfigFile }] = await Promise.all([
+    import("./operations/operations.ts"),
+    import("./explain-body.ts"),
+    import("./config/file-in-force.ts"),
+  ]);
+  const { maxBodyBytes } = config.intake;
   const operations = createOperations({
     store,
     destinations: rules.destinations,
+    routes: rules.routes,
+    tryBody: createBodyExplainer({
+      reader,
+      router,
+      composer: processing.createComposer(publicUrl, log),
+      destinations: rules.destinations,
+      activeMutes: mutes.active,
+      sources: config.sources,
+      maxBodyBytes,
+      now: clock.now,
+      newId,
+    }),
+    maxBodyBytes,
+    configuration: watchConfigFile(config.configFile),
+    doorRefusals: door.refusals,
     mutes,
     reader,
     engine,

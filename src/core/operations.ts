@@ -1,4 +1,4 @@
-import type { Severity } from "./alert.ts";
+import type { AlertFacts, Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
 import type { GapReport, GapWindow } from "./gaps.ts";
@@ -8,7 +8,7 @@ import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
 import type { DestinationStatistics } from "./ports/statistics.ts";
 import type { WatchView } from "./ports/watch.ts";
-import type { Matcher, Mute } from "./rules.ts";
+import type { Decision, Matcher, Mute, Route } from "./rules.ts";
 import type { PlaceType } from "./shape.ts";
 import type { RefusedReason } from "./source.ts";
 
@@ -260,6 +260,88 @@ export interface Trouble {
   canPutBack?: boolean;
 }
 
+/** What would be sent to one destination. */
+export interface ExplainedDelivery {
+  destination: string;
+  channel: ChannelType;
+  /** A mail goes to each on its own. */
+  recipients: string[];
+  route: string;
+  state: "queued" | "muted" | "held";
+  reason: string;
+  /** Not before: quiet hours. Epoch milliseconds. */
+  dueAt?: number;
+  /** What people read, part by part. Empty when it is muted. */
+  texts: string[];
+}
+
+export interface Explanation {
+  decisions: Decision[];
+  deliveries: ExplainedDelivery[];
+}
+
+/** What would become of one alert of a body that is only tried: nothing of it is stored or sent. */
+export interface TriedAlert extends Explanation {
+  facts: AlertFacts;
+  /** Reading it failed: it would go out as it came. */
+  unreadable?: string;
+}
+
+/** How often a route took an alert, beside what it is. */
+export interface RouteView
+  extends Pick<Route, "name" | "matchers" | "to" | "continue" | "isDefault" | "fallback" | "definedAt"> {
+  day: number;
+  week: number;
+  /** Absent: never, since routes are counted. */
+  last?: { at: number; id: string };
+}
+
+export interface RoutesView {
+  /** In the order of the configuration. */
+  routes: RouteView[];
+  /** Since when they are counted. Absent: no alert was routed yet. */
+  since?: number;
+}
+
+/** How the relay and its machine are, beside `StatusView`. Holds no secret. */
+export interface SystemView {
+  /** Of Node.js. */
+  nodeVersion: string;
+  configuration: {
+    /** Absent: there is none, the environment alone. */
+    file?: string;
+    /** Of the file as it was read at the start: the first 12 digits of its SHA-256. */
+    hash?: string;
+    /** Whether the file on disk is the one in force. */
+    onDisk: "same" | "differs" | "gone" | "none";
+  };
+  /** Alerts accepted in the last minute, hour and day. */
+  accepted: { minute: number; hour: number; day: number };
+  /** Absent: fewer than 1,000 alerts say nothing of their size on disk. */
+  growth?: {
+    /** By the size of an alert on disk and those of the last day. */
+    bytesPerDay: number;
+    /** Days until the disk is full, going on like that. Absent: not in ten years, or it is not known how much is free. */
+    fullInDays?: number;
+    /** `retention` removes as much before that happens. */
+    heldByRetention: boolean;
+  };
+  parts: { name: string; ok: boolean; detail: string }[];
+}
+
+/** Why requests were turned away at the door, before anything of them was stored. */
+export const doorRefusals = ["unknown_secret", "too_large", "compressed", "not_stored"] as const;
+export type DoorRefusal = (typeof doorRefusals)[number];
+
+export interface DoorRefusalView {
+  reason: DoorRefusal;
+  /** Since the start. */
+  total: number;
+  /** In the last 24 hours, in whole hours. */
+  day: number;
+  lastAt?: number;
+}
+
 /** What is true now. Holds no secret. */
 export interface StatusView extends LogView {
   /** What is wrong now, worst first. */
@@ -427,6 +509,24 @@ export interface Operations {
   resumeDestination(name: string): Promise<DestinationView>;
   /** What became of the deliveries of each destination, in the order of the configuration. */
   destinationStatistics(): Promise<DestinationStatistics[]>;
+  /** Each route with how often it took an alert. */
+  routes(): Promise<RoutesView>;
+  /**
+   * What would become of a body now, alert by alert, at most 20; nothing is stored or sent.
+   * @param source whose hook it is read as. Default: the account's
+   * @throws AppError `too_large` (the hook would refuse it), `not_found` (source), `failed` (it cannot be read just now).
+   */
+  tryBody(
+    body: Uint8Array,
+    contentType: string | undefined,
+    source?: string,
+  ): Promise<{ alerts: TriedAlert[]; total: number }>;
+  /** Of bodies, as the hook takes them. */
+  maxBodyBytes: number;
+  /** @throws AppError `store_unavailable` */
+  system(): Promise<SystemView>;
+  /** What was turned away at the door since the start. */
+  doorRefusals(): DoorRefusalView[];
   destinations(): Promise<DestinationView[]>;
   /** Of the configuration, in its order. */
   routeNames(): string[];

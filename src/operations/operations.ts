@@ -15,17 +15,18 @@ import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
 import type { Watch } from "../core/ports/watch.ts";
-import type { Destination } from "../core/rules.ts";
+import type { Destination, Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
 import { findRefused, type RefusedDeps, releaseRefused } from "./refused.ts";
 import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
+import { type SystemDeps, viewSystem } from "./system.ts";
 import { findNamed } from "./targets.ts";
 import { createDestinationTests } from "./test-destination.ts";
 import { createTroubles } from "./troubles.ts";
-import { readinessOf, viewDestinations, viewLog } from "./views.ts";
+import { readinessOf, viewDestinations, viewLog, viewRoute } from "./views.ts";
 
 export interface OperationsDeps {
   store: AlertLog &
@@ -37,6 +38,12 @@ export interface OperationsDeps {
   /** Takes what is released. */
   inbox: Inbox;
   destinations: Destination[];
+  routes: Route[];
+  /** See `Operations.tryBody`. */
+  tryBody: Operations["tryBody"];
+  maxBodyBytes: number;
+  configuration: SystemDeps["configuration"];
+  doorRefusals: Operations["doorRefusals"];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };
   engine: Pick<TryDestinationDeps, "tryNow"> & {
@@ -143,6 +150,14 @@ export function createOperations(deps: OperationsDeps): Operations {
       ),
     destinations,
     routeNames: () => deps.routeNames,
+    async routes() {
+      const { since, routes } = await store.routeStatistics(clock.now());
+      return { since, routes: deps.routes.map((route) => viewRoute(route, routes)) };
+    },
+    tryBody: deps.tryBody,
+    maxBodyBytes: deps.maxBodyBytes,
+    system: () => viewSystem({ ...deps, store: { ...store, health }, watches: viewWatches }),
+    doorRefusals: deps.doorRefusals,
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
       if (watch !== undefined) return watch.putBack().finally(() => troubles.forget());

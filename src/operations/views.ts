@@ -1,11 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
-import type { DestinationView, LogView, Readiness } from "../core/operations.ts";
+import type { DestinationView, LogView, Readiness, RouteView } from "../core/operations.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
+import type { RouteStatistics } from "../core/ports/statistics.ts";
+import type { Route } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
 
 const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
@@ -37,6 +39,24 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       heldByQuietHours: counted?.heldByQuietHours,
     };
   });
+}
+
+/** A route with how often it took an alert. */
+export function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
+  const { name, matchers, to, fallback, isDefault, definedAt } = route;
+  const found = known.find((one) => one.route === name);
+  return {
+    name,
+    matchers,
+    to,
+    continue: route.continue,
+    isDefault,
+    fallback,
+    definedAt,
+    day: found?.day ?? 0,
+    week: found?.week ?? 0,
+    last: found && { at: found.lastAt, id: found.lastId },
+  };
 }
 
 /** What the store knows in one view: counts that it keeps anyway, nothing that grows with the log. */

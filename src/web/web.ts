@@ -22,10 +22,12 @@ import { addLoginPages } from "./pages/login-page.tsx";
 import { addMutesPage } from "./pages/mutes-page.tsx";
 import { addRefusedPages } from "./pages/refused-page.tsx";
 import { addResendPage } from "./pages/resend-page.tsx";
+import { addRoutesPage } from "./pages/routes-page.tsx";
 import { addSetupPage } from "./pages/setup-page.tsx";
 import { addShapesPage } from "./pages/shapes-page.tsx";
 import { addSilencePage } from "./pages/silence-page.tsx";
 import { addStrip } from "./pages/strip.tsx";
+import { addSystemPage } from "./pages/system-page.tsx";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
@@ -39,6 +41,8 @@ export interface Web {
 }
 
 const maxFormBytes = 64 * 1024;
+/** A form writes many bytes as three. */
+const mostPerByte = 3;
 const oneYearS = 365 * 24 * 60 * 60;
 
 /** Pages, API, event stream and probes: everything over HTTP but the hook. */
@@ -73,7 +77,10 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
     return next();
   });
-  app.use(bodyLimit({ maxSize: maxFormBytes, onError: refuseLargeBody }));
+  const limitForm = bodyLimit({ maxSize: maxFormBytes, onError: () => refuseLargeBody(maxFormBytes) });
+  const most = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
+  const limitTriedBody = bodyLimit({ maxSize: most, onError: () => refuseLargeBody(most) });
+  app.use((c, next) => (c.req.path === "/routes" ? limitTriedBody(c, next) : limitForm(c, next)));
   app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
 
   const api = createApi({ ...deps, sessions, streams });
@@ -126,8 +133,8 @@ function relayStopping(): AppError {
   });
 }
 
-function refuseLargeBody(): never {
-  throw new AppError("too_large", `The body is larger than ${maxFormBytes} bytes.`);
+function refuseLargeBody(most: number): never {
+  throw new AppError("too_large", `The body is larger than ${most} bytes.`);
 }
 
 /** For machines that watch the process: the first two are open and say nothing else. */
@@ -152,11 +159,13 @@ function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument
   addAlertPage(app, deps);
   addResendPage(app, deps);
   addDestinationsPage(app, deps);
+  addRoutesPage(app, deps);
   addMutesPage(app, deps);
   addShapesPage(app, deps);
   addGapsPage(app, deps);
   addSilencePage(app, deps);
   addRefusedPages(app, deps);
+  addSystemPage(app, deps);
   addSetupPage(app, deps);
   addApiPage(app, deps, document);
 }

@@ -12,26 +12,32 @@ import type {
   AccountView,
   CanaryView,
   DestinationView,
+  DoorRefusalView,
   Operations,
   ShapesView,
   SilenceView,
   SourceView,
+  SystemView,
 } from "../../src/core/operations.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { WatchView } from "../../src/core/ports/watch.ts";
-import type { Decision, Destination, PlannedDelivery } from "../../src/core/rules.ts";
+import type { Decision, Destination, PlannedDelivery, Route } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { createComposer } from "../../src/delivery/lane/compose.ts";
+import { createBodyExplainer } from "../../src/explain-body.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
 import { findRefused, releaseRefused } from "../../src/operations/refused.ts";
 import { releaseHeld } from "../../src/operations/release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "../../src/operations/resend.ts";
+import { viewSystem } from "../../src/operations/system.ts";
 import { findNamed } from "../../src/operations/targets.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { createTroubles } from "../../src/operations/troubles.ts";
-import { viewDestinations, viewLog } from "../../src/operations/views.ts";
+import { viewDestinations, viewLog, viewRoute } from "../../src/operations/views.ts";
+import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -39,6 +45,7 @@ import { findUnrouted } from "../conformance/store/scene-samples.ts";
 import { chat } from "../routing/sample.ts";
 import { takeLane } from "./lane.ts";
 import { createLocalReader } from "./reader.ts";
+import { createRendering } from "./rendering.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
 
@@ -85,6 +92,10 @@ export interface AlertInput {
 export interface WebFixtureOptions extends Partial<WebDeps> {
   silence?: SilenceView[];
   canary?: CanaryView;
+  /** Default: none. */
+  routes?: Route[];
+  configuration?: SystemView["configuration"];
+  doorRefusals?: DoorRefusalView[];
   clock?: TestClock;
   log?: Log;
   /** Of `ops` and `treasury`; default: well. */
@@ -162,6 +173,15 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     readerProblem: () => undefined,
     clock,
   });
+  const rules = { destinations: configured, routes: options.routes ?? [], mutes: [] };
+  const explaining = {
+    router: createRouter(rules),
+    composer: createComposer({
+      rendering: createRendering({ publicUrl: "http://tocsin.test" }),
+      log: silentLog,
+      publicUrl: "http://tocsin.test",
+    }),
+  };
   const operations: Operations = {
     troubles: troubles.list,
     listMutes: mutes.listMutes,
@@ -180,6 +200,32 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         (await operations.destinations()).map(({ name }) => name),
         clock.now(),
       ),
+    routes: async () => {
+      const { since, routes } = await store.routeStatistics(clock.now());
+      return { since, routes: (options.routes ?? []).map((route) => viewRoute(route, routes)) };
+    },
+    tryBody: createBodyExplainer({
+      reader: createLocalReader(),
+      ...explaining,
+      destinations: configured,
+      activeMutes: () => [],
+      sources: options.sources ?? [],
+      maxBodyBytes: 1024 * 1024,
+      now: clock.now,
+      newId,
+    }),
+    maxBodyBytes: 1024 * 1024,
+    system: () =>
+      viewSystem({
+        store,
+        engine: { lastTurnAt: clock.now, laneTurns: () => [] },
+        reader: { problem: () => undefined },
+        watches: () => options.watches ?? [],
+        configuration: () => options.configuration ?? { onDisk: "none" },
+        retention: { maxAgeMs: 90 * 86_400_000 },
+        clock,
+      }),
+    doorRefusals: () => options.doorRefusals ?? [],
     releaseHeld: (filter) => releaseHeld(resending, filter),
     previewMute: createMutePreview({
       store,

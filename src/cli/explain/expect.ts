@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.ts";
+import type { ExplainedDelivery } from "../../core/operations.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
-import type { ExplainedDelivery } from "./explainer.ts";
 
 /** The word for no destination, where none is called so. */
 const nobody = "nobody";

@@ -1,12 +1,12 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
+import type { ExplainedDelivery } from "../../core/operations.ts";
 import type { Decision } from "../../core/rules.ts";
 import { quoteValue } from "../../matching/judge.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";
 import { countOf, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
 import { hangText, terminalText, wrapText } from "../shell/terminal-text.ts";
-import type { ExplainedDelivery } from "./explainer.ts";
 import type { MatchFields } from "./match-fields.ts";
 
 export interface ExplainedAlert {

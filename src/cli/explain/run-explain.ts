@@ -4,6 +4,7 @@ import { type Log, silentLog } from "../../core/log.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
+import type { ExplainedReading } from "../../explainer.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
 import { valueAtPath } from "../../matching/path.ts";
@@ -11,7 +12,6 @@ import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
-import type { ExplainedReading } from "./explainer.ts";
 import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
@@ -36,7 +36,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
   const { createProcessing } = await import("../../processing.ts");
-  const { createExplainer } = await import("./explainer.ts");
+  const { createExplainer } = await import("../../explainer.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
   refuseUnknownSource(options.source, config.sources);

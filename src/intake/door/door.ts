@@ -4,6 +4,7 @@ import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
+import type { DoorRefusalView } from "../../core/operations.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -12,6 +13,7 @@ import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { answerForProof } from "./hook-proof.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
+import { createRefusalCounts } from "./refusals.ts";
 import { type BodyReading, createHeaderKeeper, readKeptHeaders, readRequestBody } from "./request-parts.ts";
 import { claimedKey } from "./sender-check.ts";
 
@@ -80,6 +82,8 @@ export interface Door {
   /** The key that a request would have had which its source's check has refused; undefined when it has none. */
   keyOf(refused: Pick<RefusedDetail, "source" | "headers" | "body" | "contentType">): string | undefined;
   counters: Readonly<DoorCounters>;
+  /** What was turned away, by why and when. */
+  refusals(): DoorRefusalView[];
   /** Of each named hook, in the order in which they were given. */
   sources: ReadonlyMap<string, Readonly<HookCounters>>;
 }
@@ -132,6 +136,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     senderRefused: 0,
     aborted: 0,
   };
+  const refusals = createRefusalCounts(now);
   let waiting = 0;
   let storing = 0;
   let whenSettled: (() => void)[] = [];
@@ -217,6 +222,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   function answerNotStored(response: ServerResponse, error: unknown): void {
     counters.notStored += 1;
+    refusals.note("not_stored");
     const known = error instanceof AppError;
     log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
     const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
@@ -227,10 +233,12 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   function answerUnread(reading: Exclude<BodyReading, { kind: "read" }>, response: ServerResponse): void {
     if (reading.kind === "too_large") {
       counters.tooLarge += 1;
+      refusals.note("too_large");
       log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
       answerError(response, 413, "too_large", `The body is larger than ${maxBodyBytes} bytes.`);
     } else if (reading.kind === "no_room") {
       counters.notStored += 1;
+      refusals.note("not_stored");
       const full = "Too many large alerts are being stored at this moment.";
       answerError(response, 503, "store_unavailable", full, 1);
     } else counters.aborted += 1;
@@ -239,6 +247,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   function serve(request: IncomingMessage, key: Key, response: ServerResponse): void {
     if (waiting >= maxWaiting) {
       counters.notStored += 1;
+      refusals.note("not_stored");
       answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1);
       return;
     }
@@ -267,6 +276,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   return {
     counters,
+    refusals: refusals.view,
     sources,
     inFlight: () => waiting,
     addSecret(secret) {
@@ -287,6 +297,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     },
     refuse(response) {
       counters.notStored += 1;
+      refusals.note("not_stored");
       const stopping = "Tocsin is being stopped and has not read the alert to its end; send it again.";
       answerError(response, 503, "relay_stopping", stopping, 2);
     },
@@ -305,12 +316,14 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           return;
         }
         counters.unknownSecret += 1;
+        refusals.note("unknown_secret");
         answerError(response, 404, "not_found", "There is nothing here.");
       } else if (request.method !== "POST") {
         response.setHeader("allow", "POST");
         answerError(response, 405, "invalid_request", "This is the hook: send alerts to it with POST.");
       } else if (isCompressed(request)) {
         counters.compressed += 1;
+        refusals.note("compressed");
         log.warn("alert.refused", { reason: "compressed" });
         answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.");
       } else serve(request, key, response);

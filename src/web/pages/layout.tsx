@@ -12,10 +12,12 @@ import { Strip } from "./strip.tsx";
 const sections = [
   { path: "/", name: "Alerts" },
   { path: "/destinations", name: "Destinations" },
+  { path: "/routes", name: "Routes" },
   { path: "/mutes", name: "Mutes" },
   { path: "/shapes", name: "Shapes" },
   { path: "/silence", name: "Silence" },
   { path: "/gaps", name: "Gaps" },
+  { path: "/system", name: "System" },
   { path: "/setup", name: "Setup" },
   { path: "/api", name: "API" },
 ] as const;

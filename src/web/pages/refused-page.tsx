@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import { countRefused, type SourceView } from "../../core/operations.ts";
+import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView } from "../../core/operations.ts";
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { showBody } from "../body-text.ts";
@@ -22,7 +22,8 @@ export function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const source = c.req.query("source") || undefined;
     const list = await operations.listRefused({ limit: pageSize, source, before: c.req.query("before") });
     const sources = operations.sources().filter(({ name }) => source === undefined || name === source);
-    return c.html(<RefusedList frame={frameOf(c, deps)} list={list} source={source} sources={sources} />);
+    const door = source === undefined ? operations.doorRefusals() : [];
+    return c.html(<RefusedList frame={frameOf(c, deps)} {...{ list, source, sources, door }} />);
   });
 
   app.get("/refused/:id", async (c) => {
@@ -44,9 +45,11 @@ interface RefusedListProps {
   source?: string;
   /** Those that may have refused something. */
   sources: SourceView[];
+  /** What was turned away before it was anybody's. */
+  door: DoorRefusalView[];
 }
 
-function RefusedList({ frame, list, source, sources }: RefusedListProps) {
+function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
   const last = list.length === pageSize ? list.at(-1) : undefined;
   const filter = source === undefined ? "" : `source=${encodeURIComponent(source)}&`;
   return (
@@ -105,6 +108,7 @@ function RefusedList({ frame, list, source, sources }: RefusedListProps) {
           </a>
         </nav>
       )}
+      <AtTheDoor refusals={door} now={frame.now} />
     </Layout>
   );
 }
@@ -113,6 +117,52 @@ function describeNone(sources: SourceView[]): string {
   if (sources.some(({ checks }) => checks.length > 0)) return "Nothing is kept that was refused.";
   return "None. No source here checks who sends; one does that has a check in the configuration (sources.NAME.check).";
 }
+
+/** Numbers and rough times alone: whoever knocks with guesses is not worth more, and must not fill a disk. */
+function AtTheDoor({ refusals, now }: { refusals: DoorRefusalView[]; now: number }) {
+  const seen = refusals.filter(({ total }) => total > 0);
+  if (refusals.length === 0) return null;
+  return (
+    <section aria-labelledby="door-title">
+      <h2 id="door-title">Turned away at the door</h2>
+      <p class="soft">
+        Requests to the hooks that were answered before anything of them was stored, counted since the start. Nothing of
+        them is kept.
+      </p>
+      {seen.length === 0 ? (
+        <p>None since the start.</p>
+      ) : (
+        <ul class="turned-away">
+          {seen.map(({ reason, total, day, lastAt }) => (
+            <li>
+              <b>{doorWords[reason].what}</b>: {day.toLocaleString("en-US")} in 24 h, {total.toLocaleString("en-US")}{" "}
+              since the start
+              {lastAt !== undefined && (
+                <>
+                  , the last <Instant at={lastAt} now={now} />
+                </>
+              )}
+              . <span class="soft">{doorWords[reason].help}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
+  unknown_secret: {
+    what: "Wrong address (404)",
+    help: "A sender has an old secret, or somebody guesses. The right addresses stand at Setup.",
+  },
+  too_large: { what: "Too large (413)", help: "Raise intake.maxBodyBytes, or have the sender write less." },
+  compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
+  not_stored: {
+    what: "Not stored (503)",
+    help: "The disk was full or slow, too much came at once, or Tocsin was being stopped. Senders that try again lose nothing.",
+  },
+};
 
 function RefusedPage({ frame, refused }: { frame: Frame; refused: RefusedDetail }) {
   const { id, source, receivedAt, detail, reason, address, items, released, headers } = refused;

@@ -74,7 +74,7 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
   switch (kind) {
     case "store":
     case "reading":
-      return <a href="/setup#relay-title">How the relay is</a>;
+      return <a href="/system">How the relay is</a>;
     case "destination":
       return (
         <>

@@ -93,6 +93,8 @@ test.each([
       "/resend",
       "/resend?q=nothing",
       "/destinations",
+      "/routes",
+      "/system",
       "/mutes",
       "/setup",
       "/?source=forge",

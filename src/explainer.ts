@@ -1,9 +1,10 @@
-import type { Alert, AlertOrigin, Translation } from "../../core/alert.ts";
-import type { Message } from "../../core/message.ts";
-import type { Decision, Destination, Mute, PlannedDelivery } from "../../core/rules.ts";
-import type { Composer, MessageSource } from "../../delivery/lane/compose.ts";
-import type { Router } from "../../routing/router.ts";
-import { readableText } from "../../vendors/index.ts";
+import type { Alert, AlertOrigin, Translation } from "./core/alert.ts";
+import type { Message } from "./core/message.ts";
+import type { ExplainedDelivery, Explanation } from "./core/operations.ts";
+import type { Destination, Mute, PlannedDelivery } from "./core/rules.ts";
+import type { Composer, MessageSource } from "./delivery/lane/compose.ts";
+import type { Router } from "./routing/router.ts";
+import { readableText } from "./vendors/index.ts";
 
 export interface ExplainerOptions {
   router: Router;
@@ -13,26 +14,6 @@ export interface ExplainerOptions {
   mutes: Mute[];
   /** The instant at which the alert is routed. Epoch milliseconds. */
   at: number;
-}
-
-/** What would be sent to one destination. */
-export interface ExplainedDelivery {
-  destination: string;
-  channel: Destination["type"];
-  /** A mail goes to each on its own. */
-  recipients: string[];
-  route: string;
-  state: PlannedDelivery["state"];
-  reason: string;
-  /** Not before: quiet hours. Epoch milliseconds. */
-  dueAt?: number;
-  /** What people read, part by part. Empty when it is muted. */
-  texts: string[];
-}
-
-export interface Explanation {
-  decisions: Decision[];
-  deliveries: ExplainedDelivery[];
 }
 
 /** What was read of an alert, or why it could not be. */

@@ -1,0 +1,99 @@
+import type { Clock } from "../core/clock.ts";
+import type { SystemView } from "../core/operations.ts";
+import type { Administration } from "../core/ports/administration.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { RetentionRules } from "../core/ports/retention.ts";
+import type { Statistics } from "../core/ports/statistics.ts";
+import type { WatchView } from "../core/ports/watch.ts";
+import { formatBytes } from "../ground/text/format-bytes.ts";
+
+export interface SystemDeps {
+  store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
+  engine: { lastTurnAt(): number; laneTurns(): { destination: string; at: number }[] };
+  reader: { problem(): string | undefined };
+  watches(): WatchView[];
+  configuration(): SystemView["configuration"];
+  retention: RetentionRules;
+  clock: Clock;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** As in the readiness: the engine goes round every second. */
+const longestTurnMs = 30_000;
+/** Nobody plans further. */
+const farthestDays = 3_650;
+/** What a small log takes is the tables themselves. */
+const fewestAlerts = 1_000;
+
+/** See `Operations.system`. */
+export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
+  const { store, clock } = deps;
+  const now = clock.now();
+  const [health, alerts, counts] = await Promise.all([
+    store.health(),
+    store.countAlerts(),
+    store.countSince([now - minuteMs, now - 60 * minuteMs, now - dayMs]),
+  ]);
+  const [minute = 0, hour = 0, day = 0] = counts;
+  const bytesEach = health.bytes / Math.max(1, alerts.kept);
+  const known = alerts.oldestReceivedAt === undefined ? dayMs : now - alerts.oldestReceivedAt;
+  const perDay = known > 0 && known < dayMs ? day * (dayMs / Math.max(known, 60 * minuteMs)) : day;
+  return {
+    nodeVersion: process.versions.node,
+    configuration: deps.configuration(),
+    accepted: { minute, hour, day },
+    growth:
+      alerts.kept < fewestAlerts
+        ? undefined
+        : forecast(bytesEach * perDay, health.bytes, health.freeBytes, deps.retention),
+    parts: [
+      {
+        name: "store",
+        ok: health.writable && !health.full && health.damage === undefined,
+        detail: describeStore(health),
+      },
+      {
+        name: "reading thread",
+        ok: deps.reader.problem() === undefined,
+        detail: deps.reader.problem() ?? "reads bodies",
+      },
+      dispatcher(deps, now),
+      ...deps.watches().map(({ name, verdict, summary }) => ({
+        name: `watch ${name}`,
+        ok: verdict !== "trouble",
+        detail: summary,
+      })),
+    ],
+  };
+}
+
+function describeStore(health: { writable: boolean; full: boolean; damage?: string; bytes: number }): string {
+  if (health.full) return "the disk is full: new alerts are answered 503";
+  if (!health.writable) return "it cannot be written";
+  return health.damage === undefined ? `commits; ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
+}
+
+function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): SystemView["parts"][number] {
+  const lanes = engine.laneTurns();
+  const hung = lanes.filter(({ at }) => now - at > longestTurnMs).map(({ destination }) => destination);
+  const isTurning = now - engine.lastTurnAt() <= longestTurnMs;
+  const detail = hung.length > 0 ? `does not turn: ${hung.join(", ")}` : `turns, ${lanes.length} destinations`;
+  return { name: "dispatcher", ok: isTurning && hung.length === 0, detail: isTurning ? detail : "does not turn" };
+}
+
+/** Going on as in the last day. What retention removes makes room for what comes. */
+function forecast(
+  bytesPerDay: number,
+  bytes: number,
+  freeBytes: number | undefined,
+  { maxAgeMs, maxBytes }: RetentionRules,
+): NonNullable<SystemView["growth"]> {
+  const ofAge = maxAgeMs === undefined ? Number.POSITIVE_INFINITY : (bytesPerDay * maxAgeMs) / dayMs;
+  const most = Math.min(ofAge, maxBytes ?? Number.POSITIVE_INFINITY);
+  const rounded = Math.round(bytesPerDay);
+  if (freeBytes === undefined || bytesPerDay <= 0) return { bytesPerDay: rounded, heldByRetention: false };
+  if (most <= bytes + freeBytes) return { bytesPerDay: rounded, heldByRetention: true };
+  const days = Math.floor(freeBytes / bytesPerDay);
+  return { bytesPerDay: rounded, heldByRetention: false, ...(days <= farthestDays && { fullInDays: days }) };
+}

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { type SystemDeps, viewSystem } from "../../src/operations/system.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const clock = createTestClock();
+const now = clock.now();
+const gib = 2 ** 30;
+
+function deps(over: { kept?: number; free?: number; retention?: SystemDeps["retention"]; turnedAt?: number } = {}) {
+  const { kept = 1_000_000, free = 10 * gib, retention = {}, turnedAt = now } = over;
+  return {
+    store: {
+      health: async () => ({ writable: true, full: false, unrouted: 0, bytes: kept * 4096, freeBytes: free }),
+      countAlerts: async () => ({ total: kept, kept, oldestReceivedAt: now - 9 * 86_400_000 }),
+      countSince: async () => [3, 200, 262_144],
+    },
+    engine: { lastTurnAt: () => now, laneTurns: () => [{ destination: "desk", at: turnedAt }] },
+    reader: { problem: () => undefined },
+    watches: () => [],
+    configuration: () => ({ onDisk: "none" }) as const,
+    retention,
+    clock,
+  };
+}
+
+it("the disk is full when the last day goes on, unless as much is removed before, and of few alerts nothing is said", async () => {
+  expect((await viewSystem(deps())).growth).toEqual({ bytesPerDay: gib, heldByRetention: false, fullInDays: 10 });
+  const days = (count: number) => ({ maxAgeMs: count * 86_400_000 });
+  expect((await viewSystem(deps({ retention: days(7) }))).growth?.heldByRetention).toBe(true);
+  expect((await viewSystem(deps({ retention: days(90) }))).growth?.fullInDays).toBe(10);
+  expect((await viewSystem(deps({ retention: { maxBytes: 5 * gib } }))).growth?.heldByRetention).toBe(true);
+  expect((await viewSystem(deps({ kept: 999 }))).growth).toBeUndefined();
+});
+
+it("a lane that does not turn is named", async () => {
+  const { parts } = await viewSystem(deps({ turnedAt: now - 31_000 }));
+  expect(parts.find(({ name }) => name === "dispatcher")).toEqual({
+    name: "dispatcher",
+    ok: false,
+    detail: "does not turn: desk",
+  });
+});

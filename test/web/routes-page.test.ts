@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import type { Route } from "../../src/core/rules.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+const route = (name: string, over: Partial<Route> = {}): Route => ({
+  name,
+  matchers: [],
+  to: ["ops"],
+  continue: false,
+  isDefault: false,
+  updates: "auto",
+  definedAt: "tocsin.yaml:9",
+  ...over,
+});
+const routes = [
+  route("critical", {
+    matchers: [{ field: "severity", condition: { equals: ["critical"] } }],
+    fallback: { to: "treasury", afterMs: 600_000 },
+  }),
+  route("noise", { matchers: [{ field: "severity", condition: { equals: ["info"] } }], to: [] }),
+  route("rest", { isDefault: true, to: ["treasury"] }),
+];
+const plain = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
+
+it("each route says what it takes, where it goes, and how often it did", async () => {
+  const fixture = await createWebFixture({ routes });
+  const decisions = [{ route: "critical", destination: "ops", result: "deliver", reason: "" }] as const;
+  const { id } = await fixture.addAlert({ decisions: [...decisions] });
+  const page = await (await (await fixture.logIn()).get("/routes")).text();
+  expect(plain(page)).toMatch(
+    /critical tocsin\.yaml:9 severity=critical ops or treasury after 10 min 1 in 24 h 1 in 7 d just now/,
+  );
+  expect(page).toContain(`href="/alerts/${id}"`);
+  expect(plain(page)).toMatch(/noise .* nobody: dropped on purpose 0 in 24 h 0 in 7 d – never matched/);
+  expect(plain(page)).toMatch(/rest default .* what no other route took treasury/);
+});
+
+it("a body is tried: facts, decisions with reasons and the message, and nothing of it is stored", async () => {
+  const fixture = await createWebFixture({ routes });
+  const browser = await fixture.logIn();
+  const body = '{"title":"<b>USDC</b> low","severity":"critical","token":"USDC"}';
+  const answer = await browser.post("/routes", { body });
+  expect(answer.status).toBe(200);
+  const page = await answer.text();
+  expect(plain(page)).toContain("Nothing of it was stored or sent.");
+  expect(plain(page)).toMatch(/critical → ops : deliver severity is critical/);
+  expect(plain(page)).toContain("noise : skipped not asked: route critical has matched before it");
+  expect(page).toContain("gets this message");
+  expect(page).toContain("&lt;b&gt;USDC&lt;/b&gt; low");
+  expect(page).not.toContain("<b>USDC</b> low");
+  expect((await fixture.store.countAlerts()).total).toBe(0);
+  const several = plain(await (await browser.post("/routes", { body: `[${`${body},`.repeat(24)}${body}]` })).text());
+  expect(several).toContain("The body holds 25 alerts. These are the first 20.");
+  const broken = plain(await (await browser.post("/routes", { body: '{"title": "cut' })).text());
+  expect(broken).toContain("→ treasury");
+});
+
+it("what the hook would refuse is refused here, with what was typed kept", async () => {
+  const { logIn } = await createWebFixture({ routes });
+  const browser = await logIn();
+  const answer = await browser.post("/routes", { body: "x".repeat(1024 * 1024 + 1) });
+  expect(answer.status).toBe(413);
+  expect(await answer.text()).toContain("The hook refuses this body");
+  expect((await browser.post("/routes", { body: "x".repeat(5 * 1024 * 1024) })).status).toBe(413);
+  const unknown = await browser.post("/routes", { body: "typed", source: "none" });
+  expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining("typed</textarea>")]);
+  expect((await browser.post("/routes", { body: "x", form_token: "x" })).status).toBe(403);
+});
+
+it("other forms stay as small as they were", async () => {
+  const { logIn } = await createWebFixture();
+  expect((await (await logIn()).post("/mutes", { reason: "x".repeat(70_000) })).status).toBe(413);
+});
