@@ -69,6 +69,9 @@ describe("the key of an alert", () => {
     expect(section).not.toContain(`<a href="/alerts/${first}">`);
     expect(section.match(/aria-current="true"/g)).toHaveLength(1);
     expect(section).toContain("pool &lt;tvl&gt;");
+    const [, log = ""] = /<a href="(\/\?key=[^"]+)">All in the log<\/a>/.exec(section) ?? [];
+    const listed = await (await (await fixture.logIn()).get(log)).text();
+    for (const id of [first, over, again]) expect(listed).toContain(`/alerts/${id}`);
   });
 
   test("draws values and threshold, and marks when it fired", async () => {

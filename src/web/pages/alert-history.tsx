@@ -87,7 +87,8 @@ export function KeySection({ alert, history, now, canPng }: KeyProps & { canPng:
     <section aria-labelledby="key-title">
       <h2 id="key-title">Alerts of the same key</h2>
       <p class="soft">
-        <code>{alert.facts.alertKey}</code>
+        <code>{alert.facts.alertKey}</code>{" "}
+        <a href={`/?${new URLSearchParams({ key: alert.facts.alertKey })}`}>All in the log</a>
       </p>
       <KeyPicture alert={alert} history={history} canPng={canPng} />
       {newer.length > 0 && (
