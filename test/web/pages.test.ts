@@ -48,6 +48,7 @@ describe("the log", () => {
     const stopped = { position: alert.position, receivedAt: alert.receivedAt };
     const browser = await fixture.logIn();
     fixture.store.listAlertsWithin = async () => ({ alerts: [], stopped });
+    fixture.store.countMatches = () => Promise.reject(new Error("it was searched for a moment already"));
     const none = await (await browser.get("/?q=rare")).text();
     expect(none).toContain("No match so far");
     expect(none).not.toContain("No alert matches");

@@ -43,8 +43,9 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
     const [counted, matches] = await Promise.all([
       store.countOverTime(steps, mostBarsMs),
-      isWhole || !isFiltered(filters)
-        ? { count: page.alerts.length, isMore: !isWhole }
+      // What was searched for a moment already is not searched once more only to be counted.
+      isWhole || !isFiltered(filters) || page.searchedTo !== undefined
+        ? { count: page.alerts.length, isMore: !isWhole || page.searchedTo !== undefined }
         : countMatches(store, filters.read, { newestOfKey }),
     ]);
     return c.html(
