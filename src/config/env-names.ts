@@ -2,7 +2,7 @@ import { suggest } from "../ground/text/suggest.ts";
 import { type Env, envText } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 
-/** Every variable that Tocsin reads. README has the same list; a test compares them. */
+/** Every variable that Tocsin reads. `docs/reference.md` has the same list; a test compares them. */
 export const knownVariables = [
   "PORT",
   "HOST",

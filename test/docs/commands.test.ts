@@ -53,8 +53,8 @@ test.each(documentPaths)("every command line of %s can be typed, and every npm s
   expect(named.filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test("the README's table has every command, in the order of the help, with its subcommands and only real options", () => {
-  const rows = tableRows(readText("README.md"), "command").map(([name = "", what = ""]) => {
+test("the reference has every command, in the order of the help, with its subcommands and only real options", () => {
+  const rows = tableRows(readText("docs/reference.md"), "command").map(([name = "", what = ""]) => {
     const words = codeSpans(what).map((span) => span.split(" ", 1)[0] ?? "");
     return { name: name.replace(/^`tocsin (.*)`$/, "$1"), words };
   });

@@ -148,7 +148,10 @@ describe("the systemd units", () => {
   });
 
   test("are copied together, and stopped together where a start in between would do harm", () => {
-    const shell = [...codeBlocks(readText("README.md"), "sh"), ...codeBlocks(readText("docs/operations.md"), "sh")];
+    const shell = [
+      ...codeBlocks(readText("docs/deploy.md"), "sh"),
+      ...codeBlocks(readText("docs/operations.md"), "sh"),
+    ];
     expect(shell.filter((text) => text.includes("tocsin.service")).join()).toContain("deploy/tocsin.socket");
     const stops = shell
       .join("\n")

@@ -28,11 +28,11 @@ function askedBySource(): Set<string> {
 }
 
 const asked = new Set([...askedByConfig(), ...askedBySource()]);
-const documented = tableRows(readText("README.md"), "variable").flatMap(([cell = ""]) =>
+const documented = tableRows(readText("docs/reference.md"), "variable").flatMap(([cell = ""]) =>
   [...cell.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name = ""]) => name),
 );
 
-test("the README's table has every environment variable that is read, and no other; slips are looked for among them", () => {
+test("the reference has every environment variable that is read, and no other; slips are looked for among them", () => {
   expect([...asked]).toEqual(expect.arrayContaining(["PORT", "TOCSIN_CONFIG", "SANDBOX_BOT_TOKEN", "NO_COLOR"]));
   expect([...documented].sort()).toEqual([...asked].sort());
   expect([...documented].sort()).toEqual([...knownVariables].sort());

@@ -57,7 +57,7 @@ test("what is shipped names no folder of somebody's machine and no package regis
 });
 
 test("the documents name every request of HTTP that a script could use, and no other", () => {
-  const documented = tableRows(readText("README.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
+  const documented = tableRows(readText("docs/reference.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
   const known = [...Object.keys(routeTable), "POST /hooks/<secret>"];
   const forScripts = known.filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
   expect(documented.filter((request) => !known.includes(request))).toEqual([]);

@@ -147,7 +147,9 @@ async function announce(
       ]),
   );
   if (config.rules.destinations.length === 0 && context.isTty.stderr) {
-    await output.note("No destination is configured: alerts are stored and shown, and go nowhere. See the README.");
+    await output.note(
+      "No destination is configured: alerts are stored and shown, and go nowhere. Run tocsin start, or see docs/channels.md.",
+    );
   }
 }
 
