@@ -153,6 +153,11 @@ describe("a sentence that says what is measured", () => {
     });
   });
 
+  it("takes no letter behind a percentage for a multiplier", () => {
+    expect(read("TVL crossed 8.2% b")).toEqual({ metric: "TVL", threshold: "8.2", unit: "%" });
+    expect(read("TVL of USDC is 8.2 b, was 9 b")).toMatchObject({ value: "8.2 b", previousValue: "9 b" });
+  });
+
   it("reads nothing that is not in the sentence, digit for digit, from any text", () => {
     const word = fc.constantFrom(
       ..."ETH USDC/WETH price TVL is was now above below threshold crossed from to 5 4,012.30 $3 8.2% 18.6k on eth base ( ) , : = < % USD of 1e9".split(

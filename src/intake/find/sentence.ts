@@ -117,7 +117,8 @@ function joinNumber(pieces: Piece[], at: number, number: NumberPiece): { piece: 
     const piece = pieces[at + taken + 1];
     return piece?.kind === "word" ? piece : undefined;
   };
-  const multiplier = next();
+  // "8.2% b" is no 8.2 billion.
+  const multiplier = number.isPercent ? undefined : next();
   const isLetter = multiplier?.lower.length === 1;
   if (multiplier !== undefined && magnitudes.has(multiplier.lower) && !(isLetter && multiplier.text === "m")) {
     text += ` ${multiplier.text}`;
