@@ -402,6 +402,8 @@ describe("a session", () => {
       const answer = await web.fetch(new Request(`http://tocsin.test${address}`));
       expect(answer.headers.get("location")).toBe("/login?next=%2F%3Fq%3Dusdc");
     }
+    const ofKey = await web.fetch(new Request("http://tocsin.test/?key=rule%3Atvl"));
+    expect(ofKey.headers.get("location")).toBe(`/login?next=${encodeURIComponent("/?key=rule%3Atvl")}`);
     const next = encodeURIComponent(`/?token=${adminToken}`);
     for (const query of [`next=${next}`, `token=${adminToken}`]) {
       const page = await web.fetch(new Request(`http://tocsin.test/login?${query}`));

@@ -233,6 +233,8 @@ export function safeNext(next: string | undefined): string {
   if (url.origin !== base || url.pathname.startsWith("//")) return "/";
   if (url.pathname === "/login" || url.pathname === "/logout") return "/";
   for (const name of [...url.searchParams.keys()]) if (!parameters.has(name)) url.searchParams.delete(name);
+  // Each alert key says of what kind it is, as "rule:…"; a token has no colon.
+  if (url.searchParams.get("key")?.includes(":") === false) url.searchParams.delete("key");
   return `${url.pathname}${url.search}`;
 }
 
