@@ -67,6 +67,7 @@ export default defineConfig({
     // One more than there are processors: some of the long ones mostly wait.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
+    setupFiles: ["test/support/property-seed.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },
     projects: [
       { extends: true, test: { name: "process", include: inTheirOwnProcess } },
