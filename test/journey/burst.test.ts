@@ -22,6 +22,8 @@ routes:
     const answers = await Promise.all(bodies.slice(start, start + 100).map((body) => relay.post(body)));
     expect(answers.every(({ status }) => status === 202)).toBe(true);
   }
+  // However slowly the alerts came in: from here on the chat has a backlog for a while.
+  world.chat.faults.next({ kind: "flood", chat: deskChat, method: "sendMessage", retryAfterSeconds: 15 });
   const urgent = await relay.post(
     JSON.stringify({ title: "Look at this one", severity: "critical", eventId: "urgent-1" }),
   );
@@ -30,8 +32,8 @@ routes:
     ({ data }) => mailOf(data)?.state === "sent",
     { what: "the mail" },
   );
-  // The chat's pace lets it have all of them in half a minute at the earliest: its backlog has not held up the mail.
-  expect(await readDeskCounts(relay)).not.toMatchObject({ queued: 0 });
+  const { queued = 0, waiting = 0, sending = 0 } = await readDeskCounts(relay);
+  expect(queued + waiting + sending, "a backlog that has not held up the mail").toBeGreaterThan(0);
 
   const counts = await waitUntil(
     () => readDeskCounts(relay),
@@ -40,7 +42,8 @@ routes:
   );
   expect(counts.digested).toBeGreaterThan(900);
   const refused = world.chat.calls().filter((call) => call.status === 429);
-  expect(refused.length).toBeLessThanOrEqual(1);
+  // One is the test's own.
+  expect(refused.length).toBeLessThanOrEqual(2);
   const messages = world.chat.messages(deskChat);
   // Twenty a minute are allowed, so that many take a minute at most.
   expect(messages.length).toBeLessThanOrEqual(20);
