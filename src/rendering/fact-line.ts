@@ -218,7 +218,8 @@ const littleWords = new Set(
 /** Whether a title says anything beyond the facts and their names. */
 function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
   const names = `${subject.name} ${subject.measure} ${subject.chain} ${facts.token ?? ""} ${facts.metric ?? ""} ${facts.unit ?? ""}`;
-  const known = new Set(wordsOf(names.toLowerCase(), isOfName));
+  // "24h volume" says what "24 h volume" does.
+  const known = new Set(wordsOf(`${names} ${subject.measure.replace("24 h", "24h")}`.toLowerCase(), isOfName));
   const address = subject.parts?.address ?? facts.token ?? "";
   const isKnown = (word: string): boolean => littleWords.has(word) || known.has(word);
   const numbers = [facts.value, facts.previousValue, facts.threshold, subject.moved].map(bareNumber);

@@ -27,6 +27,14 @@ describe("the first line of an alert, made of its facts", () => {
       expect(titleOf({ ...poolTvl, title })).toBe(titleOf(poolTvl));
   });
 
+  it("says a volume of 24 hours once, however its title writes that", () => {
+    const title = "ONYX504 pool 24h volume: below 19000";
+    const metric = "polygon_pool_h24_volume_0x0b92aaaabbbbccccddddeeeeffff00001111c1e0";
+    expect(titleOf({ ...poolTvl, metric, title })).toBe(
+      "ONYX504 pool 24 h volume 18,623 USD, −8.2 %, below 19,000 (polygon)",
+    );
+  });
+
   it("fits on a lock screen, with at most six significant digits in a number", () => {
     const long = titleOf({ ...poolTvl, value: "1246377700.123", previousValue: "1246536700", threshold: "1250000000" });
     expect(long).toBe("ONYX504 pool TVL 1.246 bn USD, −0.01 %, below 1.25 bn (polygon)");
