@@ -47,7 +47,7 @@ routes:
   const messages = world.chat.messages(deskChat);
   // Twenty a minute are allowed, so that many take a minute at most.
   expect(messages.length).toBeLessThanOrEqual(20);
-  expect(messages.some(({ text }) => /\d+ alerts/.test(text))).toBe(true);
+  expect(messages.some(({ text }) => /\d+ (?:alerts|warnings) in /.test(text))).toBe(true);
 });
 
 async function readDeskCounts(relay: RelayProcess): Promise<Record<string, number>> {
