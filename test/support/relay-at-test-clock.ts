@@ -31,10 +31,17 @@ async function settle(): Promise<void> {
   }
 }
 
-/** A call takes its real time, and its limit is by the clock: time stands still while one is under way. */
-async function untilNothingIsSent(): Promise<void> {
+/**
+ * Routing and calls take their real time, and their limits are by the clock: while they are under way it goes on no faster
+ * than time does. It has to go on, as what was claimed may wait for its turn by the clock.
+ */
+async function untilNothingIsUnderWay(): Promise<void> {
   const isSending = async () => (await relay.operations.destinations()).some(({ counts }) => (counts.sending ?? 0) > 0);
-  while (await isSending()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const isRouting = async () => (await relay.store.health()).unrouted > 0;
+  while ((await isRouting()) || (await isSending())) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await clock.advance(5);
+  }
 }
 
 /** In steps in which everybody who looks now and then gets to look. */
@@ -42,7 +49,7 @@ async function advance(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= stepMs) {
     await clock.advance(Math.min(stepMs, left));
     await settle();
-    await untilNothingIsSent();
+    await untilNothingIsUnderWay();
   }
 }
 
