@@ -1,12 +1,12 @@
 import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import { cleanLine, cleanText } from "../ground/text/clean.ts";
+import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
-import { factLineOf, isTest, writeHeadline } from "./headline.ts";
+import { factLineOf, isTest, wordsOfSender, writeHeadline } from "./headline.ts";
 import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";
@@ -62,7 +62,7 @@ function writeNumbers(facts: AlertFacts, said: string): Inline[] {
 /** @param said the first line in lower case */
 function writeDetails(alert: Alert, context: MessageContext, said: string): Block[] {
   const { facts } = alert;
-  const words = writeWords(alert, context.resolvedBy);
+  const words = writeWords(alert, context.resolvedBy, said);
   switch (context.detail) {
     case "short":
       // A notice says in its words what is to be done, and of a body that could not be read they are all there is.
@@ -159,26 +159,25 @@ function writeHistory(alert: Alert, { history, resolvedBy, now }: MessageContext
 }
 
 /** What the sender wrote, and what it wrote at the end where that is something else. */
-function writeWords(alert: Alert, resolvedBy: Alert | undefined): Block[] {
+function writeWords(alert: Alert, resolvedBy: Alert | undefined, said: string): Block[] {
   const isRepeated = resolvedBy?.facts.text === alert.facts.text;
-  return [alert, ...(resolvedBy === undefined || isRepeated ? [] : [resolvedBy])].flatMap(writeText);
+  return [alert, ...(resolvedBy === undefined || isRepeated ? [] : [resolvedBy])].flatMap((one) =>
+    writeText(one, said),
+  );
 }
 
-function writeText(alert: Alert): Block[] {
-  const words = withoutFences(cleanText(alert.facts.text ?? "")).trim();
+function writeText(alert: Alert, said: string): Block[] {
+  const words = wordsOfSender(alert.facts);
   if (alert.origin === "notice") return words === "" ? [] : [paragraph([text(words)])];
   const { format } = alert.facts;
   if (words !== "" && (format === "unreadable" || (format === "broken-json" && /^[{[]/.test(words))))
     return [{ kind: "code", text: words }];
   const [firstLine = "", ...rest] = words.split("\n");
-  // Many senders' text begins with what is their title as well.
-  const ownWords = cleanLine(firstLine) === cleanLine(alert.facts.title) ? rest.join("\n").trim() : words;
+  // Many senders' text begins with what is their title as well, and some of it stands in the first line.
+  const isSaid =
+    said.includes(cleanLine(firstLine).toLowerCase()) || cleanLine(firstLine) === cleanLine(alert.facts.title);
+  const ownWords = isSaid ? rest.join("\n").trim() : words;
   return ownWords === "" ? [] : [{ ...paragraph([text(ownWords)]), quoted: true }];
-}
-
-/** Datadog's marks for markdown. */
-function withoutFences(words: string): string {
-  return words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words;
 }
 
 function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: string | undefined): Block[] {

@@ -6,7 +6,7 @@ import { cut } from "../ground/text/graphemes.ts";
 import { writeTitle } from "./title.ts";
 
 /** What a locked phone shows of a message, after the chat's name. */
-const lockScreenUnits = 110;
+export const lockScreenUnits = 110;
 const maxNameUnits = 40;
 const maxAmountUnits = 24;
 

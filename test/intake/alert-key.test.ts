@@ -35,6 +35,11 @@ describe("the alert key", () => {
         status: "resolved",
       },
     ],
+    [
+      "a monitor of UptimeRobot",
+      { monitorID: "7", monitorFriendlyName: "quotes", alertTypeFriendlyName: "Down", alertDetails: "Timeout" },
+      { monitorID: "7", monitorFriendlyName: "quotes", alertTypeFriendlyName: "Up", alertDetails: "OK" },
+    ],
     ["the metric alone", { metric: "eth_tvl", value: 3 }, { metric: "eth_tvl", value: 6 }],
     [
       "the title",

@@ -186,6 +186,8 @@ describe("status", () => {
     [{ state: "closed" }, "resolved"],
     [{ resolved: true }, "resolved"],
     [{ heartbeat: { status: 1 } }, "resolved"],
+    [{ alertType: "1", alertTypeFriendlyName: "Down" }, "firing"],
+    [{ alertType: "2", alertTypeFriendlyName: "Up" }, "resolved"],
     [{ type: "alert.resolved" }, "resolved"],
     [{ title: "[RESOLVED] TVL fell" }, "resolved"],
     [{ title: "Up: ETH is above 4,000" }, "unknown"],

@@ -203,6 +203,20 @@ describe("a composed alert", () => {
     expect(text).toContain("> Now 0.98");
   });
 
+  it("says behind a bare name what has happened, where a lock screen has room for it, and not again below", () => {
+    const first = (facts: Partial<Alert["facts"]>) => textOf(makeAlert({ facts })).split("\n", 1)[0];
+    const name = { title: "quotes", text: "Connection Timeout" };
+    expect(first(name)).toBe("🚨 quotes: Connection Timeout");
+    expect(textOf(makeAlert({ facts: name })).match(/Connection Timeout/g)).toHaveLength(1);
+    expect(first({ title: "ETH RPC", text: "[ETH RPC] [🔴 Down] refused" })).toBe("🚨 [ETH RPC] [🔴 Down] refused");
+    expect(first({ ...name, text: "x".repeat(110) })).toBe("🚨 quotes");
+    expect(first({ title: "The quotes stopped this morning", text: "Timeout" })).toBe(
+      "🚨 The quotes stopped this morning",
+    );
+    expect(first({ ...name, format: "broken-json" })).toBe("🚨 quotes");
+    expect(first({ ...name, status: "resolved" })).toBe("✅ Over: quotes");
+  });
+
   it("keeps the sender's lines from passing for ours", () => {
     const text = textOf(
       makeAlert({

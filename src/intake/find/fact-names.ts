@@ -8,16 +8,17 @@ import { type Leaf, laterElement, perPlace } from "./leaves.ts";
  */
 const names = {
   title: `title alerttitle eventtitle notificationtitle messagetitle subject headline summary alertname alarmname
-    rulename alertrulename rule.name monitorname monitor.name checkname check.name incidentname problemname
+    rulename alertrulename rule.name monitorname monitorfriendlyname monitor.name checkname check.name incidentname
+    problemname triggername searchname
     issue.title pullrequest.title release.name workflowrun.displaytitle workflowrun.name discussion.title
     subscriptionname subscription.name alert triggeredrule strategyname name displayname`,
   weakTitle: `eventtype alerttype notificationtype event type kind action category topic zen`,
   text: `text message description content body msg alertmessage alertdescription alerttext eventmessage eventmsg
     textonly newstatereason alarmdescription errormessage reason details detail note notes comment summary
-    headcommit.message issue.body pullrequest.body rule.description heartbeat.msg output caption`,
+    headcommit.message issue.body pullrequest.body rule.description heartbeat.msg output caption alertdetails cause`,
   severity: `severity alertseverity sev criticality level alertlevel loglevel alerttype urgency priority alertpriority
     importance impact rule.severity rule.level subscription.severity color`,
-  status: `status alertstatus state alertstate newstate newstatevalue currentstate currentstatus alerttransition
+  status: `status alertstatus state alertstate newstate newstatevalue currentstate currentstatus alerttypefriendlyname alerttransition
     transition eventaction heartbeat.status monitor.status incident.state issue.state issue.status
     resolved isresolved recovered firing isfiring triggered istriggered action event eventtype type`,
   metric: `metrickey metric.key metricname metric.name metric.metricname metricid metric.id metric indicator
