@@ -251,9 +251,10 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     journal.close();
   });
 
-  const [{ createOperations }, { createBodyExplainer }, { watchConfigFile }] = await Promise.all([
+  const [{ createOperations }, { createBodyExplainer }, { createRouteAgain }, { watchConfigFile }] = await Promise.all([
     import("./operations/operations.ts"),
     import("./explain-body.ts"),
+    import("./route-again.ts"),
     import("./config/file-in-force.ts"),
   ]);
   const { maxBodyBytes } = config.intake;
@@ -271,6 +272,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       maxBodyBytes,
       now: clock.now,
       newId,
+    }),
+    routeAgain: createRouteAgain({
+      router,
+      destinations: rules.destinations,
+      readPayloads: processing.readPayloads,
+      activeMutes: mutes.active,
+      now: clock.now,
     }),
     maxBodyBytes,
     configuration: watchConfigFile(config.configFile),

@@ -63,6 +63,17 @@ export function createProcessing(
 /** A payload of a larger body would take the time that pages have. */
 const mostPayloadBytes = 64 * 1024;
 
+/** The payload of a stored alert, for a page: `too large` where its body is larger than 64 KiB. Never throws. */
+export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDetail, "request">) {
+  if (request === undefined) return undefined;
+  if (request.body.byteLength > mostPayloadBytes) return "too large";
+  try {
+    return { payload: read(request.body, request.contentType)(request.item) };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The first message of each standing delivery of an alert, made again from what is stored: messages are not kept. It says
  * nothing of a delay, of earlier messages, or of others in a digest; what carries the payload goes without one that is
@@ -73,15 +84,6 @@ export function createComposeAgain(
   destinations: readonly Destination[],
 ): (alert: AlertDetail) => ComposedMessage[] {
   const byName = new Map(destinations.map((destination) => [destination.name, destination]));
-
-  function payloadOf({ request }: AlertDetail) {
-    if (request === undefined || request.body.byteLength > mostPayloadBytes) return undefined;
-    try {
-      return read(request.body, request.contentType)(request.item);
-    } catch {
-      return undefined;
-    }
-  }
 
   return (detail) => {
     const { id, origin, receivedAt, facts } = detail;
@@ -96,7 +98,8 @@ export function createComposeAgain(
       const message = { destination, channel, inDigest: digestId !== undefined || state === "digested" };
       if (known === undefined || known.type !== channel) return { ...message, texts: [] };
       const now = attempts.find(({ outcome }) => outcome === "sent")?.at ?? delivery.finishedAt ?? delivery.createdAt;
-      const payload = vendorOf(channel).can.carries === "payload" ? payloadOf(detail) : undefined;
+      const stored = vendorOf(channel).can.carries === "payload" ? readStoredPayload(read, detail) : undefined;
+      const payload = stored === "too large" ? undefined : stored?.payload;
       const source = {
         id: delivery.id,
         alertId: id,

@@ -287,6 +287,27 @@ export interface TriedAlert extends Explanation {
   unreadable?: string;
 }
 
+/** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
+export type RoutingPart = Pick<Decision, "reason"> & { result: Decision["result"] | "nothing"; route?: string };
+
+/** What the configuration and the mutes of now make of a stored alert, beside what was decided then. */
+export interface RoutedAgain {
+  /** As if it came at this instant. Epoch milliseconds. */
+  at: number;
+  decisions: Decision[];
+  /** Destinations that would get something else, what is lost first. Empty: the same as then. */
+  differences: {
+    /** Absent: nobody, on one side since a route drops it on purpose. */
+    destination?: string;
+    before: RoutingPart;
+    now: RoutingPart;
+    /** The quiet hours of now would have done the same then: it is another hour of the day. */
+    onlyByHour: boolean;
+  }[];
+  /** A route or a mute asks for a place in the payload, and the body is too large to be read for this. */
+  isTooLarge: boolean;
+}
+
 /** How often a route took an alert, beside what it is. */
 export interface RouteView
   extends Pick<Route, "name" | "matchers" | "to" | "continue" | "isDefault" | "fallback" | "definedAt"> {
@@ -521,6 +542,8 @@ export interface Operations {
     contentType: string | undefined,
     source?: string,
   ): Promise<{ alerts: TriedAlert[]; total: number }>;
+  /** Undefined: no route was asked then. What was read then counts; nothing is stored or sent. */
+  routeAgain(alert: AlertDetail): RoutedAgain | undefined;
   /** Of bodies, as the hook takes them. */
   maxBodyBytes: number;
   /** @throws AppError `store_unavailable` */

@@ -39,8 +39,9 @@ export interface OperationsDeps {
   inbox: Inbox;
   destinations: Destination[];
   routes: Route[];
-  /** See `Operations.tryBody`. */
+  /** See `Operations`. */
   tryBody: Operations["tryBody"];
+  routeAgain: Operations["routeAgain"];
   maxBodyBytes: number;
   configuration: SystemDeps["configuration"];
   doorRefusals: Operations["doorRefusals"];
@@ -155,6 +156,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       return { since, routes: deps.routes.map((route) => viewRoute(route, routes)) };
     },
     tryBody: deps.tryBody,
+    routeAgain: deps.routeAgain,
     maxBodyBytes: deps.maxBodyBytes,
     system: () => viewSystem({ ...deps, store: { ...store, health }, watches: viewWatches }),
     doorRefusals: deps.doorRefusals,

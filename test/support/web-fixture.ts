@@ -26,6 +26,7 @@ import type { Decision, Destination, PlannedDelivery, Route } from "../../src/co
 import { Secret } from "../../src/core/secret.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { createBodyExplainer } from "../../src/explain-body.ts";
+import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { createMutePreview } from "../../src/operations/preview-mute.ts";
@@ -37,6 +38,7 @@ import { findNamed } from "../../src/operations/targets.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { createTroubles } from "../../src/operations/troubles.ts";
 import { viewDestinations, viewLog, viewRoute } from "../../src/operations/views.ts";
+import { createRouteAgain } from "../../src/route-again.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
@@ -213,6 +215,13 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       maxBodyBytes: 1024 * 1024,
       now: clock.now,
       newId,
+    }),
+    routeAgain: createRouteAgain({
+      router: explaining.router,
+      destinations: configured,
+      readPayloads,
+      activeMutes: () => [],
+      now: clock.now,
     }),
     maxBodyBytes: 1024 * 1024,
     system: () =>

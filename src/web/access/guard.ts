@@ -65,6 +65,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "GET /api/alerts": "token or session",
   "GET /api/alerts/:id": "token or session",
   "GET /api/alerts/:id/evidence": "token or session",
+  "GET /api/alerts/:id/routes": "token or session",
   "POST /api/alerts/:id/resend": "token or session",
   "POST /api/release": "token or session",
   "GET /api/resend": "token or session",

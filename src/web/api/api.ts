@@ -12,9 +12,9 @@ import {
   addMuteRoute,
   checkGapsRoute,
   endMuteRoute,
+  evidenceRoute,
   findIdsRoute,
   gapsRoute,
-  evidenceRoute,
   getAlertRoute,
   getRefusedRoute,
   listAlertsRoute,
@@ -30,6 +30,7 @@ import {
   resendFailedRoute,
   resendRoute,
   resumeDestinationRoute,
+  routedAgainRoute,
   shapesRoute,
   statusRoute,
   streamRoute,
@@ -47,6 +48,7 @@ import {
   previewToWire,
   refusedDetailToWire,
   refusedToWire,
+  routedAgainToWire,
   shapesToWire,
   statusToWire,
   toIso,
@@ -105,6 +107,21 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
       throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
     }
     return c.json({ data: await collectEvidence(deps, alert) }, 200);
+  });
+
+  api.openapi(routedAgainRoute, async (c) => {
+    const { id } = c.req.valid("param");
+    const alert = await store.getAlert(id);
+    if (alert === undefined) {
+      throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
+    }
+    const routed = operations.routeAgain(alert);
+    if (routed === undefined) {
+      throw new AppError("conflict", "No route was asked for this alert.", {
+        hint: "It is not routed yet, a repeat of an earlier one, or one that Tocsin wrote itself.",
+      });
+    }
+    return c.json({ data: routedAgainToWire(routed) }, 200);
   });
 
   api.openapi(findIdsRoute, async (c) => {

@@ -22,6 +22,7 @@ import {
   releaseSchema,
   resendPreviewSchema,
   resendResultSchema,
+  routedAgainSchema,
   shapesSchema,
   statusSchema,
   tryResultSchema,
@@ -116,6 +117,20 @@ export const evidenceRoute = createRoute({
   responses: {
     200: answer("The evidence.", evidenceSchema),
     404: failure("No such alert."),
+    ...refused,
+  },
+});
+
+export const routedAgainRoute = createRoute({
+  method: "get",
+  path: "/api/alerts/{id}/routes",
+  summary: "What today's routes and mutes would do with an alert, beside what was decided then",
+  description: "By the facts as they were read when it came. Stores and sends nothing.",
+  request: { params: idParameter },
+  responses: {
+    200: answer("What differs by destination, and each route's answer.", routedAgainSchema),
+    404: failure("No such alert."),
+    409: failure("No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself."),
     ...refused,
   },
 });

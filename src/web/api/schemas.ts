@@ -121,6 +121,33 @@ export const decisionSchema = z
   })
   .openapi("Decision");
 
+const routingPartSchema = z
+  .object({
+    result: z.enum([...decisionResults, "nothing"]).openapi({ description: "`nothing`: no route sends it there." }),
+    route: z.string().optional(),
+    reason: z.string(),
+  })
+  .openapi("RoutingPart");
+
+export const routedAgainSchema = z
+  .object({
+    at: instant.openapi({ description: "As if the alert came then: now." }),
+    isSame: z.boolean().openapi({ description: "Nothing differs but by the hour of the day." }),
+    differences: z.array(
+      z.object({
+        destination: z.string().nullable().openapi({ description: "null: nobody." }),
+        before: routingPartSchema,
+        now: routingPartSchema,
+        onlyByHour: z.boolean().openapi({ description: "The quiet hours of now would have done the same then." }),
+      }),
+    ),
+    decisions: z.array(decisionSchema).openapi({ description: "Of now, route by route." }),
+    isTooLarge: z.boolean().openapi({
+      description: "The body was too large to be read for this: conditions on `payload` count as not met.",
+    }),
+  })
+  .openapi("RoutedAgain");
+
 export const requestSchema = z
   .object({
     receivedAt: instant,

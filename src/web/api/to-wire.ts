@@ -7,6 +7,8 @@ import type {
   LogView,
   MutePreview,
   ResendPreview,
+  RoutedAgain,
+  RoutingPart,
   ShapesView,
   SilenceView,
   StatusView,
@@ -34,6 +36,7 @@ import type {
   refusedSchema,
   requestSchema,
   resendPreviewSchema,
+  routedAgainSchema,
   shapesSchema,
   statusSchema,
   tryResultSchema,
@@ -75,6 +78,24 @@ export function alertDetailToWire(alert: AlertDetail, publicUrl: string): z.infe
     decisions: alert.decisions,
     request: alert.request === undefined ? null : requestToWire(alert.request),
   };
+}
+
+export function routedAgainToWire({ at, differences, ...rest }: RoutedAgain): z.infer<typeof routedAgainSchema> {
+  return {
+    at: toIso(at),
+    isSame: differences.every(({ onlyByHour }) => onlyByHour),
+    differences: differences.map(({ destination, before, now, onlyByHour }) => ({
+      destination: destination ?? null,
+      before: partToWire(before),
+      now: partToWire(now),
+      onlyByHour,
+    })),
+    ...rest,
+  };
+}
+
+function partToWire({ result, route, reason }: RoutingPart) {
+  return { result, route, reason };
 }
 
 export function deliveryToWire(delivery: DeliverySummary): z.infer<typeof deliverySchema> {

@@ -1,18 +1,17 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
-import type { MutePreview } from "../../core/operations.ts";
+import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
-import type { Decision } from "../../core/rules.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
+import { DecisionTable, TodaysRouting } from "./alert-decisions.tsx";
 import { DeliveryList } from "./alert-deliveries.tsx";
 import { FactList } from "./alert-facts.tsx";
-import { RawRequest } from "./alert-request.tsx";
 import {
   drawKeyPicture,
   drawMetricPicture,
@@ -24,13 +23,14 @@ import {
 } from "./alert-history.tsx";
 import { Journey } from "./alert-journey.tsx";
 import { MessageList } from "./alert-messages.tsx";
+import { RawRequest } from "./alert-request.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
 import { ShareAlert } from "./alert-share.tsx";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { HeadRow, Layout, Notice, Problem, statusOf } from "./layout.tsx";
+import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
@@ -59,6 +59,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         older={older}
         history={history}
         messages={deps.composeAgain?.(alert)}
+        routedAgain={operations.routeAgain(alert)}
         publicUrl={deps.publicUrl}
         canPng={deps.toPng !== undefined}
         hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
@@ -206,6 +207,8 @@ interface AlertPageProps {
   history: KeyHistory;
   /** Absent: none can be made here. */
   messages?: ComposedMessage[];
+  /** Absent: no route was asked. */
+  routedAgain?: RoutedAgain;
   publicUrl: string;
   canPng: boolean;
   /** The service may have a history of its metric. */
@@ -291,6 +294,7 @@ function AlertPage(props: AlertPageProps) {
             <h2 id="decisions-title">What was decided, and why</h2>
             <div data-live="decisions">
               <DecisionTable alert={alert} />
+              <TodaysRouting routed={props.routedAgain} now={frame.now} />
             </div>
           </section>
         </div>
@@ -304,41 +308,5 @@ function AlertPage(props: AlertPageProps) {
         <ShareAlert alert={alert} publicUrl={publicUrl} />
       </section>
     </Layout>
-  );
-}
-
-const resultWords: Record<Decision["result"], string> = {
-  deliver: "deliver",
-  standby: "fallback",
-  muted: "muted",
-  held: "held",
-  dropped: "dropped",
-  contained: "in another message",
-  skipped: "skipped",
-  not_matched: "no match",
-};
-
-function DecisionTable({ alert: { decisions, repeatOf } }: { alert: AlertDetail }) {
-  if (repeatOf !== undefined)
-    return <p class="soft">No rule is asked for a repeat: what was decided for the first one stands.</p>;
-  if (decisions.length === 0) return <p class="soft">Nothing was decided by routes.</p>;
-  return (
-    <div class="wide">
-      <table class="decisions">
-        <HeadRow names={["Route", "Destination", "Result", "Because"]} />
-        <tbody>
-          {decisions.map((decision) => (
-            <tr class={decision.result}>
-              <td>
-                <bdi>{decision.route}</bdi>
-              </td>
-              <td>{decision.destination === undefined ? "–" : <bdi>{decision.destination}</bdi>}</td>
-              <td>{resultWords[decision.result]}</td>
-              <td dir="auto">{decision.reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
