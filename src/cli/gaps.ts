@@ -127,9 +127,14 @@ function formatGaps(report: GapsOnWire, output: Output, now: number): string {
   ]);
 }
 
-function describeDowntime({ fromAt, toAt, asleep }: GapsOnWire["downtimes"][number]): string {
+function describeDowntime({ fromAt, toAt, asleep, restored }: GapsOnWire["downtimes"][number]): string {
   const lasted = formatDuration(Date.parse(toAt) - Date.parse(fromAt));
-  return `- ${toSeconds(fromAt)} for ${lasted}${asleep ? " (the machine was asleep, or its clock was set)" : ""}`;
+  const more = asleep
+    ? " (the machine was asleep, or its clock was set)"
+    : restored
+      ? " (not in the log: it was restored from a backup)"
+      : "";
+  return `- ${toSeconds(fromAt)} for ${lasted}${more}`;
 }
 
 function formatMissing(missing: GapsOnWire["missing"], output: Output): string {

@@ -50,6 +50,8 @@ export interface Downtime {
   toAt: number;
   /** A relay ran and did nothing: its machine was asleep, or its clock was set. */
   asleep?: boolean;
+  /** A relay may have run: its log was replaced by a backup, in which the alerts of that time are missing. */
+  restored?: boolean;
 }
 
 /** What one check has found. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Downtime } from "../core/gaps.ts";
 import type { Log } from "../core/log.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
+import { restoresStateName, type WatchStore } from "../core/ports/watch.ts";
 
 /** How often it is saved that the relay runs. */
 const everyMs = 60_000;
@@ -14,6 +14,7 @@ const leastDowntimeMs = 1_000;
 const keptMs = 8 * 24 * 3_600_000;
 const mostDowntimes = 200;
 const stateName = "running";
+const restoresSchema = z.object({ times: z.array(z.object({ fromAt: z.number(), toAt: z.number() })) });
 
 const stateSchema = z.object({
   aliveAt: z.number(),
@@ -29,10 +30,21 @@ export interface RunningTimes {
 
 /** The times in which no relay ran on this store, the present one among them where none does. */
 export async function readDowntimes(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
+  const [downtimes, restores] = [await readStops(store, now), await readRestores(store, now)];
+  return [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt);
+}
+
+async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
   const known = stateSchema.safeParse(await store.loadWatchState(stateName)).data;
   if (known === undefined) return [];
   const downtimes = known.downtimes.filter(({ toAt }) => toAt >= now - keptMs).slice(-mostDowntimes);
   return now - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: now }];
+}
+
+/** What the command `restore` has left in the backup that it put here. */
+async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
+  const known = restoresSchema.safeParse(await store.loadWatchState(restoresStateName)).data;
+  return (known?.times ?? []).filter(({ toAt }) => toAt >= now - keptMs).map((time) => ({ ...time, restored: true }));
 }
 
 /**
@@ -49,7 +61,8 @@ export async function openRunningTimes({
   log: Log;
 }): Promise<RunningTimes> {
   let aliveAt = clock.now();
-  let downtimes = await readDowntimes(store, aliveAt);
+  let downtimes = await readStops(store, aliveAt);
+  const restores = await readRestores(store, aliveAt);
 
   async function save(): Promise<void> {
     const now = clock.now();
@@ -63,7 +76,7 @@ export async function openRunningTimes({
   }
 
   return {
-    downtimes: () => downtimes,
+    downtimes: () => [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt),
     async run(stop) {
       let isFailing = false;
       for (;;) {

@@ -43,6 +43,14 @@ async function idsIn(path: string): Promise<string[]> {
   return alerts.map((alert) => alert.id);
 }
 
+/** What the log that was put there lacks. */
+async function restoredTimesIn(path: string): Promise<unknown> {
+  const store = openLocalStore({ path, readOnly: true });
+  const state = (await store.loadWatchState("restores")) as { times: unknown };
+  await store.close();
+  return state.times;
+}
+
 it("puts the backup in the place of what was there, and keeps that beside it", async () => {
   const { world, id, late, path } = await backedUp();
   const running = await world.run(["restore", "copy.db", "--json"]);
@@ -53,6 +61,7 @@ it("puts the backup in the place of what was there, and keeps that beside it", a
   expect(data.kept).toMatch(/tocsin\.db\.before-restore-\d{8}T\d{6}Z$/);
   expect(await idsIn(path)).toEqual([id]);
   expect(await idsIn(data.kept)).toEqual([late, id]);
+  expect(await restoredTimesIn(path)).toEqual([{ fromAt: Date.parse(data.lastReceivedAt), toAt: expect.any(Number) }]);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readdirSync(world.dataDir).filter((name) => /restoring|partial/.test(name))).toEqual([]);
 });

@@ -65,6 +65,22 @@ it("a machine that was asleep, or whose clock was set, did not run and was not d
   await times.stop();
 });
 
+it("knows of a restored backup what it lacks, until nobody asks for it any more", async () => {
+  const { clock, store, start } = await open();
+  const time = { fromAt: clock.now() - hour, toAt: clock.now() };
+  await store.saveWatchState({ name: "restores", state: { times: [time] } });
+  const times = await start();
+  expect(times.downtimes()).toEqual([{ ...time, restored: true }]);
+  await times.stop();
+  await clock.jump(hour);
+  expect(await readDowntimes(store, clock.now())).toEqual([
+    { ...time, restored: true },
+    { fromAt: time.toAt, toAt: clock.now() },
+  ]);
+  await clock.jump(9 * 24 * hour);
+  expect(await readDowntimes(store, clock.now())).toHaveLength(1);
+});
+
 it("forgets what nobody asks for any more", async () => {
   const { clock, store, start } = await open();
   await (await start()).stop();

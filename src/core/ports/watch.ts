@@ -6,6 +6,12 @@ export interface WatchState {
   state: unknown;
 }
 
+/**
+ * The state in which a restored backup says what is not in it: `{ times: { fromAt, toAt }[] }`, from its last alert to
+ * when it was put in place of the database, in epoch milliseconds, the oldest first.
+ */
+export const restoresStateName = "restores";
+
 /** What the watches of the relay over its surroundings remember. */
 export interface WatchStore {
   /** Undefined: nothing was ever saved under this name. */

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
+import { restoresStateName } from "../../core/ports/watch.ts";
 import { giveToOwner } from "../../ground/files/private-folder.ts";
 import { renameFile } from "../../ground/files/replace-file.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
@@ -8,6 +9,7 @@ import { copyDatabase } from "./copy-database.ts";
 import { readMigrations, requireVersion } from "./migrate.ts";
 import { Sqlite } from "./sqlite-library.ts";
 import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
+import { createWatchStates } from "./transactions/shared.ts";
 
 export interface Restored {
   /** Where the database lies that was there before. Absent: there was none. */
@@ -37,6 +39,7 @@ export async function restoreDatabase(from: string, path: string, now: number): 
   try {
     await copyDatabase(from, beside);
     const found = look(beside, from);
+    noteRestore(beside, { fromAt: found.lastReceivedAt ?? 0, toAt: now });
     return { ...found, kept: await replaceDatabase(beside, path, keptName(path, "restore", now)) };
   } catch (error) {
     removeUnfinished(path);
@@ -116,6 +119,23 @@ function look(path: string, from: string): Omit<Restored, "kept"> {
       lastReceivedAt: one("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1"),
       waiting: due + (one("SELECT count(*) FROM alerts WHERE routed_at IS NULL") ?? 0),
     };
+  } finally {
+    db.close();
+  }
+}
+
+const mostNoted = 20;
+
+/** Who compares what came with what should have come must not look for the alerts of that time in this log. */
+function noteRestore(path: string, time: { fromAt: number; toAt: number }): void {
+  const db = new Sqlite(path);
+  try {
+    const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'watch_states'").get();
+    // A backup from before there were watches has told nobody anything.
+    if (isThere === undefined) return;
+    const { loadWatchState, saveWatchState } = createWatchStates({ db });
+    const { times = [] } = (loadWatchState(restoresStateName) ?? {}) as { times?: unknown[] };
+    saveWatchState({ name: restoresStateName, state: { times: [...times, time].slice(-mostNoted) } });
   } finally {
     db.close();
   }

@@ -53,8 +53,12 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
   const { since, until, now, subscriptions, sightings } = evidence;
   const unknown: UnknownGap[] = [];
   const { judged, unmatched } = followRules(evidence, unknown);
+  const isWithin = ({ fromAt, toAt }: Downtime) => toAt > since && fromAt < until;
   const arrivals = sightings.map(({ receivedAt }) => receivedAt).sort((a, b) => a - b);
-  const downtimes = evidence.downtimes.flatMap((down) => withoutArrivals(down, arrivals));
+  const downtimes = evidence.downtimes.flatMap((down) =>
+    down.restored === true ? [] : withoutArrivals(down, arrivals),
+  );
+  const unlogged = evidence.downtimes.filter((down) => down.restored === true);
   const context = createContext({ ...evidence, downtimes }, judged, unmatched);
   const suspects = judged.flatMap((one) => suspectsOf(one, evidence, context, unknown));
   const together = countTogether(suspects);
@@ -62,18 +66,17 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
   const missing = suspects.map((suspect) =>
     toMissing(suspect, suspect.whileDown || (together.get(suspect.stretch) ?? 0) >= leastTogether),
   );
-  const within = judged.flatMap(({ found }) =>
-    found.crossings.filter(({ fromAt, toAt }) => toAt > since && fromAt < until),
-  );
+  const within = judged.flatMap(({ found }) => found.crossings.filter(isWithin));
   const spacings = judged.flatMap(({ found }) => (found.everyMs > 0 ? [found.everyMs] : []));
   if ("failed" in subscriptions) unknown.unshift({ what: "subscriptions", why: subscriptions.failed });
   if (sightings.length === 0 && judged.length > 0)
     unknown.unshift({ what: "the log", why: "it has no alert of that time" });
+  for (const { toAt } of unlogged.filter(isWithin)) unknown.unshift({ what: "the log", why: writeRestored(toAt) });
   return {
     since,
     until,
     checkedAt: now,
-    downtimes: downtimes.filter(({ fromAt, toAt }) => toAt > since && fromAt < until),
+    downtimes: [...downtimes, ...unlogged].filter(isWithin).sort((a, b) => a.fromAt - b.fromAt),
     missing: missing.sort((a, b) => b.toAt - a.toAt),
     unknown,
     rules: judged.length,
@@ -81,6 +84,10 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
     answered: within.filter(({ answer }) => answer !== undefined).length,
     recordEveryMs: spacings.length === 0 ? undefined : Math.max(...spacings),
   };
+}
+
+function writeRestored(at: number): string {
+  return `it was restored from a backup at ${toMinute(at)}: what came since the last alert of the backup is not in it`;
 }
 
 /**
@@ -106,8 +113,9 @@ function followRules(
     evidence.logSince ?? 0,
     Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
   );
+  const unheard = [...(evidence.offs ?? []), ...evidence.downtimes.filter((down) => down.restored === true)];
   const isExpected = ({ until = Number.POSITIVE_INFINITY }: GapRule, { fromAt, toAt, dueUntil }: Crossing) =>
-    toAt >= logBeganAt && toAt < until && !evidence.offs?.some((off) => fromAt < off.toAt && dueUntil > off.fromAt);
+    toAt >= logBeganAt && toAt < until && !unheard.some((time) => fromAt < time.toAt && dueUntil > time.fromAt);
   const judged = rules.flatMap((rule) => {
     const history = evidence.histories.get(rule.metricKey);
     const told = ofRule.get(rule) ?? [];

@@ -671,6 +671,9 @@ export const gapsSchema = z
           asleep: z.boolean().openapi({
             description: "A relay ran and did nothing: its machine was asleep, or its clock was set.",
           }),
+          restored: z.boolean().openapi({
+            description: "A relay may have run: the log was restored from a backup, which lacks what came then.",
+          }),
         }),
       )
       .openapi({ description: "When no relay ran, to a minute." }),

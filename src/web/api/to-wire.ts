@@ -321,7 +321,11 @@ export function gapsToWire(report: GapReport): z.infer<typeof gapsSchema> {
     since: toIso(report.since),
     until: toIso(report.until),
     checkedAt: toIso(report.checkedAt),
-    downtimes: report.downtimes.map((one) => ({ ...span(one), asleep: one.asleep === true })),
+    downtimes: report.downtimes.map((one) => ({
+      ...span(one),
+      asleep: one.asleep === true,
+      restored: one.restored === true,
+    })),
     missing: report.missing.map((one) => ({ ...one, ...span(one) })),
   };
 }

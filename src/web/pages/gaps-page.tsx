@@ -134,10 +134,11 @@ function Report({ report, now }: { report: GapReport; now: number }) {
           <>
             <dt>Tocsin did not run</dt>
             <dd>
-              {downtimes.slice(-10).map(({ fromAt, toAt, asleep }) => (
+              {downtimes.slice(-10).map(({ fromAt, toAt, asleep, restored }) => (
                 <div>
                   <Instant at={fromAt} now={now} />, {lengthOf(toAt - fromAt)}
                   {asleep && " (the machine was asleep, or its clock was set)"}
+                  {restored && " (not in the log: it was restored from a backup)"}
                 </div>
               ))}
             </dd>

@@ -172,6 +172,20 @@ describe("doubts", () => {
     },
   );
 
+  it("what came before a backup was restored is not looked for in it", () => {
+    const report = judge({ downtimes: [{ ...down, restored: true }] });
+    expect(report.missing).toEqual([]);
+    expect(report.unknown).toEqual([
+      {
+        what: "the log",
+        why: "it was restored from a backup at 2026-11-20T13:00Z: what came since the last alert of the backup is not in it",
+      },
+    ]);
+    expect(report.downtimes).toEqual([{ ...down, restored: true }]);
+    const both = judge({ downtimes: [{ ...down, toAt: begin + 11 * hour, restored: true }, down] });
+    expect(both.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour, begin + 12 * hour]);
+  });
+
   it("while the machine was asleep, or its clock was set, nothing is sure", () => {
     const report = judge({ downtimes: [{ ...down, asleep: true }] });
     expect(report.missing.map(({ verdict, whileDown }) => `${verdict} ${whileDown}`)).toEqual([
