@@ -1,4 +1,4 @@
-import { chownSync, closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { isWithoutFolderSync } from "./replace-file.ts";
 
@@ -23,13 +23,6 @@ export function makePrivateFolder(path: string): void {
     // Another process may have made it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isFolder(path)) throw error;
   }
-}
-
-/** What root makes in the folder of another user is that user's: a service must be able to open what a command has left there. */
-export function giveToOwner(path: string): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(dirname(path));
-  if (statSync(path).uid !== uid) chownSync(path, uid, gid);
 }
 
 function syncNames(folder: string): void {

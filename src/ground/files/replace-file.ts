@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { chownSync, statSync } from "node:fs";
 import { link, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
@@ -58,6 +59,7 @@ export async function replaceFile(path: string, text: string, beside = `${path}.
   const file = await openReplacement(path, beside);
   try {
     await file.write(text);
+    giveToOwner(beside);
     await file.commit();
   } finally {
     await file.discard();
@@ -74,6 +76,7 @@ export async function createFile(path: string, text: string): Promise<boolean> {
   try {
     try {
       await file.writeFile(text);
+      giveToOwner(beside);
       await file.sync();
     } finally {
       await file.close();
@@ -87,6 +90,19 @@ export async function createFile(path: string, text: string): Promise<boolean> {
     throw error;
   } finally {
     await rm(beside, { force: true });
+  }
+}
+
+/** What root makes in the folder of another user is that user's: a service must be able to open what a command has left there. */
+export function giveToOwner(path: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(path));
+  if (statSync(path).uid === uid) return;
+  try {
+    chownSync(path, uid, gid);
+  } catch (error) {
+    // A container's root may lack that right.
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { DeliveryState } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import { giveToOwner } from "../../ground/files/private-folder.ts";
+import { giveToOwner } from "../../ground/files/replace-file.ts";
 import { openDatabase } from "./open-database.ts";
 import { noRoomError } from "./restore-database.ts";
 import { isDiskFull } from "./store-error.ts";

@@ -2,8 +2,7 @@ import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, st
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { restoresStateName } from "../../core/ports/watch.ts";
-import { giveToOwner } from "../../ground/files/private-folder.ts";
-import { renameFile } from "../../ground/files/replace-file.ts";
+import { giveToOwner, renameFile } from "../../ground/files/replace-file.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { readMigrations, requireVersion } from "./migrate.ts";

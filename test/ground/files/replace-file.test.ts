@@ -118,6 +118,18 @@ test("writes into a folder that may be entered but not read", async () => {
   });
 });
 
+test.skipIf(process.geteuid?.() !== 0).each([
+  ["replaceFile", replaceFile],
+  ["createFile", createFile],
+])("%s as root leaves a file that the folder's owner may read", async (_, write) => {
+  const folder = makeTempFolder();
+  chownSync(folder, 12_345, 12_346);
+  const path = join(folder, "secrets");
+  await write(path, "new");
+  expect(statSync(path)).toMatchObject({ uid: 12_345, gid: 12_346 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
 /** Root may read every folder: until `act` ends this process is somebody else, who owns `folders`. */
 async function withoutRoot(folders: string[], act: () => Promise<void>): Promise<void> {
   if (process.getuid?.() !== 0) return act();
