@@ -1,7 +1,8 @@
-import { type DeliveryState, deliveryStates, isSettled, standingDeliveries } from "../../core/delivery.ts";
+import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
+import { byState, standingOf, type Whereabouts, whyNone } from "../../web/outcome-words.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import type { StyleName } from "../shell/output.ts";
 
@@ -44,21 +45,6 @@ export function amountOf({ facts, title }: Pick<AlertOnWire, "facts" | "title">)
   return unit === undefined ? shown : `${shown} ${unit}`;
 }
 
-type Whereabouts = Pick<AlertOnWire, "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries">;
-
-/** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
-export function standingOf(alert: Pick<AlertOnWire, "deliveries">): AlertOnWire["deliveries"] {
-  return standingDeliveries(alert.deliveries, hasSeveralRecipients);
-}
-
-/**
- * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
- * yet`. What was resent counts as its resend does, as on the page.
- */
-export function summarizeDeliveries(alert: Whereabouts): string {
-  return whyNone(alert) ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
-}
-
 /** The same with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
@@ -71,38 +57,11 @@ export function describeDeliveries(alert: Whereabouts): string {
   return parts.join(", ");
 }
 
-function whyNone({
-  routedAt,
-  routingError,
-  unmatched,
-  dropped,
-  repeatOf,
-  deliveries,
-}: Whereabouts): string | undefined {
-  if (routedAt === null) return routingError === undefined ? "not routed yet" : "routing failed";
-  if (unmatched) return "no route wanted it";
-  if (deliveries.length > 0) return undefined;
-  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
-  return dropped ? "dropped on purpose" : "in another message";
-}
-
 /** What is certain before what is open. */
 const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
 
 function isOpen(state: DeliveryState): boolean {
   return !isSettled({ state });
-}
-
-function byState(
-  alert: Pick<AlertOnWire, "deliveries">,
-  order: readonly DeliveryState[] = deliveryStates,
-): Map<DeliveryState, AlertOnWire["deliveries"]> {
-  const standing = standingOf(alert);
-  const found = order.flatMap((state) => {
-    const those = standing.filter((delivery) => delivery.state === state);
-    return those.length === 0 ? [] : [[state, those] as const];
-  });
-  return new Map(found);
 }
 
 /** `ops, desk (chat not found); mail (550 spam)`: each reason once. */

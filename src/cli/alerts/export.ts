@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
+import { csvHead, toCsvLine } from "../../web/alert-csv.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { type AlertLog, openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { countOf } from "../shell/amounts.ts";
-import { csvHead, toCsvLine } from "./csv.ts";
 import { maxPageSize } from "./filters.ts";
 
 export interface ExportOptions {

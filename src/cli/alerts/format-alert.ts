@@ -1,10 +1,11 @@
 import { groupDigits } from "../../ground/numbers/format-number.ts";
+import { summarizeDeliveries } from "../../web/outcome-words.ts";
 import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
 import type { Field } from "../shell/table.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfUrgency, summarizeDeliveries } from "./alert-line.ts";
+import { colourOfUrgency } from "./alert-line.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */
 export function formatAlert(

@@ -1,11 +1,12 @@
 import type { AlertFilters } from "../../web/alert-query.ts";
+import { summarizeDeliveries } from "../../web/outcome-words.ts";
 import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, summarizeDeliveries } from "./alert-line.ts";
+import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId } from "./alert-line.ts";
 import { isFiltered, readFullPage } from "./filters.ts";
 
 /** `tocsin alerts list`: one page, newest first. */

@@ -1,18 +1,11 @@
 import stringWidth from "string-width";
 import { isSettled } from "../../core/delivery.ts";
+import { standingOf } from "../../web/outcome-words.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
-import {
-  colourOfOutcome,
-  colourOfUrgency,
-  describeDeliveries,
-  shortId,
-  standingOf,
-  urgencyOf,
-  amountOf,
-} from "./alert-line.ts";
+import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, urgencyOf, amountOf } from "./alert-line.ts";
 
 /** Below this the title stands below the head of its line. */
 const leastLineWidth = 64;

@@ -1,0 +1,51 @@
+import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
+import { hasSeveralRecipients } from "../vendors/index.ts";
+import type { AlertOnWire } from "./api/to-wire.ts";
+
+/** Where an alert stands, in words, as exports and commands say it. */
+
+export type Whereabouts = Pick<
+  AlertOnWire,
+  "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries"
+>;
+
+/** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
+export function standingOf(alert: Pick<AlertOnWire, "deliveries">): AlertOnWire["deliveries"] {
+  return standingDeliveries(alert.deliveries, hasSeveralRecipients);
+}
+
+/**
+ * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
+ * yet`. What was resent counts as its resend does, as on the page.
+ */
+export function summarizeDeliveries(alert: Whereabouts): string {
+  return whyNone(alert) ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
+}
+
+export function whyNone({
+  routedAt,
+  routingError,
+  unmatched,
+  dropped,
+  repeatOf,
+  deliveries,
+}: Whereabouts): string | undefined {
+  if (routedAt === null) return routingError === undefined ? "not routed yet" : "routing failed";
+  if (unmatched) return "no route wanted it";
+  if (deliveries.length > 0) return undefined;
+  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
+  return dropped ? "dropped on purpose" : "in another message";
+}
+
+/** In this order; states that no delivery has are left out. */
+export function byState(
+  alert: Pick<AlertOnWire, "deliveries">,
+  order: readonly DeliveryState[] = deliveryStates,
+): Map<DeliveryState, AlertOnWire["deliveries"]> {
+  const standing = standingOf(alert);
+  const found = order.flatMap((state) => {
+    const those = standing.filter((delivery) => delivery.state === state);
+    return those.length === 0 ? [] : [[state, those] as const];
+  });
+  return new Map(found);
+}
