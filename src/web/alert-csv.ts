@@ -29,6 +29,14 @@ const columns: Column[] = [
   ["page", (alert) => alert.url],
 ];
 
+/** What a spreadsheet takes for the beginning of a formula, which it runs (OWASP, CSV injection). */
+const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** The same behind what may end a cell where a spreadsheet cuts at semicolons or tabs and does not see our quotes. */
+const formulaWithin = /([;\t\r\n]"{0,3})(?=[=+\-@])/g;
+const plainNumber = /^[-+]?\d{1,40}(?:\.\d{1,40})?$/;
+/** Controls that no cell shows, and a terminal may obey. */
+const controls = /[^\P{Cc}\t\r\n]/gu;
+
 export const csvHead = toLine(columns.map(([title]) => title));
 
 /** One alert as a record of RFC 4180, ended by CRLF. */
@@ -45,11 +53,9 @@ function toLine(cells: string[]): string {
   return `${cells.map(toCell).join(",")}\r\n`;
 }
 
-/**
- * A spreadsheet takes a cell that begins with one of these for a formula, and runs it (OWASP, CSV injection); behind an
- * apostrophe it is text.
- */
+/** A formula is text behind an apostrophe; a number with its sign stays one. */
 function toCell(text: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  const shown = text.replace(controls, "\u{fffd}").replace(formulaWithin, "$1'");
+  const inert = formula.test(shown) && !plainNumber.test(shown) ? `'${shown}` : shown;
+  return /[",;\t\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }

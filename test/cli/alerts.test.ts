@@ -315,12 +315,15 @@ describe("alerts export", () => {
     expect(head.split(",").slice(0, 6)).toEqual(["id", "received_at", "origin", "severity", "status", "title"]);
     const record = rest.join("\r\n");
     expect(record).toContain(`,"'=HYPERLINK(""http://evil"",""x"")",`);
-    expect(record).toContain(",'-5,");
+    expect(record).toContain(",-5,");
     expect(record).toContain(`,"a ""b"",\nc",`);
     expect(record.endsWith("\r\n")).toBe(true);
     const [alert] = (await world.run(["alerts", "list", "--json"])).json().data;
-    for (const first of ["=", "+", "-", "@", "\t", "\r"])
-      expect(toCsvLine({ ...alert, title: `${first}1` })).toContain(`'${first}1`);
+    for (const first of ["=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}"])
+      expect(toCsvLine({ ...alert, title: `${first}A1` })).toContain(`'${first}A1`);
+    for (const within of [";=A1", 'x;"=A1', "x\n@A1", "x\t+A1"])
+      expect(toCsvLine({ ...alert, title: within })).toMatch(/'[=@+]A1/);
+    expect(toCsvLine({ ...alert, title: "\u{1b}[2J\0" })).toContain(",\u{fffd}[2J\u{fffd},");
   });
 
   it("leaves a file as it was when the export breaks off, and nothing beside it", async () => {

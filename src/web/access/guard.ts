@@ -19,6 +19,7 @@ type Access = "open" | "session" | "token" | "token or session";
 /** Every route there is, with the access it needs. The guard reads this table and refuses what does not stand in it. */
 export const routeTable: Readonly<Record<string, Access>> = {
   "GET /": "session",
+  "GET /export": "session",
   "GET /strip": "session",
   "GET /alerts/:id": "session",
   "GET /alerts/:id/body": "session",
@@ -63,6 +64,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
 
   "GET /api/openapi.json": "token or session",
   "GET /api/alerts": "token or session",
+  "GET /api/export": "token or session",
   "GET /api/alerts/:id": "token or session",
   "GET /api/alerts/:id/evidence": "token or session",
   "GET /api/alerts/:id/routes": "token or session",
@@ -220,7 +222,7 @@ function nextOf(c: WebContext): string {
 }
 
 /** What pages read in an address and is worth coming back to: the filters of the log and its place. */
-const parameters = new Set([...Object.keys(alertFilters.shape), "view", "span", "cursor"]);
+const parameters = new Set([...Object.keys(alertFilters.shape), "view", "span", "cursor", "format"]);
 
 /**
  * Where to go after the login: a path of this site, or the log. Anything that a browser could read as another site is

@@ -4,6 +4,7 @@ import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { defaultPageSize, describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
 import { collectEvidence } from "../evidence.ts";
+import { answerExport, breakOffOf } from "../export.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -13,6 +14,7 @@ import {
   checkGapsRoute,
   endMuteRoute,
   evidenceRoute,
+  exportRoute,
   findIdsRoute,
   gapsRoute,
   getAlertRoute,
@@ -89,6 +91,11 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
       },
       200,
     );
+  });
+
+  api.openapi(exportRoute, (c) => {
+    const { format, view, ...filters } = c.req.valid("query");
+    return answerExport(deps, { filters, format, newestOfKey: view === "keys", breakOff: breakOffOf(c) });
   });
 
   api.openapi(getAlertRoute, async (c) => {

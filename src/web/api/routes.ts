@@ -3,6 +3,7 @@ import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { idPartPattern } from "../../core/id.ts";
 import { alertFilters, failedFilters, limitSchema } from "../alert-query.ts";
+import { exportFormats } from "../export.ts";
 import { stateFilters } from "../search-language.ts";
 import {
   alertDetailSchema,
@@ -63,13 +64,17 @@ const filterQuery = {
   }),
 };
 
-const listQuery = z.strictObject({
-  ...filterQuery,
+const stateQuery = {
   state: alertFilters.shape.state.openapi({
     enum: [...stateFilters],
     description:
       "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   }),
+};
+
+const listQuery = z.strictObject({
+  ...filterQuery,
+  ...stateQuery,
   limit: limitSchema.openapi({ type: "integer", minimum: 1, maximum: 200, default: 50 }),
   cursor: z.string().optional().openapi({ type: "string", description: "`meta.nextCursor` of the answer before." }),
 });
@@ -89,6 +94,36 @@ export const listAlertsRoute = createRoute({
           meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
         }),
       ),
+    },
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
+});
+
+export const exportRoute = createRoute({
+  method: "get",
+  path: "/api/export",
+  summary: "Every alert that the filters let through, newest first, as a file",
+  description:
+    "Sent as it is read. A file that is not whole ends with a line that says so (in NDJSON an object with `error`), and its connection breaks before the end.",
+  request: {
+    query: z.strictObject({
+      ...filterQuery,
+      ...stateQuery,
+      format: z.enum(exportFormats, { error: "must be csv or ndjson" }).default("ndjson").openapi({
+        description:
+          "`ndjson`: an alert a line, as the list gives it. `csv`: RFC 4180, where nothing that a sender wrote is a formula.",
+      }),
+      view: z
+        .enum(["events", "keys"], { error: "must be events or keys" })
+        .default("events")
+        .openapi({ description: "`keys`: of each alert key the newest alert alone." }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "The file.",
+      content: { "application/x-ndjson": { schema: z.string() }, "text/csv": { schema: z.string() } },
     },
     400: failure("A parameter cannot be read."),
     ...refused,

@@ -9,7 +9,9 @@ import type {
   Position,
   TimeSteps,
 } from "../../core/ports/alert-log.ts";
+import { AppError } from "../../core/errors.ts";
 import { countMatches, listAlertPage } from "../alert-query.ts";
+import { answerExport, breakOffOf, exportFormats } from "../export.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
@@ -22,7 +24,7 @@ import { resendAddress } from "./resend-page.tsx";
 /** Until they are all counted, the bars cost each page this much. */
 const mostBarsMs = 3;
 
-/** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. */
+/** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. `GET /export`: all of them as a file. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
 
@@ -66,6 +68,25 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         routes={operations.routeNames()}
       />,
     );
+  });
+
+  app.get("/export", (c) => {
+    const filters = readLogFilters((name) => c.req.query(name));
+    const { read, problems, view } = filters;
+    const format = exportFormats.find((one) => one === (c.req.query("format") ?? "csv"));
+    if (format === undefined) problems.push(`format must be ${exportFormats.join(" or ")}`);
+    if (format === undefined || problems.length > 0) {
+      throw new AppError("invalid_request", `Nothing was exported: ${problems.join("; ")}.`, {
+        hint: "Mend the filter in the log, and export from there.",
+      });
+    }
+    return answerExport(deps, {
+      filters: read,
+      format,
+      newestOfKey: view === "keys",
+      isForPeople: true,
+      breakOff: breakOffOf(c),
+    });
   });
 }
 
@@ -127,6 +148,7 @@ function LogPage(props: LogPageProps) {
         <ViewSwitch filters={filters} />
         <span class="own-tools">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
+          {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}
           <details id="views" class="menu" hidden>
             <summary>Views</summary>
             <div />
@@ -202,6 +224,30 @@ function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
       </a>
       {view === "keys" && filtered && <span class="soft">Filters look at the newest alert of each key.</span>}
     </nav>
+  );
+}
+
+/** Needs no script. */
+function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
+  const { span: _span, view: _view, ...others } = written;
+  const address = (rows: LogView, format: string) => `/export${addressOf(others, { view: rows, format }).slice(1)}`;
+  const links = (rows: LogView) =>
+    exportFormats.map((format) => <a href={address(rows, format)}>{format === "csv" ? "CSV" : "NDJSON"}</a>);
+  return (
+    <details class="menu export">
+      <summary>Export</summary>
+      <div>
+        {view === "keys" && (
+          <p>
+            <b>Newest of each key</b> {links("keys")}
+          </p>
+        )}
+        <p>
+          <b>{isFiltered({ written }) ? "Every alert that matches" : "Every alert"}</b> {links("events")}
+        </p>
+        <p class="soft">CSV for spreadsheets, NDJSON with all facts and deliveries: one alert a line.</p>
+      </div>
+    </details>
   );
 }
 

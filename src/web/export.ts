@@ -1,0 +1,113 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { AlertLog, Position } from "../core/ports/alert-log.ts";
+import { csvHead, toCsvLine } from "./alert-csv.ts";
+import { type AlertFilters, type AlertPage, listAlertPage, maxPageSize } from "./alert-query.ts";
+import { type AlertOnWire, alertToWire } from "./api/to-wire.ts";
+import { toAppError } from "./error-answer.ts";
+import type { WebDeps } from "./web-deps.ts";
+import type { WebContext } from "./web-env.ts";
+
+export const exportFormats = ["csv", "ndjson"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "clock" | "log"> {
+  store: Pick<AlertLog, "listAlertsWithin">;
+}
+
+export interface ExportRequest {
+  filters: AlertFilters;
+  format: ExportFormat;
+  /** Of each alert key the newest alert alone. Default false. */
+  newestOfKey?: boolean;
+  /**
+   * For somebody who opens the file: a byte order mark, without which spreadsheets take a CSV for the letters of their
+   * own country. Default false.
+   */
+  isForPeople?: boolean;
+  /** Ends the connection before the end of the answer, behind what was written. */
+  breakOff?: () => void;
+}
+
+const contentTypes = { csv: "text/csv; charset=utf-8; header=present", ndjson: "application/x-ndjson; charset=utf-8" };
+
+/**
+ * Every alert that passes the filters, newest first, as a file. It is read page by page as fast as the reader takes it,
+ * so that a log of any length needs the memory of a page. When the log cannot be read any further, a last line says so
+ * and the connection breaks: no client takes the file for a whole one.
+ *
+ * @throws AppError when the first page cannot be read.
+ */
+export async function answerExport(
+  { store, publicUrl, clock, log }: ExportDeps,
+  { filters, format, newestOfKey, isForPeople = false, breakOff }: ExportRequest,
+): Promise<Response> {
+  const readPage = (cursor?: Position) => listAlertPage(store, filters, { limit: maxPageSize, cursor, newestOfKey });
+  const write = ({ alerts }: AlertPage) =>
+    alerts.map((alert) => writers[format](alertToWire(alert, publicUrl))).join("");
+  const encoder = new TextEncoder();
+  // Read before anything is answered: what is wrong from the start is an answer of its own.
+  let page: AlertPage | undefined = await readPage();
+  let text = `${isForPeople && format === "csv" ? "\u{feff}" : ""}${format === "csv" ? csvHead : ""}${write(page)}`;
+  let count = page.alerts.length;
+  let failure: unknown;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (failure !== undefined) {
+          // The last line is on its way by then.
+          await nextTurn();
+          if (breakOff === undefined) controller.error(failure);
+          else breakOff();
+          return;
+        }
+        try {
+          // Of what few alerts pass, a page may be empty.
+          while (text === "" && page?.nextCursor !== undefined) {
+            page = await readPage(page.nextCursor);
+            count += page.alerts.length;
+            text = write(page);
+          }
+        } catch (thrown) {
+          failure = thrown;
+          log.error("web.failed", { path: "export", alerts: count, error: String(thrown) });
+          text = cutLines[format](count, toAppError(thrown).message);
+        }
+        if (text === "") {
+          controller.close();
+          return;
+        }
+        controller.enqueue(encoder.encode(text));
+        text = "";
+      },
+      cancel() {
+        page = undefined;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const day = new Date(clock.now()).toISOString().slice(0, 10);
+  return new Response(body, {
+    headers: {
+      "content-type": contentTypes[format],
+      "content-disposition": `attachment; filename="tocsin-alerts-${day}.${format}"`,
+    },
+  });
+}
+
+/** Of the connection that an answer goes out by. */
+export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
+  const socket = c.env?.incoming?.socket;
+  return socket && (() => socket.destroySoon());
+}
+
+const writers: Record<ExportFormat, (alert: AlertOnWire) => string> = {
+  csv: toCsvLine,
+  ndjson: (alert) => `${JSON.stringify(alert)}\n`,
+};
+
+/** Behind the last alert of a file that is not whole. */
+const cutLines: Record<ExportFormat, (count: number, why: string) => string> = {
+  csv: (count, why) => `"NOT COMPLETE: the export broke off after ${count} alerts. ${why.replaceAll('"', "'")}"\r\n`,
+  ndjson: (count, why) =>
+    `${JSON.stringify({ error: { code: "failed", message: `The export broke off after ${count} alerts. ${why}` } })}\n`,
+};

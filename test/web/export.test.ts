@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { AlertLog } from "../../src/core/ports/alert-log.ts";
+import { answerExport } from "../../src/web/export.ts";
+import { openRaw } from "../support/raw-http.ts";
+import { createTestClock } from "../support/test-clock.ts";
+import { createWebFixture, type WebFixture } from "../support/web-fixture.ts";
+import { serveWebFixture } from "../support/web-server.ts";
+
+const linesOf = (text: string) => text.trimEnd().split("\n");
+
+async function addMany({ addAlert }: WebFixture, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const facts = { title: `Alert ${index}`, alertKey: `key ${index % 3}`, severity: "info" as const };
+    ids.unshift((await addAlert({ facts, deliveries: [] })).id);
+  }
+  return ids;
+}
+
+describe("an export", () => {
+  test("has every alert that the filters let through once, newest first, over many pages", async () => {
+    const fixture = await createWebFixture();
+    const ids = await addMany(fixture, 410);
+    await fixture.addAlert({ facts: { title: "Another", severity: "critical" } });
+    const answer = await fixture.api("/api/export?severity=info");
+    expect(answer.headers.get("content-type")).toMatch(/^application\/x-ndjson/);
+    expect(answer.headers.get("content-disposition")).toBe('attachment; filename="tocsin-alerts-2026-11-21.ndjson"');
+    expect(linesOf(await answer.text()).map((line) => JSON.parse(line).id)).toEqual(ids);
+    const csv = await (await fixture.api("/api/export?severity=info&format=csv")).text();
+    expect(csv.startsWith("id,received_at,")).toBe(true);
+    expect(csv.trimEnd().split("\r\n")).toHaveLength(411);
+  });
+
+  test("is on the page, with what the page is filtered by, each view by itself, and opens in a spreadsheet", async () => {
+    const fixture = await createWebFixture();
+    const ids = await addMany(fixture, 7);
+    const browser = await fixture.logIn();
+    const page = await (await browser.get("/?q=alert&view=keys")).text();
+    const links = [...page.matchAll(/href="(\/export[^"]*)"/g)].map(([, link = ""]) => link.replaceAll("&amp;", "&"));
+    expect(links).toEqual([
+      "/export?q=alert&view=keys&format=csv",
+      "/export?q=alert&view=keys&format=ndjson",
+      "/export?q=alert&view=events&format=csv",
+      "/export?q=alert&view=events&format=ndjson",
+    ]);
+    const read = async (link = "") => linesOf(await (await browser.get(link)).text());
+    expect((await read(links[1])).map((line) => JSON.parse(line).id)).toEqual(ids.slice(0, 3));
+    expect((await read(links[3])).map((line) => JSON.parse(line).id)).toEqual(ids);
+    const bytes = new Uint8Array(await (await browser.get(links[2] ?? "")).arrayBuffer());
+    expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
+  });
+
+  test("of nothing is a head without a line", async () => {
+    const { api } = await createWebFixture();
+    expect(await (await api("/api/export?format=csv")).text()).toMatch(/^id,[\w,]+\r\n$/);
+    expect(await (await api("/api/export")).text()).toBe("");
+  });
+
+  test("is refused for a filter that cannot be read, and behind the login", async () => {
+    const fixture = await createWebFixture();
+    const browser = await fixture.logIn();
+    const refused = await browser.get("/export?severity=worst&format=csv");
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain("Nothing was exported: severity must be one of");
+    expect((await fixture.api("/api/export?format=xlsx")).status).toBe(400);
+    const stranger = await fixture.web.fetch(new Request("http://tocsin.test/export?q=usdc&format=csv"));
+    expect(stranger.status).toBe(303);
+    expect(stranger.headers.get("location")).toBe("/login?next=%2Fexport%3Fq%3Dusdc%26format%3Dcsv");
+    expect((await fixture.web.fetch(new Request("http://tocsin.test/api/export"))).status).toBe(401);
+  });
+});
+
+describe("while an export is read", () => {
+  const deps = (listAlertsWithin: AlertLog["listAlertsWithin"]) => ({
+    store: { listAlertsWithin },
+    publicUrl: "http://tocsin.test",
+    clock: createTestClock(),
+    log: silentLog,
+  });
+  const request = { filters: {}, format: "ndjson" as const };
+
+  test("no more is read than is taken, and nothing once its reader is gone", async () => {
+    const fixture = await createWebFixture();
+    await addMany(fixture, 650);
+    let reads = 0;
+    const store = {
+      listAlertsWithin: (...asked: Parameters<AlertLog["listAlertsWithin"]>) => {
+        reads += 1;
+        return fixture.store.listAlertsWithin(...asked);
+      },
+    };
+    const answer = await answerExport({ ...deps(store.listAlertsWithin), store }, request);
+    const reader = answer.body?.getReader();
+    expect(reads).toBe(1);
+    await reader?.read();
+    expect(reads).toBe(1);
+    await reader?.read();
+    expect(reads).toBe(2);
+    await reader?.cancel();
+    expect(reads).toBe(2);
+  });
+
+  test("pages without a match are gone through", async () => {
+    const fixture = await createWebFixture();
+    const [id] = await addMany(fixture, 1);
+    const { alerts } = await fixture.store.listAlertsWithin({ limit: 9 }, 100);
+    const stopped = { position: alerts[0]?.position as NonNullable<(typeof alerts)[0]>["position"], receivedAt: 0 };
+    let page = 0;
+    const answer = await answerExport(
+      deps(async () => {
+        page += 1;
+        return page < 4 ? { alerts: [], stopped } : { alerts };
+      }),
+      request,
+    );
+    expect(JSON.parse(await answer.text()).id).toBe(id);
+  });
+
+  test("a log that cannot be read any further ends the file with a line that says so, and breaks the connection", async () => {
+    for (const format of ["ndjson", "csv"]) {
+      const fixture = await serveWebFixture();
+      await addMany(fixture, 250);
+      const list = fixture.store.listAlertsWithin;
+      let pages = 0;
+      fixture.store.listAlertsWithin = (...asked) => {
+        pages += 1;
+        if (pages % 2 === 1) return list(...asked);
+        return Promise.reject(new AppError("store_unavailable", "The disk cannot be read."));
+      };
+      const { cookie } = await fixture.logIn();
+      const path = `/export?view=events&format=${format}`;
+      const { socket, write, readToEnd } = await openRaw(fixture.url);
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      await write(`GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`);
+      await readToEnd();
+      expect(text).toMatch(/broke off after 200 alerts\. The disk cannot be read\.[^\n]*\r?\n\r\n$/);
+      expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+      await expect(fetch(fixture.url + path, { headers: { cookie } }).then((got) => got.text())).rejects.toThrow();
+    }
+  });
+
+  test("a log that cannot be read at all is an error instead of a file", async () => {
+    const list = () => Promise.reject(new AppError("store_unavailable", "The disk cannot be read."));
+    await expect(answerExport(deps(list), request)).rejects.toThrow("The disk cannot be read.");
+  });
+});
