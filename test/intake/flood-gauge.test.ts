@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createFloodGauge, type DoorCounters } from "../../src/intake/door/door.ts";
+import type { DoorCounters } from "../../src/intake/door/door.ts";
+import { createFloodGauge } from "../../src/intake/door/flood-gauge.ts";
 
 function setUp() {
   const state = { now: 1_000, inFlight: 0, accepted: 0 };
