@@ -5,7 +5,8 @@ import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import { type GapEvidence, judgeGaps } from "./judge-gaps.ts";
+import type { GapEvidence } from "./follow-rules.ts";
+import { judgeGaps } from "./judge-gaps.ts";
 import { type GapRule, isMetricKey, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type GapEvidence, judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
+import type { GapEvidence } from "../../../src/watch/gaps/follow-rules.ts";
+import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
 import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts";
 import type { Sighting } from "../../../src/watch/gaps/sightings.ts";
 

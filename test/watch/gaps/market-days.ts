@@ -6,7 +6,8 @@ import { planSubscriptions } from "../../../src/sandbox/service/accounts.ts";
 import { createCatalogue } from "../../../src/sandbox/service/catalogue.ts";
 import { createMarket } from "../../../src/sandbox/service/market.ts";
 import { composeNotifications } from "../../../src/sandbox/service/notification.ts";
-import { type GapEvidence, judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
+import type { GapEvidence } from "../../../src/watch/gaps/follow-rules.ts";
+import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
 import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts";
 import { readSighting } from "../../../src/watch/gaps/sightings.ts";
 

@@ -1,0 +1,125 @@
+import type { Downtime, UnknownGap } from "../../core/gaps.ts";
+import type { HistoryPoint } from "../../core/ports/metric-history.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
+import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from "./crossings.ts";
+import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
+import { attribute, revealRules, type Sighting } from "./sightings.ts";
+
+export interface GapEvidence {
+  /** What is looked at. What lies before it, as far as it is given, only shows how the rules behave. */
+  since: number;
+  until: number;
+  now: number;
+  /** Why there are none, in words, where the service did not give them. */
+  subscriptions: ReadSubscriptions | { failed: string };
+  /** By key of the metric. A text: why there is no history, in words. */
+  histories: ReadonlyMap<string, { points: readonly HistoryPoint[]; unread: number } | string>;
+  /** In any order. */
+  sightings: readonly Sighting[];
+  downtimes: readonly Downtime[];
+  /** Before that the log is not whole: alerts of then may have been removed. Default: as far back as it goes. */
+  logSince?: number;
+  /** Alerts that came then or later are stored, and not read yet. Absent: all are read. */
+  unreadSince?: number;
+  /** The account was made to send nothing here, by whoever runs this relay. */
+  offs?: readonly Downtime[];
+}
+
+/** Records may be this old before they count as missing. */
+const staleMs = 3_600_000;
+
+/** Each rule whose alerts and records can be compared, with its crossings, and the alerts that are of no rule. */
+export function followRules(
+  evidence: GapEvidence,
+  unknown: UnknownGap[],
+): { judged: JudgedRule[]; unmatched: readonly Sighting[] } {
+  const rules = collectRules(evidence, unknown);
+  const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
+  const lookMs = lookTimeOf(ofRule.values());
+  // Before the first of their alerts the service may not have sent here.
+  const logBeganAt = Math.max(
+    evidence.logSince ?? 0,
+    Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
+  );
+  const unheard = [...(evidence.offs ?? []), ...evidence.downtimes.filter((down) => down.restored === true)];
+  const isExpected = ({ until = Number.POSITIVE_INFINITY }: GapRule, { fromAt, toAt, dueUntil }: Crossing) =>
+    toAt >= logBeganAt && toAt < until && !unheard.some((time) => fromAt < time.toAt && dueUntil > time.fromAt);
+  const judged = rules.flatMap((rule) => {
+    const history = evidence.histories.get(rule.metricKey);
+    const told = ofRule.get(rule) ?? [];
+    const why =
+      history === undefined
+        ? "its metric was not looked at: there are too many"
+        : typeof history === "string"
+          ? history
+          : unclear.has(rule)
+            ? "its alerts cannot be told from those of another rule"
+            : history.points.length < 2
+              ? `the service has no records of ${rule.metricKey}`
+              : undefined;
+    if (why !== undefined || history === undefined || typeof history === "string") {
+      unknown.push({ what: nameOf(rule), why: why ?? "" });
+      return [];
+    }
+    const found = findCrossings(rule, history.points, told, lookMs);
+    const limit = describeLimit(history, found.everyMs, evidence);
+    if (limit !== undefined) unknown.push({ what: nameOf(rule), why: limit });
+    // What was answered was due, whatever is known of its time.
+    const crossings = found.crossings.filter((one) => one.answer !== undefined || isExpected(rule, one));
+    return [{ rule, told, found: { ...found, crossings } }];
+  });
+  return { judged, unmatched: others };
+}
+
+/** What of a history is not there. */
+function describeLimit(
+  { points, unread }: { points: readonly HistoryPoint[]; unread: number },
+  everyMs: number,
+  { since, until }: Pick<GapEvidence, "since" | "until">,
+): string | undefined {
+  const slackMs = Math.max(staleMs, 5 * everyMs);
+  const firstAt = points[0]?.at ?? until;
+  const lastAt = points.at(-1)?.at ?? since;
+  const limits = [
+    lastAt < until - slackMs && `its records end at ${toMinute(lastAt)}`,
+    firstAt > since + slackMs && `its records begin at ${toMinute(firstAt)}`,
+    unread > 0 && `${unread} of its records have no time or no value that can be read`,
+  ];
+  return limits.filter((limit) => limit !== false).join(", ") || undefined;
+}
+
+export function toMinute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`;
+}
+
+export interface JudgedRule {
+  rule: GapRule;
+  told: Sighting[];
+  found: CrossingsFound;
+}
+
+/** The subscriptions' rules, and those that alerts reveal where the subscriptions leave room for them. */
+function collectRules({ subscriptions, sightings, histories }: GapEvidence, unknown: UnknownGap[]): GapRule[] {
+  const isKey = (word: string) => histories.has(word);
+  if ("failed" in subscriptions) return revealRules(sightings, isKey);
+  const { rules, unread } = subscriptions;
+  if (unread.length === 0) return rules;
+  const keys = new Set(unread.map(({ metricKey }) => metricKey));
+  // A rule that no subscription has any more is over; one that could not be read may be what alerts reveal.
+  const revealed = revealRules(attribute(rules, sightings).others, isKey).filter(
+    ({ metricKey }) => keys.has(metricKey) || keys.has(undefined),
+  );
+  const isRevealed = (key: string | undefined) => revealed.some(({ metricKey }) => metricKey === key);
+  for (const { what, why, metricKey } of unread) if (!isRevealed(metricKey)) unknown.push({ what, why });
+  return [...rules, ...revealed];
+}
+
+/** "sub_1 (USDC price above 3300)" */
+export function nameOf(rule: GapRule): string {
+  const { name, metricKey, metricName = metricKey, from } = rule;
+  return from === "alerts" ? name : `${name} (${metricName} ${describeCondition(rule)})`;
+}
+
+export function describeCondition({ kind, threshold, windowMs }: GapRule): string {
+  return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
+}
