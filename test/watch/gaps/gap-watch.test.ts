@@ -129,6 +129,23 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
   return world;
 }
 
+/**
+ * The look behind three hours in which no relay ran, and a day before them of which every alert has come.
+ * @param isRepeated the service has sent what it could not meanwhile before the relay looks. Default false.
+ */
+async function lookBehindDowntime(options: Options = {}, isRepeated = false) {
+  const world = await open(options);
+  const begin = world.clock.now();
+  await world.turnsCome(begin - 24 * hour, begin);
+  await world.start();
+  await world.stop();
+  await world.clock.jump(3 * hour);
+  if (isRepeated) await world.turnsCome(begin, world.clock.now());
+  await world.start();
+  await world.clock.advance(6 * minute);
+  return world;
+}
+
 describe("a relay that was down", () => {
   it("takes the same turns by another source's hook for none of the account's", async () => {
     const world = await open();
@@ -209,28 +226,13 @@ describe("a relay that was down", () => {
       createdAt: 0,
       createdBy: "test",
     };
-    const world = await open({ mutes: [mute] });
-    const begin = world.clock.now();
-    await world.turnsCome(begin - 24 * hour, begin);
-    await world.start();
-    await world.stop();
-    await world.clock.jump(3 * hour);
-    await world.start();
-    await world.clock.advance(6 * minute);
+    const world = await lookBehindDowntime({ mutes: [mute] });
     expect(world.watch.report()?.missing.length).toBeGreaterThan(0);
     expect(world.told).toEqual([]);
   });
 
   it("what a sender that repeats brings later is missing no more", async () => {
-    const world = await open();
-    const begin = world.clock.now();
-    await world.turnsCome(begin - 24 * hour, begin);
-    await world.start();
-    await world.stop();
-    await world.clock.jump(3 * hour);
-    await world.turnsCome(begin, world.clock.now());
-    await world.start();
-    await world.clock.advance(6 * minute);
+    const world = await lookBehindDowntime({}, true);
     expect(world.watch.report()?.missing).toEqual([]);
     expect(world.told).toEqual([]);
   });
@@ -297,19 +299,12 @@ describe("what somebody did on purpose", () => {
 
   it("is told once where the list's order changes and no subscription has a name", async () => {
     let isTurned = false;
-    const world = await open({
+    const world = await lookBehindDowntime({
       subscriptions: () => {
         const listed = [{ op: ">", value: 100, metric: { key } }, { enabled: false }, { enabled: false }];
         return isTurned ? listed.reverse() : listed;
       },
     });
-    const begin = world.clock.now();
-    await world.turnsCome(begin - 24 * hour, begin);
-    await world.start();
-    await world.stop();
-    await world.clock.jump(3 * hour);
-    await world.start();
-    await world.clock.advance(6 * minute);
     expect(world.told).toHaveLength(1);
     isTurned = true;
     await world.clock.advance(hour);
@@ -322,18 +317,6 @@ describe("answers that say nothing", () => {
     "upstream_bad_answer",
     "alerting: GET /subscriptions answered an HTML page, where JSON was expected",
   );
-
-  async function lookedAt(options: Options) {
-    const world = await open(options);
-    const begin = world.clock.now();
-    await world.turnsCome(begin - 24 * hour, begin);
-    await world.start();
-    await world.stop();
-    await world.clock.jump(3 * hour);
-    await world.start();
-    await world.clock.advance(6 * minute);
-    return world;
-  }
 
   it.each<[string, Options, string]>([
     ["an HTML page for records", { fails: (call) => (call === "records" ? refused : undefined) }, "HTML"],
@@ -348,7 +331,7 @@ describe("answers that say nothing", () => {
       "no answer",
     ],
   ])("%s: it cannot tell, and alarms nobody", async (_what, options, why) => {
-    const { watch, told } = await lookedAt(options);
+    const { watch, told } = await lookBehindDowntime(options);
     expect(told).toEqual([]);
     expect(watch.report()?.missing).toEqual([]);
     expect(watch.view()).toMatchObject({ verdict: "unknown", troubles: [] });
@@ -364,7 +347,7 @@ describe("answers that say nothing", () => {
   });
 
   it("no subscription at all: nothing is expected", async () => {
-    const { watch, told } = await lookedAt({ subscriptions: () => [] });
+    const { watch, told } = await lookBehindDowntime({ subscriptions: () => [] });
     expect(told).toEqual([]);
     expect(watch.view()).toMatchObject({ verdict: "idle", troubles: [] });
   });
@@ -373,7 +356,7 @@ describe("answers that say nothing", () => {
     ["are refused", { fails: (call) => (call === "subscriptions" ? refused : undefined) }],
     ["have unknown members", { subscriptions: () => [{ a: 1 }, "x", null] }],
   ])("goes by the rules that alerts reveal where subscriptions %s", async (_what, options) => {
-    const { watch, told } = await lookedAt(options);
+    const { watch, told } = await lookBehindDowntime(options);
     const verdicts = watch.report()?.missing.map(({ verdict }) => verdict) ?? [];
     expect(verdicts.length).toBeGreaterThan(0);
     // Nobody has said that the rule is still there.
