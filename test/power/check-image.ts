@@ -39,9 +39,8 @@ export async function checkImage(dataDir: string, expected: Expected, threads: b
     await checkPromises(store, expected, wrong);
   } catch (error) {
     wrong.push(`the store does not open or answer: ${(error as Error).message}`);
-  } finally {
-    await store?.close();
   }
+  await store?.close().catch((error: Error) => void wrong.push(`the store does not close: ${error.message}`));
   if (store !== undefined) checkDatabase(join(dataDir, databaseFileName), wrong, expected.bodies);
   checkFiles(dataDir, expected, wrong);
   return wrong;
