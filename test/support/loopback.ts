@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /**
@@ -21,10 +22,15 @@ export async function listenOnLoopback(server: Server): Promise<{ url: string; p
   return { url: `http://127.0.0.1:${port}`, port };
 }
 
-/** A port of this machine at which nobody listens. */
+/**
+ * A port of this machine at which nobody listens until the test ends: it is the near end of a connection, so that no other
+ * test's server is given it.
+ */
 export async function findClosedPort(): Promise<number> {
-  const server = createServer();
-  const { port } = await listenOnLoopback(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const { port } = await listenOnLoopback(createServer());
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket.localPort as number;
 }
