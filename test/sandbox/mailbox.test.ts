@@ -175,9 +175,6 @@ describe("a refusal of the kind that providers make", () => {
 });
 
 describe("a fault on demand", () => {
-  // The library behind the stand-in says nothing for the first 100 ms, to catch senders that talk early.
-  const timeouts = { greetingMs: 800, commandMs: 800, verdictMs: 1_000 };
-
   it.each([
     [
       { stage: "greeting", kind: 421 },
@@ -187,6 +184,8 @@ describe("a fault on demand", () => {
     [
       { stage: "greeting", kind: "hang" },
       { kind: "retry", reason: "timeout_before_send" },
+      // The library behind the stand-in says nothing for the first 100 ms, to catch senders that talk early.
+      { greetingMs: 800 },
     ],
     [
       { stage: "sender", kind: 550 },
@@ -201,19 +200,20 @@ describe("a fault on demand", () => {
       { kind: "retry", reason: "connection_lost" },
     ],
     [{ stage: "mail", kind: "drop" }, { kind: "ambiguous" }],
-    [
-      { stage: "mail", kind: "hang" },
-      { kind: "ambiguous", reason: "no_answer" },
-    ],
-  ] as const)("%j is met once, and the next mail gets through", async (fault, outcome) => {
-    const standIn = await startStandIn();
-    const channel = connectChannel(standIn, {}, { timeouts });
-    standIn.faults.next(fault);
-    expect(await channel.send(message, about())).toMatchObject(outcome);
-    expect(standIn.mails()).toEqual([]);
-    expect(standIn.faults.pending()).toEqual([]);
-    expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
-  });
+    [{ stage: "mail", kind: "hang" }, { kind: "ambiguous", reason: "no_answer" }, { verdictMs: 1_000 }],
+  ] as [Parameters<MailboxStandIn["faults"]["next"]>[0], object, EmailChannelOptions["timeouts"]?][])(
+    "%j is met once, and the next mail gets through",
+    async (fault, outcome, timeouts) => {
+      const standIn = await startStandIn();
+      const channel = connectChannel(standIn, {}, { timeouts });
+      standIn.faults.next(fault);
+      expect(await channel.send(message, about())).toMatchObject(outcome);
+      expect(standIn.mails()).toEqual([]);
+      expect(standIn.faults.pending()).toEqual([]);
+      const patient = timeouts === undefined ? channel : connectChannel(standIn);
+      expect(await patient.send(message, about())).toMatchObject({ kind: "sent" });
+    },
+  );
 
   it("waits for its mailbox and lets the others through", async () => {
     const standIn = await startStandIn();

@@ -287,12 +287,14 @@ describe("silence and broken lines", () => {
 
   it("knows that nothing of the second mail has left on a connection that carried a first", async () => {
     const server = await startServer({ script: { mail: ["250 ok", { hang: true }] } });
-    const channel = connectChannel(server.port, {}, { timeouts: { commandMs: 500 } });
+    const channel = connectChannel(server.port);
     await channel.send(message, about({ deliveryId: "first" }));
-    expect(await channel.send(message, about({ deliveryId: "second" }))).toMatchObject({
-      kind: "retry",
-      reason: "timeout_before_send",
-    });
+    const caller = new AbortController();
+    const sending = channel.send(message, about({ deliveryId: "second", signal: caller.signal }));
+    await server.reached("mail", 2);
+    caller.abort(new DOMException("too long", "TimeoutError"));
+    expect(await sending).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
+    expect(server.connections()).toBe(1);
   });
 
   it("gives up waiting for a connection when its caller does, and lets the others through", async () => {

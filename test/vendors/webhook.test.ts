@@ -39,7 +39,7 @@ function open(change: Partial<WebhookDestination> = {}): Channel {
       allowInternal: ["127.0.0.1"],
       ...change,
     },
-    { now: () => now, answerTimeoutMs: 2_000 },
+    { now: () => now, answerTimeoutMs: 240_000 },
   );
   channels.push(channel);
   return channel;
@@ -204,9 +204,14 @@ describe("an outgoing webhook", () => {
   it("tells a call that its caller found too slow from one that was stopped", async () => {
     vendor.behave({ kind: "take_then_hang" });
     const sendUntil = (signal: AbortSignal) => open().send({ kind: "webhook", body }, sendContext({ signal }));
-    expect(await sendUntil(AbortSignal.timeout(50))).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
-    const late = AbortSignal.abort(new DOMException("too slow", "TimeoutError"));
-    expect(await sendUntil(late)).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
+    const tooSlow = new DOMException("too slow", "TimeoutError");
+    const caller = new AbortController();
+    const arrived = vendor.nextRequest();
+    const sending = sendUntil(caller.signal);
+    await arrived;
+    caller.abort(tooSlow);
+    expect(await sending).toMatchObject({ kind: "ambiguous", reason: "no_answer" });
+    expect(await sendUntil(AbortSignal.abort(tooSlow))).toMatchObject({ kind: "retry", reason: "timeout_before_send" });
   });
 
   it("keeps its detail within 300 characters, whatever the name of the host", async () => {

@@ -39,7 +39,7 @@ async function open(
 ): Promise<Connection> {
   const connection = await openConnection(new URL(url), {
     policy: createAddressPolicy(options.allow ?? []),
-    timeoutMs: options.timeoutMs ?? 2_000,
+    timeoutMs: options.timeoutMs ?? 240_000,
     signal: options.signal ?? new AbortController().signal,
     resolve: options.resolve,
   });
