@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * modules again costs more than most of them.
  */
 const inTheirOwnProcess = [
+  "test/app.test.ts",
   "test/bench/command.test.ts",
   "test/charts/png.test.ts",
   "test/cli/!(check|output|texts|upstream).test.ts",
@@ -64,6 +65,7 @@ export default defineConfig({
     // Only ends what hangs: no verdict hangs on how busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 240_000 } },
     // One more than there are processors: some of the long ones mostly wait.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

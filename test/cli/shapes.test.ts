@@ -18,7 +18,7 @@ it("tells once in the chats what a sender's change breaks, goes on delivering, a
   for (let at = 0; at < 8; at += 1) ids.push(...(await world.post({ ...changed, at })));
   for (const id of ids) expect((await world.ended(id)).routedAt).toBeDefined();
   const isTold = () => world.chat.messages(opsChat).filter(({ text }) => text.includes("payload.severity is gone"));
-  await expect.poll(isTold, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(isTold).toHaveLength(1);
   expect(isTold()[0]?.text).toContain(
     "It gave severity, which nothing gives now. Routes that ask for it: urgent, all.",
   );

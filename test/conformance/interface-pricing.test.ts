@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { at, type InterfaceFixture, startInterface, textOf } from "./interface-fixture.ts";
 
 /** The pricing interface: endpoints 4.1 to 4.5, their errors and limits. */
@@ -22,7 +22,7 @@ async function register(
   const { durationMs, failsAt } = times;
   api.sandbox.addFault({ kind: "discovery", route: "POST /v1/assets", times: 1, durationMs, failsAt });
   const answer = api.pricing.registerAsset(body);
-  await vi.waitFor(() => expect(api.sandbox.describe().waiting).toBe(1));
+  await expect.poll(() => api.sandbox.describe().waiting).toBe(1);
   api.advance(times.advanceMs);
   return await answer;
 }
@@ -208,7 +208,7 @@ test("S62 a failed catalogue fetch, pool discovery or an internal failure is 500
     });
   }
   const failing = register({ catalogId: "unlucky-coin" }, { ...times, advanceMs: 0, failsAt: "pools" });
-  await vi.waitFor(() => expect(api.sandbox.describe().waiting).toBe(1));
+  await expect.poll(() => api.sandbox.describe().waiting).toBe(1);
   await expect(api.pricing.registerAsset({ catalogId: "unlucky-coin" })).rejects.toMatchObject({
     code: "upstream_conflict",
   });

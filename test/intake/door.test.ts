@@ -438,17 +438,20 @@ describe("when it cannot be stored", () => {
     const gate = new Promise<void>((resolve) => {
       release = resolve;
     });
+    let begun = 0;
     const { post } = await openDoor({
       maxWaiting: 2,
       intake: (store) => ({
         acceptRequest: async (request) => {
+          begun += 1;
           await gate;
           return store.acceptRequest(request);
         },
       }),
     });
     const waiting = [post("1"), post("2")];
-    await expect.poll(async () => (await post("3")).status).toBe(503);
+    await expect.poll(() => begun).toBe(2);
+    expect((await post("3")).status).toBe(503);
     release();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([202, 202]);
   });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import type { ServiceSandboxOptions } from "../../src/sandbox/service/service.ts";
@@ -188,10 +188,10 @@ describe("notifications", () => {
     const { id } = await sandbox.createAccount({ accountName: "Other", key: "key-of-other" });
     await fixture.setOutputs({ webhookUrl: healthy.url }, "key-of-other");
     sandbox.storm(10);
-    await vi.waitFor(() => expect(hanging.received.length).toBeGreaterThan(0));
+    await expect.poll(() => hanging.received.length).toBeGreaterThan(0);
     const event = sandbox.fire({ accountId: id });
     fixture.advance(1000);
-    await vi.waitFor(() => expect(healthy.received).toHaveLength(1));
+    await expect.poll(() => healthy.received).toHaveLength(1);
     expect(healthy.received[0]?.body).toContain(event.id);
   });
 
@@ -200,7 +200,7 @@ describe("notifications", () => {
     const fixture = await startSandbox();
     await fixture.setOutputs({ webhookUrl: hanging.url });
     fixture.sandbox.fire();
-    await vi.waitFor(() => expect(hanging.received).toHaveLength(1));
+    await expect.poll(() => hanging.received).toHaveLength(1);
     await fixture.sandbox.close();
     expect(fixture.sandbox.listNotifications()).toMatchObject([{ state: "pending", attempts: [] }]);
   });

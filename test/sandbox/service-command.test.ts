@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { registerSandbox } from "../../src/cli/sandbox.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import { createTestContext } from "../support/cli.ts";
@@ -21,7 +21,7 @@ async function run(
   const words = ["--json", "sandbox", "--port", "0", "--metrics", "500", ...argv];
   const ended = program.parseAsync(words, { from: "user" });
   try {
-    const spoken = vi.waitFor(() => expect(stdout()).not.toBe(""), 5000);
+    const spoken = expect.poll(stdout).not.toBe("");
     await Promise.race([spoken, ended]);
     await use(JSON.parse(stdout()).data);
   } finally {
@@ -63,7 +63,7 @@ describe("tocsin sandbox", () => {
         headers: { authorization: apiKey },
         body: JSON.stringify({ webhookUrl: receiver.url }),
       });
-      await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThanOrEqual(25), 5000);
+      await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(25);
     });
   });
 

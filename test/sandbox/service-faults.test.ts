@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type SandboxFixture, startSandbox } from "./service-fixture.ts";
 
 let fixture: SandboxFixture;
@@ -43,7 +43,7 @@ describe("faults on demand", () => {
   test("answers late, by the injected clock", async () => {
     await ask("/faults", { kind: "delay", delayMs: 30_000 });
     const answer = readAccount();
-    await vi.waitFor(() => expect(fixture.sandbox.describe().waiting).toBe(1));
+    await expect.poll(() => fixture.sandbox.describe().waiting).toBe(1);
     fixture.advance(29_999);
     expect(fixture.sandbox.describe().waiting).toBe(1);
     fixture.advance(1);
@@ -73,7 +73,7 @@ describe("faults on demand", () => {
   test("ends at once what waits when it is closed", async () => {
     await ask("/faults", { kind: "delay", delayMs: 3_600_000 });
     const answer = readAccount().catch((error: Error) => error.message);
-    await vi.waitFor(() => expect(fixture.sandbox.describe().waiting).toBe(1));
+    await expect.poll(() => fixture.sandbox.describe().waiting).toBe(1);
     await fixture.sandbox.close();
     expect(await answer).toBe("fetch failed");
     fixture = await startSandbox();

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createStateFile, type SandboxState, type StateFile } from "../../src/sandbox/service/state.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startAt, startReceiver, startSandbox } from "./service-fixture.ts";
@@ -71,7 +71,7 @@ test("an asset under registration is on disk before its answer, and queryable af
       body: JSON.stringify({ catalogId: "kept-coin" }),
     })
     .catch(() => undefined);
-  await vi.waitFor(() => expect(first.sandbox.describe().waiting).toBe(1));
+  await expect.poll(() => first.sandbox.describe().waiting).toBe(1);
   // Read before close(), which would save once more.
   expect(await readFile(statePath(), "utf8")).toContain("kept-coin");
   await first.sandbox.close();
